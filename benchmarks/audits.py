@@ -23,13 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contest import machine, write
-from kapwa.judging.draws import allocate
+from kapwa.labels.audits.draws import allocate
+from kapwa.models.gate import gate
 from kapwa.records import Answer, Response
 from kapwa.stats.corrected import corrected_difference, corrected_means
 from kapwa.stats.pooled import pooled_differences
 from kapwa.suites.base import Selection
 from kapwa.suites.blend.data import BlendData, read_data
-from kapwa.suites.blend.questions import Group
+from kapwa.suites.blend.questions import AnswerGroup
 from kapwa.suites.blend.saq_grading import SaqOptions
 from kapwa.suites.blend.saq_task import saq_items, saq_task
 from kapwa.suites.blend.variants import SAQ_VARIANTS
@@ -49,7 +50,9 @@ def hidden_key(data: BlendData, rng: random.Random) -> tuple[BlendData, dict[tup
             if len(group.local) > 1:
                 wording = rng.choice(group.local)
                 hidden[question.country, question.id, place] = wording
-                groups.append(Group(tuple(text for text in group.local if text != wording), group.en, group.votes))
+                groups.append(
+                    AnswerGroup(tuple(text for text in group.local if text != wording), group.en, group.votes)
+                )
             else:
                 groups.append(group)
         questions.append(replace(question, groups=tuple(groups)))
@@ -82,7 +85,7 @@ def judged(data: BlendData, texts: Sequence[str]) -> Floats:
     """SEM-B of replies to the items of ``data``, in order."""
     items = saq_items(data, Selection(variants=SAQ_VARIANTS[:1]))
     task = saq_task(data, Selection(), items, SaqOptions())
-    answers = [Answer(r, Response(r.key, text=t)) for r, t in zip(task.requests(items), texts, strict=True)]
+    answers = [Answer(r, gate(Response(r.key, text=t))) for r, t in zip(task.requests(items), texts, strict=True)]
     scores = task.score(items, answers).scores.filter(metric="sem_b")
     order = {(item.id, item.variant): place for place, item in enumerate(items)}
     values = np.full(len(items), np.nan)

@@ -91,11 +91,11 @@ def main() -> None:
     if arguments.contestant:
         CONTESTANTS[arguments.contestant](json.loads(arguments.job.read_text(encoding="utf-8")))
         return
-    from kapwa.models import embedded
+    from kapwa.catalog import weights_wheel
 
-    path = embedded.find()
+    path = weights_wheel.weights_file()
     if path is None:
-        sys.exit(f"The embedded model is not installed: {embedded.INSTALL}")
+        sys.exit(f"The embedded model is not here: {weights_wheel.INSTALL}")
     prompts = [ask.format(topic) for ask in ASKS for topic in TOPICS][: arguments.prompts]
     job = {"prompts": prompts, "new_tokens": arguments.new_tokens, "gguf": str(path)}
     job["batch_tokens"] = arguments.batch_tokens

@@ -92,9 +92,9 @@ def make_large(folder: Path, billions: float) -> None:
     import torch
     import transformers
 
-    from kapwa.models import embedded
+    from kapwa.catalog import weights_wheel
 
-    weights = embedded.find()
+    weights = weights_wheel.weights_file()
     assert weights is not None
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(weights.parent), gguf_file=weights.name)
     layers = max(1, round((billions * 1e9 - 4e8) / 2.18e8))  # of 218 million weights each; embeddings hold the rest

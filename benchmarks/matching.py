@@ -28,13 +28,13 @@ from kapwa.languages.base import Language
 from kapwa.languages.reading import shipped
 from kapwa.metrics.matching import Kind, Matcher
 from kapwa.stats.intervals import mean_estimates
-from kapwa.suites.blend.choice_reader import read_choice
 from kapwa.suites.blend.data import read_data
 from kapwa.suites.blend.mcq_judging import reference_choice
 from kapwa.suites.blend.questions import MAX_ANSWERS
 from kapwa.suites.blend.saq_floors import FloorMaker, leave_one_out
 from kapwa.suites.blend.saq_match import Grader, Others
 from kapwa.suites.blend.variants import LANGUAGES
+from kapwa.suites.choices.reader import read_choice
 
 COUNTRIES = {
     "US": "en", "UK": "en", "Spain": "es", "Mexico": "es", "China": "zh", "Indonesia": "id", "Algeria": "ar",

@@ -61,6 +61,7 @@ def replies(items: list[Any], questions: list[Any], seed: int = 0) -> Iterator[s
 def measure(data: Path, part: int) -> dict[str, Any]:
     """Judge every ``part``-th reply in this process."""
     started = time.process_time()
+    from kapwa.models.gate import gate
     from kapwa.records import Answer, Response
     from kapwa.suites.base import Selection
     from kapwa.suites.blend.data import read_data
@@ -72,7 +73,7 @@ def measure(data: Path, part: int) -> dict[str, Any]:
     items = saq_items(read, Selection(variants=SAQ_VARIANTS))[::part]
     task = saq_task(read, Selection(), items, SaqOptions())
     texts = replies(items, read.questions)
-    answers = [Answer(r, Response(r.key, text=t)) for r, t in zip(task.requests(items), texts, strict=True)]
+    answers = [Answer(r, gate(Response(r.key, text=t))) for r, t in zip(task.requests(items), texts, strict=True)]
     ready = time.process_time()
     judged = task.score(items, answers)
     scored = time.process_time()

@@ -130,13 +130,14 @@ CONTESTANTS: dict[str, Any] = {
 
 def prepare(data: Path, limit: int | None) -> dict[str, Any]:
     """Read the released file and render its prompts with the embedded model's chat template."""
+    from kapwa.catalog import weights_wheel
     from kapwa.models import embedded
     from kapwa.models.base import ModelOptions
     from kapwa.records import Message
 
-    path = embedded.find()
+    path = weights_wheel.weights_file()
     if path is None:
-        sys.exit(f"The embedded model is not installed: {embedded.INSTALL}")
+        sys.exit(f"The embedded model is not here: {weights_wheel.INSTALL}")
     template = embedded.load("", ModelOptions()).template
     with data.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))[:limit]

@@ -109,8 +109,14 @@ class Asking:
             value = None if response.failed else float(response.text.startswith(f"answer {request.item_id}:"))
             outcome = "failed" if response.failed else "scored"
             rows.append([request.item_id, "full", "none", "en", "c", "t", request.item_id, 0, "right", value, outcome])
-        types = {n: {"value": pl.Float64, "sample": pl.Int64}.get(n, pl.String) for n in SCORE_COLUMNS}
+        types = {n: {"value": pl.Float64, "sample": pl.Int64}.get(n, pl.String) for n in SCORE_COLUMNS[:-1]}
         return Judged(pl.DataFrame(rows, schema=types, orient="row"))
+
+    def judge(self, items: Sequence[Any], answers: Collection[Any]) -> Any:
+        """Judge as any task does."""
+        from kapwa.suites.base import Task
+
+        return Task.judge(self, items, answers)  # type: ignore[arg-type]
 
     def floors(self, items: Sequence[Any]) -> list[Any]:  # noqa: ARG002 - the protocol's signature
         """No floor: nothing is guessed."""
@@ -132,22 +138,20 @@ def connected(url: str, concurrency: int, **options: Any) -> Any:
 
 def kapwa_run(url: str, requests: int, concurrency: int) -> Callable[[], Any]:
     """Ask as a run does: requests with keys, answers committed to a journal."""
-    from kapwa.runs.execute import Execution
-    from kapwa.runs.progress import Meter
-    from kapwa.runs.requests import RequestIndex
+    from kapwa.runs.asking import ask
+    from kapwa.runs.requests import requests_of
     from kapwa.runs.store import AnswerStore
 
     task, model = Asking(requests), connected(url, concurrency)
     items = task.items()
 
     def work() -> int:
-        index = RequestIndex(task, items, model.fingerprint)
+        index = requests_of(task, items, model.fingerprint)
         with (
             tempfile.TemporaryDirectory() as folder,
             AnswerStore(Path(folder) / "journal.sqlite", identity=index.identity) as journal,
         ):
-            meter = Meter(lambda _: None, "serving", index.distinct_total)
-            Execution(model, journal, meter).execute("generate", index.distinct())
+            ask(index, model, journal)
             return journal.counts().answered
 
     return work

@@ -39,7 +39,7 @@ def costs(corpus: Path, values: Path, store: Path, workers: int) -> dict[str, An
     from kapwa.analysis.corpus import open_corpora
     from kapwa.analysis.distances import compute_parts, prepare
     from kapwa.analysis.inputs import Settings, read_surveys
-    from kapwa.analysis.summing import Work, tables_of
+    from kapwa.analysis.summing import ConceptJobs, tables_of
     from kapwa.analysis.topics import TopicJob
     from kapwa.parallel.local import LocalExecutor
 
@@ -49,7 +49,7 @@ def costs(corpus: Path, values: Path, store: Path, workers: int) -> dict[str, An
     corpora, opening = measured(lambda: open_corpora(sorted(corpus.glob("*.parquet"))))
     prepared = [prepare(one, surveys, store, settings) for one in corpora]
     compute_parts(prepared, lambda _: None, LocalExecutor(workers))
-    work, jobs = Work(prepared), []
+    work, jobs = ConceptJobs(prepared), []
     for job in work:
         result, cost = measured(lambda job=job: tables_of(job))
         _, here = measured(lambda result=result: work.take(result))

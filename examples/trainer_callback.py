@@ -4,8 +4,8 @@
     trainer.add_callback(KapwaCallback(trainer, kapwa.load_task("kalahi/mc", data="sample:filipino")))
     trainer.train()
 
-Logged, and so in TensorBoard or wherever the Trainer reports to: the first headline metric with its 95 % interval, as
-``kapwa runs`` lists it (of several cultures the mean, each counting alike), and that of each culture:
+Logged, and so in TensorBoard or wherever the Trainer reports to: the headline with its 95 % interval, as
+``run.headline`` holds it (of several cultures the mean, each counting alike), and that of each culture:
 ``eval_kapwa_mc1``, ``eval_kapwa_mc1_low``, ``eval_kapwa_mc1_high``, ``eval_kapwa_mc1_Filipino``, ... Each evaluation is
 a run in ``<output_dir>/kapwa``, which ``kapwa compare``, ``kapwa report`` and ``kapwa runs`` read as any other.
 
@@ -17,7 +17,7 @@ be asked here; ask the saved checkpoints.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,8 @@ import kapwa
 from kapwa.models.base import ModelOptions
 from kapwa.models.transformers import TransformersModel
 from kapwa.models.weights import Weights
-from kapwa.report.run_list import list_runs
+from kapwa.runs.checkpoints import scores_to_log
+from kapwa.runs.settings import RunSettings
 
 
 class KapwaCallback(TrainerCallback):
@@ -36,12 +37,23 @@ class KapwaCallback(TrainerCallback):
 
     ``trainer``: it logs. ``task``: from :func:`kapwa.load_task`; take a small one, by ``limit`` or ``where``.
     ``options``: how the model is asked, such as ``template="plain"`` for a base model. ``prefix``: of what is logged.
+    ``until``: stop asking once the score is known so well, such as "0.02:mean". ``control``: an earlier complete run on
+    the same items, whose answers are then used (:class:`kapwa.runs.settings.RunSettings`); without one, the first
+    evaluation asks everything and is the control of those that follow.
     """
 
     def __init__(
-        self, trainer: Trainer, task: Any, options: ModelOptions | None = None, prefix: str = "eval_kapwa"
+        self,
+        trainer: Trainer,
+        task: Any,
+        options: ModelOptions | None = None,
+        prefix: str = "eval_kapwa",
+        until: str | float | None = None,
+        control: str | Path | None = None,
     ) -> None:
         self.trainer, self.task, self.options, self.prefix = trainer, task, options or ModelOptions(), prefix
+        self.until = until
+        self.complete = None if control is None else Path(control)
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002 - transformers'
         """Ask, log, and add the scores to what the Trainer chooses the best checkpoint by."""
@@ -54,23 +66,18 @@ class KapwaCallback(TrainerCallback):
             weights = Weights(model, kwargs["processing_class"], digest_of(model))
             path = folder / f"step-{state.global_step}-{weights.revision}"
             asked = TransformersModel(Path(args.output_dir).name, weights, self.options)
-            run = kapwa.evaluate(self.task, asked, path=path, progress=False, label=f"step {state.global_step}")
+            settings_of_run = RunSettings(path=path, progress=False, label=f"step {state.global_step}")
+            if self.complete is not None:
+                settings_of_run = replace(settings_of_run, until=self.until, control=self.complete)
+            run = kapwa.evaluate(self.task, asked, settings_of_run)
+            if self.until is not None and run.complete:
+                self.complete = run.path
         finally:
             model.generation_config = settings
             model.train(training)
-        scores = dict(self.scores(run))
+        scores = dict(scores_to_log(run, f"{self.prefix}_"))
         self.trainer.log(dict(scores))
         kwargs["metrics"].update(scores)
-
-    def scores(self, run: Any) -> Iterator[tuple[str, float]]:
-        """Names and values to log: the headline score with its interval, then each culture's."""
-        listed = next(row for row in list_runs(run.path.parent) if Path(row["path"]) == run.path)
-        cultures = run.estimates.filter(group="all", metric=listed["metric"], variant=run.estimates["variant"][0])
-        named = [("", listed), *((f"_{row['culture']}", row) for row in cultures.iter_rows(named=True))]
-        for name, row in named:
-            for end in ("value", "low", "high"):
-                if row[end] is not None:
-                    yield f"{self.prefix}_{listed['metric']}{name}{'' if end == 'value' else f'_{end}'}", row[end]
 
 
 def digest_of(model: torch.nn.Module) -> str:

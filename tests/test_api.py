@@ -1,4 +1,3 @@
-import inspect
 import subprocess
 import sys
 from dataclasses import fields, replace
@@ -9,14 +8,19 @@ from typing import Any
 
 import polars as pl
 import pytest
+import typer
+from typer.testing import CliRunner
 
 import kapwa
 from kapwa import api, registry
 from kapwa.analysis.inputs import AnalysisSettings, Settings
-from kapwa.cli.options import grouped, parse_extra, suite_options
+from kapwa.cli.parsing import parse_setting
+from kapwa.cli.tasks import AskingCommand, JudgingCommand
 from kapwa.errors import DataError, KapwaError, ModelError, RunError, UsageError
-from kapwa.models.base import ModelOptions, ModelSettings
+from kapwa.loading import TaskSettings
+from kapwa.models.base import ModelOptions
 from kapwa.records import ContinuationScore, Response
+from kapwa.runs.settings import RunSettings
 from kapwa.suites.base import Setting, Task
 from kapwa.suites.blend.saq_grading import SaqOptions
 from kapwa.suites.eecc.task import EeccOptions
@@ -53,6 +57,8 @@ def test_where_takes_one_value_or_several() -> None:
     [
         ("kalahi/mcc", {}, "no task 'kalahi/mcc'", "Did you mean 'kalahi/mc'?"),
         ("kalahi", {}, "no task 'kalahi'", "kalahi/mc"),
+        ("kalahi", {}, "was not fetched yet", "kapwa fetch kalahi"),
+        ("normadd/mcq", {}, "no suite is named 'normadd'", "Did you mean 'normad'?"),
         ("kalahy/mc", {}, "no suite is named 'kalahy'", "Did you mean 'kalahi'?"),
         ("", {}, "no suite is named ''", "kalahi"),
         ("kalahi/mc", {"variant": "ful"}, "no variant 'ful'", "Did you mean 'full'?"),
@@ -78,7 +84,7 @@ def test_what_does_not_exist_is_named_with_the_nearest(
     ("spec", "options", "says", "hint"),
     [
         ("smollm", {}, "no model 'smollm'", "Did you mean 'smollm2'?"),
-        ("", {}, "no model ''", "Known"),
+        ("", {}, "no model ''", "Available"),
         ("gpt-4o", {}, "no model 'gpt-4o'", "such as openai:gpt-4o"),
         ("Qwen/Qwen3-0.6B", {}, "no model 'Qwen/Qwen3-0.6B'", "hf:Qwen/Qwen3-0.6B"),
         ("replay:x", {"dtyp": "float32"}, "no option 'dtyp'", "Did you mean 'dtype'?"),
@@ -100,9 +106,9 @@ def test_models_that_do_not_exist(spec: str, options: dict[str, Any], says: str,
 
 
 def test_a_version_that_looks_like_a_number_stays_a_text() -> None:
-    assert parse_extra("revision=1.10", "--judge-option") == ("revision", "1.10")
-    assert parse_extra('revision="v2"', "--judge-option") == ("revision", "v2")
-    assert parse_extra("attempts=3") == ("attempts", 3)
+    assert parse_setting("revision=1.10", "--judge-option") == ("revision", "1.10")
+    assert parse_setting('revision="v2"', "--judge-option") == ("revision", "v2")
+    assert parse_setting("attempts=3") == ("attempts", 3)
 
 
 def test_a_backend_gets_the_name_and_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +177,7 @@ def test_tables_have_one_shape_and_notebooks_show_the_headline(tmp_path: Path) -
 
 
 def test_a_report_is_written_from_python(tmp_path: Path) -> None:
-    import kapwa.report.page  # the package of that name takes the place of the function, and is called like it
+    import kapwa.report.page.runs  # the package of that name takes the place of the function, and is called like it
 
     run = kapwa.evaluate(TinyTask(), TinyModel(), out=tmp_path / "runs", progress=False)
     for source in (run, run.path, [str(run.path)]):
@@ -189,7 +195,7 @@ def test_a_report_is_written_from_python(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("settings", "fields"),
-    [(ModelSettings, ModelOptions), (AnalysisSettings, Settings)],
+    [(AnalysisSettings, Settings)],
 )
 def test_keywords_for_editors_are_those_of_the_options(settings: Any, fields: Any) -> None:
     assert set(settings.__annotations__) == set(fields.__dataclass_fields__)
@@ -220,7 +226,7 @@ def test_the_options_that_a_suite_declares_are_those_that_its_tasks_take(tmp_pat
         "kalahi/mc": (),
         "kalahi/open": option_names(OpenOptions),
         "blend/saq": (*option_names(SaqOptions), "prompts", "judge"),
-        "blend/mcq": ("how", "shuffle", "max_new_tokens"),
+        "blend/mcq": ("how", "shuffle", "per_question", "max_new_tokens"),
         "eecc/qa": (*option_names(EeccOptions), "nationalities"),
         "eecc/stories": (*option_names(EeccOptions), "nationalities"),
         "opinions/survey": ("how", "samples", "temperature", "seed", "max_new_tokens"),
@@ -232,23 +238,41 @@ def test_the_options_that_a_suite_declares_are_those_that_its_tasks_take(tmp_pat
         with pytest.raises(UsageError, match=f"{task} has no option 'nothing_like_it'"):
             kapwa.load_task(task, nothing_like_it=1)
         for name, option in declared.items():
-            assert f"| `{task}` | `{name}` | {option.help.replace(chr(92), '')} |" in page
+            assert f"| `{task}` | `{name}` | {option.help} |" in page
 
 
 def test_the_command_line_has_the_options_that_an_installed_suite_declares(monkeypatch: pytest.MonkeyPatch) -> None:
-    declared = (Setting("river", "Which river.", "NAME"), Setting("label", "In the way.", "X"), Setting("hidden", "…"))
+    declared = (
+        Setting("river", "Which river.", "NAME"),
+        Setting("bridges", "How many.", "N", kind="number", asks=True),
+        Setting("banks", "Which banks.", "NAMES", kind="names"),
+        Setting("label", "In the way.", "X"),
+        Setting("hidden", "…"),
+    )
     suite = replace(registry.load("suites", "kalahi"), options={"mc": declared})
     point = SimpleNamespace(load=lambda: suite)
     broken = EntryPoint("broken", "no_such_module:suite", "kapwa.suites")
     monkeypatch.setattr(registry, "installed", lambda _group: {"broken": broken, "mine": point})
-    names = [field.name for field in fields(suite_options(asks=True))]
-    assert names == ["river", "label"]
+    taken: list[Any] = []
 
-    def verb(task: str, label: str = "", *, declared: Any) -> None:
-        """Take both."""
+    def verb(context: typer.Context, task: str, label: str = "") -> None:
+        taken.append((task, label, context.obj))
 
-    made = grouped(verb, declared=suite_options(asks=True))
-    assert list(inspect.signature(made).parameters) == ["task", "label", "river"]
+    def run(command: Any, *words: str) -> int:
+        app = typer.Typer()
+        app.command(cls=command)(verb)
+        return CliRunner().invoke(app, [*words]).exit_code
+
+    words = ("mine/mc", "--label", "x", "--banks", "left, right")
+    assert run(AskingCommand, *words, "--bridges", "3") == 0
+    assert run(JudgingCommand, *words) == 0
+    banks = ("left", "right")
+    assert taken == [
+        ("mine/mc", "x", {"river": None, "bridges": 3, "banks": banks}),
+        ("mine/mc", "x", {"river": None, "banks": banks}),
+    ]
+    assert run(JudgingCommand, *words, "--bridges", "3") == 2  # it bears on what is asked, and nothing is
+    assert run(AskingCommand, *words, "--bridges", "0") == 2
 
 
 def test_every_public_name_stands_in_the_reference() -> None:
@@ -354,7 +378,7 @@ def test_items_without_an_answer_are_failed_and_rows_without_an_item_are_named(
     rows = pl.DataFrame({"item_id": ["000", "0O1", "7"], "text": ["a", "b", "c"]})
     found = kapwa.score_responses(TinyTask(), rows)
     assert found.failed == 7
-    known = "Known: 000, 001, 002, 003, 004, 005, 006, 007."
+    known = "Available: 000, 001, 002, 003, 004, 005, 006, 007."
     assert found.unused == (
         f"row 2: item '0O1' is not asked here. Did you mean '001'? {known}",
         f"row 3: item '7' is not asked here. Did you mean '007'? {known}",
@@ -474,3 +498,62 @@ def test_every_public_name_is_there() -> None:
     for name in kapwa.__all__:
         assert getattr(kapwa, name) is not None
     assert issubclass(kapwa.KapwaError, KapwaError)
+
+
+@pytest.mark.parametrize(
+    ("keyword", "remedy"),
+    [
+        ("limt", "Did you mean 'limit'?"),
+        ("base_urll", "Did you mean 'base_url'?"),
+        ("country", "where={'culture'"),
+        ("cultures", "where={'culture'"),
+        ("api_key", "read from environment variables"),
+        ("hf_token", "read from environment variables"),
+        ("max_tokens", "max_new_tokens="),
+        ("num_fewshot", "shots="),
+        ("batch_size", "batch_tokens="),
+        ("output_dir", "out="),
+        ("xyzzy", "Available: "),
+    ],
+)
+def test_a_keyword_that_is_none_gets_what_was_meant(keyword: str, remedy: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        kapwa.evaluate("kalahi/mc", "smollm2", **{keyword: 1})
+    assert remedy in (raised.value.hint or "")
+
+
+def test_keywords_of_tasks_and_models_are_told_from_each_other() -> None:
+    for call, keyword, remedy in (
+        (lambda: kapwa.load_model("openai:x", limit=1), "limit", "kapwa.load_task"),
+        (lambda: kapwa.load_model("openai:x", temperature=1), "temperature", "kapwa.load_task"),
+        (lambda: kapwa.load_task("kalahi/mc", base_url="x"), "base_url", "kapwa.load_model"),
+        (lambda: kapwa.load_task("kalahi/mc", vriant="full"), "vriant", "'variant'"),
+    ):
+        with pytest.raises(UsageError, match=keyword) as raised:
+            call()
+        assert remedy in (raised.value.hint or "")
+
+
+def test_evaluate_opens_names_with_what_they_take(tmp_path: Path) -> None:
+    task = kapwa.load_task("blend/saq", data="sample:south-korea", limit=2)
+    rows = [{"item_id": item.id, "variant": item.variant, "text": "밥"} for item in task.items()]
+    pl.DataFrame(rows).write_ndjson(tmp_path / "r.jsonl")
+    model = f"replay:{tmp_path / 'r.jsonl'}"
+    run = kapwa.evaluate("blend/saq", model, data="sample:south-korea", limit=2, out=tmp_path / "runs", progress=False)
+    again = kapwa.evaluate(task, kapwa.load_model(model), out=tmp_path / "runs", progress=False)
+    assert run.path == again.path
+    with pytest.raises(UsageError, match="only for a task that is named"):
+        kapwa.evaluate(task, model, limit=2)
+
+
+def test_settings_and_keywords_open_and_run_alike(tmp_path: Path) -> None:
+    settings = TaskSettings(limit=2, where={"culture": "Filipino"}, options={"max_new_tokens": 5})
+    typed = kapwa.load_task("kalahi/open", settings)
+    flat = kapwa.load_task("kalahi/open", limit=2, where={"culture": "Filipino"}, max_new_tokens=5)
+    assert typed.items() == flat.items()
+    assert typed.options == flat.options
+    assert len(kapwa.load_task("kalahi/open", settings, limit=1).items()) == 1
+    chosen = RunSettings(out=tmp_path, progress=False, label="mine")
+    run = kapwa.evaluate(TinyTask(), TinyModel(), chosen)
+    assert kapwa.evaluate(TinyTask(), TinyModel(), out=tmp_path, progress=False, label="mine").path == run.path
+    assert kapwa.evaluate(TinyTask(), TinyModel(), chosen, label="other").label == "other"

@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kapwa
-from kapwa import workbooks
 from kapwa.errors import DataError, UsageError
 from kapwa.files import filling, replacing, table_rows, write_json, write_text
-from kapwa.tables_io import csv_text, read_table
+from kapwa.tables import csv_text, read_table, workbooks
 
 
 def table(tmp_path: Path, content: bytes, name: str = "data.csv") -> Path:

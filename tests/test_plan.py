@@ -48,7 +48,7 @@ def test_a_plan_is_told_in_words_and_as_json() -> None:
     told = planned("--agreement", "0.8", "--difference", "0.05", "--comparisons", "16")
     assert "items find a true difference of 5.0 points four times in five." in told
     assert "differ on 20.0% of the items" in told
-    assert "by Holm over 16 comparisons" in told
+    assert "with Holm's correction for 16 comparisons" in told
     found = json.loads(planned("--agreement", "0.8", "--items", "300", "--power", "0.9", "--json"))
     assert found["items"] == 300
     assert found["power"] == pytest.approx(0.9, abs=0.003)
@@ -97,7 +97,7 @@ def test_a_plan_of_as_many_questions_is_what_the_report_says_is_detectable(cultu
     sides = sides if name == "right" else [side + DRAWS.normal(size=side.size) for side in sides]
     a, b = (Pilot({name: side.tolist()}, each=1, cultures=cultures) for side in sides)
     scores = [run.scores.filter(pl.col("variant") == "full") for run in (a, b)]
-    table = compare_runs(*scores, label_a="a", label_b="b", metrics={name: name == "right"}, replicates=100)
+    table = compare_runs(*scores, label_a="a", label_b="b", metrics={name: name == "right"})
     shown = table.filter(pl.col("cultures") == cultures)["mde"][0]
     found = kapwa.plan(a, b, items=40)
     assert found.difference == pytest.approx(shown, rel=1e-12)
@@ -117,10 +117,10 @@ def test_a_pilot_of_several_cultures_is_told_in_questions(monkeypatch: pytest.Mo
     )
     monkeypatch.setattr("kapwa.api.open_run", lambda _: next(pilots))
     told = planned("a", "b", "--items", "80")
-    assert "80 questions, put to 4 cultures as in the pilot, find a true difference of" in told
-    assert "points, on average over the cultures, four times in five." in told
+    assert "80 questions, asked about 4 cultures as in the pilot, find a true difference of" in told
+    assert "points, on average over cultures, four times in five." in told
     assert "Pilot: pilot and pilot, right, 160 items: 40 questions over 4 cultures." in told
-    assert "questions  difference found" in told
+    assert "questions  detectable difference" in told
 
 
 @pytest.mark.parametrize(

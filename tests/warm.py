@@ -6,6 +6,7 @@ fork. What is tested of loading itself, of other signals and of how long a comma
 """
 
 import atexit
+import gc
 import json
 import os
 import pkgutil
@@ -42,6 +43,8 @@ SETTINGS = {
     "TOKENIZERS_PARALLELISM": "false",
     "_RJEM_MALLOC_CONF": "background_thread:false",  # of Polars
 }
+# Languages of the sample packs.
+SAMPLED = ("am", "ar", "en", "es", "fil", "ko")
 # None that starts a thread, which a fork would lose.
 LIBRARIES = (
     *("scipy.stats", "numba", "transformers", "torch", "rouge_score.rouge_scorer", "sacrebleu", "tqdm", "pydantic"),
@@ -117,6 +120,7 @@ def start(folder: Path, alive: Any) -> subprocess.Popen[bytes]:
 def serve(address: str) -> None:
     """Run each command that comes in a fork, until the input ends."""
     load_libraries()
+    gc.freeze()  # forks neither look through what was loaded nor copy it
     signal.signal(signal.SIGCHLD, reap)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
@@ -168,8 +172,30 @@ def load_libraries() -> None:
     import_all([name for name in modules if not name.startswith(LEFT_OUT)])
     for language in ("ar", "en", "es", "tl"):  # reading the dictionaries of the sample packs takes a second
         lemma("a", language)
+    read_once()
     if "tqdm" in sys.modules:
         sys.modules["tqdm"].tqdm.monitor_interval = 0  # else it starts a thread
+
+
+def read_once() -> None:
+    """Read what most commands read first and keep: templates, lists of words and countries, versions of packages."""
+    from importlib.metadata import version
+
+    from kapwa.languages.fallback import language_for
+    from kapwa.languages.phrases import is_refusal, reply_words
+    from kapwa.languages.places import shared_names
+    from kapwa.metrics.matching import Matcher
+    from kapwa.report.charts.drawing import environment
+
+    templates = environment()
+    for name in templates.list_templates(extensions=["j2"]):
+        templates.get_template(name)
+    reply_words()
+    is_refusal("no")
+    shared_names([["Egypt"], ["EG"]])
+    for language in SAMPLED:  # compiling its patterns takes a tenth of a second
+        Matcher(language_for(language))
+    version("kapwa")
 
 
 def import_all(names: Iterable[str]) -> None:
@@ -183,20 +209,21 @@ def import_all(names: Iterable[str]) -> None:
 @cache
 def keep_embedded_weights() -> None:
     """Load the embedded model's weights, for each fork to find in memory; where they cannot be, each says so itself."""
+    from kapwa.catalog.weights_wheel import weights_file
     from kapwa.errors import KapwaError
-    from kapwa.models import embedded, weights
+    from kapwa.models import weights
     from kapwa.models.base import ModelOptions
 
-    load, path, plain = weights.load, embedded.find(), ModelOptions()
+    load, path, plain = weights.load, weights_file(), ModelOptions()
     try:
         source = weights.locate(str(path))
-        kept = load(source, plain)
+        kept = [load(source, plain)]
     except KapwaError:
         return
 
     def from_memory(wanted: Any, options: ModelOptions) -> Any:
         same = wanted == source and (options.dtype, options.device) == (plain.dtype, plain.device)
-        return kept if same else load(wanted, options)
+        return kept.pop() if same and kept else load(wanted, options)  # a model that is closed gives its weights up
 
     weights.load = from_memory
 
@@ -233,6 +260,9 @@ def become(program: str, words: list[str], folder: str, environment: dict[str, s
     try:
         if program == "python" and words[0] != "-m":
             run_code(*words)
+        elif program == "python" and words[1] != "kapwa":  # what ties a command to whoever started it
+            sys.argv = [*words[1:], *shared_answers(words[words.index("kapwa") + 1 :])]
+            import_module(words[1]).main()
         else:
             words = words[2:] if program == "python" else words
             sys.argv = ["kapwa", *words, *shared_answers(words)]

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from kapwa.datasets.card import Card
 from kapwa.datasets.labels import LabelRow
-from kapwa.datasets.rows import TEXT, Row
+from kapwa.datasets.rows import TEXT, RowModel
 from kapwa.suites.blend.form import AnswerRow, QuestionRow
 from kapwa.suites.blend.mcq_data import ORDERED, ChoiceRow
 from kapwa.suites.blend.prompts import PromptRow
@@ -25,9 +25,9 @@ from kapwa.suites.folders import adding
 from kapwa.suites.folders.forms import form_names
 from kapwa.suites.folders.mapping import ColumnMapping
 from kapwa.suites.items import ALL_LETTERS
-from kapwa.suites.kalahi.form import Situation
+from kapwa.suites.kalahi.form import SituationRow
 from kapwa.suites.longform.form import LongQuestion
-from kapwa.suites.opinions.form import Opinion, Prompt
+from kapwa.suites.opinions.form import Opinion, OpinionPrompt
 
 FORMS_VERSION = "1.0"
 FOLDER = Path(adding.__file__).parent / "schemas"
@@ -49,7 +49,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         "card": _schema("card", Card),
         "cultures": _schema("cultures", LabelRow),
         "mapping": _schema("mapping", ColumnMapping, form={"enum": mapped, "type": "string"}),
-        "kalahi.situation": _schema("kalahi.situation", Situation),
+        "kalahi.situation": _schema("kalahi.situation", SituationRow),
         "longform.question": _schema("longform.question", LongQuestion),
         "blend.question": {
             **_schema("blend.question", QuestionRow, english=_FILLED, kind={"enum": [*KINDS, "", None]}),
@@ -70,7 +70,7 @@ def schemas() -> dict[str, dict[str, Any]]:
             **_schema("opinions.opinion", Opinion),
             "oneOf": [{"properties": {name: _FILLED}, "required": [name]} for name in ("counts", "shares")],
         },
-        "opinions.prompt": _schema("opinions.prompt", Prompt),
+        "opinions.prompt": _schema("opinions.prompt", OpinionPrompt),
     }
 
 
@@ -91,7 +91,7 @@ def schema_of(model: type[BaseModel], name: str, version: str) -> dict[str, Any]
     for cell in schema["properties"].values():
         if cell.get("anyOf") == [{"type": "integer"}, {"type": "null"}]:
             cell["anyOf"] = counted
-    if issubclass(model, Row) and model.more_shown:
+    if issubclass(model, RowModel) and model.more_shown:
         schema |= {"patternProperties": {f"^(?:{model.more_columns})$": TEXT}, "additionalProperties": False}
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"urn:kapwa:forms:{version}:{name}"}
     return {**schema, **head, "title": name, "version": version}

@@ -27,15 +27,17 @@ PLURALS = dict.fromkeys(("ngettext", "ngettext_lazy"), (1, 2))
 def found() -> polib.POFile:
     """Return every text of the studio's templates and code, with the file it is in."""
     from kapwa.files import table_rows
-    from kapwa.people.agreement import NAMES
+    from kapwa.labels.agreement import NAMES
+    from kapwa.labels.rubrics import suite_rubric
+    from kapwa.stats.disclosure import OTHERS
     from kapwa.studio.core.background import STANDARD
+    from kapwa.studio.core.forms import FORMS
     from kapwa.studio.core.kinds import ACTS
     from kapwa.studio.core.roles import ROLES
     from kapwa.studio.core.views.common import COEFFICIENTS_SHOWN
     from kapwa.studio.ratings.drawing import RATED
     from kapwa.studio.situations.fields import NAMED_FIELDS
     from kapwa.studio.situations.questionnaire import FILE
-    from kapwa.suites.base import rating_suite
     from kapwa.suites.kalahi.form import CATEGORIES, PARTS_OF
 
     made = polib.POFile(wrapwidth=110)
@@ -59,7 +61,8 @@ def found() -> polib.POFile:
     # What stands in tables, and in code that knows of no translation.
     background = [text for question, choices in STANDARD.values() for text in (question, *choices)]
     listed = {
-        "../people/agreement.py": [NAMES[name] for name in COEFFICIENTS_SHOWN],
+        "../stats/disclosure.py": [OTHERS],
+        "../labels/agreement.py": [NAMES[name] for name in COEFFICIENTS_SHOWN],
         "../suites/kalahi/form.py": [*CATEGORIES, *PARTS_OF],
         "core/acts.csv": list(ACTS.values()),
         "core/background.csv": [text for text in background if not text.replace("-", "").isdigit()],
@@ -68,9 +71,12 @@ def found() -> polib.POFile:
         "situations/fields.py": [name.replace("_", " ") for name in NAMED_FIELDS],
         "situations/questionnaire.csv": [row[column] for row in table_rows(FILE) for column in ("kind", "question")],
     }
+    offered = {"situations/form.py": FORMS["kalahi"], "questions/form.py": FORMS["blend"]}
+    listed |= {origin: list(form.topics) for origin, form in offered.items()}
     for suite in RATED.values():
-        criteria = rating_suite(suite).criteria
-        listed[f"../suites/{suite}/criteria.csv"] = [text for one in criteria for text in (one.name, one.question)]
+        rubric = suite_rubric(suite)
+        texts = [text for one in rubric.criteria for text in (one.name, one.question["en"])]
+        listed[f"../labels/rubrics/{rubric.name}.yaml"] = texts
     for origin, texts in listed.items():
         for text in texts:
             entries.setdefault(text, polib.POEntry(msgid=text)).occurrences.append((origin, ""))

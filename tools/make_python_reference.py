@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,16 @@ from kapwa import registry
 from kapwa.analysis.inputs import AnalysisSettings
 from kapwa.analysis.result import Analysis
 from kapwa.api import FormSettings, McqSettings, PlanSettings
-from kapwa.judging.apply import Audit
-from kapwa.judging.draws import Drawn
-from kapwa.judging.panel import JudgeSettings, Panel
-from kapwa.models.base import Model, ModelSettings
+from kapwa.labels.audits.correction import Audit
+from kapwa.labels.audits.draws import WrittenDraw
+from kapwa.labels.judges.panel import JudgeSettings, Panel
+from kapwa.loading import TaskSettings
+from kapwa.models.base import Model, ModelOptions
 from kapwa.records import Answer, Floor, Item, Request, Response
 from kapwa.runs.directory import Run
 from kapwa.runs.responses import ScoredResponses
-from kapwa.stats.power import Assumed, Plan
+from kapwa.runs.settings import RunSettings
+from kapwa.stats.power import Assumed, SamplePlan
 from kapwa.suites.base import Suite, Task
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "python.md"
@@ -37,16 +40,30 @@ page is written by `tools/make_python_reference.py` from the code.
 """
 EXTENSIONS = """## For extensions
 
-A third party adds suites, models, languages and metrics by entry points, in the groups `kapwa.suites`, `kapwa.models`,
-`kapwa.languages` and `kapwa.metrics`. A suite that is a folder of data in one of [the forms](forms.md) takes one
-line, `kapwa.suites.folders.folder_suite`; `examples/kapwa-examples` is a whole package of that kind.
+A third party adds suites, models, languages, metrics and trackers by entry points, in the groups `kapwa.suites`,
+`kapwa.models`, `kapwa.languages`, `kapwa.metrics` and `kapwa.trackers`. A suite that is a folder of data in one of
+[the forms](forms.md) takes one line, `kapwa.suites.folders.folder_suite`; `examples/kapwa-examples` is a whole package
+of that kind.
 """
+# Classes of which the fields count: each is a keyword, too.
+SETTINGS = (RunSettings, TaskSettings, ModelOptions)
 SECTIONS = {
     "## What comes back\n\nThe columns of an analysis are in [Tables of an analysis](analysis-tables.md), the files "
-    "of a run in [Run folder](run-folder.md).\n": (Run, ScoredResponses, Drawn, Audit, Panel, Analysis, Plan, Assumed),
+    "of a run in [Run folder](run-folder.md).\n": (
+        Run,
+        ScoredResponses,
+        WrittenDraw,
+        Audit,
+        Panel,
+        Analysis,
+        SamplePlan,
+        Assumed,
+    ),
     "## Options\n\nKeywords that the functions above take; a wrong name is refused with the nearest right one. The "
     "options of models are told in [Models](models.md).\n": (
-        ModelSettings,
+        RunSettings,
+        TaskSettings,
+        ModelOptions,
         AnalysisSettings,
         FormSettings,
         JudgeSettings,
@@ -99,11 +116,19 @@ def split(parameters: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
+def default_of(field: Field[Any]) -> str:
+    """Return the default of a field as a class states it; nothing where it is made for each object."""
+    return "" if field.default is MISSING else f" = {field.default!r}"
+
+
 def members(kind: type) -> str:
     """Return the entry of a class: what it is, its tables, its options or its methods."""
     lines = [markdown(kind.__doc__), ""]
     if hasattr(kind, "__total__"):
         lines += [f"- `{name}: {hint.__forward_arg__}`" for name, hint in kind.__annotations__.items()]
+        return "\n".join(lines) + "\n"
+    if kind in SETTINGS:
+        lines += [f"- `{one.name}: {one.type}{default_of(one)}`" for one in fields(kind)]
         return "\n".join(lines) + "\n"
     for name, member in vars(kind).items():
         if name.startswith("_") or not (isinstance(member, property) or inspect.isfunction(member)):
@@ -115,13 +140,12 @@ def members(kind: type) -> str:
 
 def task_options() -> str:
     """Return the table of what may be set for each task, as the suites declare it."""
-    lines = ["| task | option | what it says |", "|---|---|---|"]
+    lines = ["| task | option | meaning |", "|---|---|---|"]
     for name in sorted(registry.installed("suites")):
         suite = registry.installed("suites")[name].load()
         for task in suite.tasks:
             for option in suite.options_of(task).values():
-                told = option.help.replace("\\", "")
-                lines.append(f"| `{task}` | `{option.name}` | {told} |")
+                lines.append(f"| `{task}` | `{option.name}` | {option.help} |")
     return "\n".join(lines) + "\n"
 
 

@@ -1,6 +1,6 @@
 """Means over cultures against tricks, guessing and people: how often any verdict of a report is wrong.
 
-Several models in one report, all as good as what they are held against: one family of tests over them.
+Several models in one report, all as good as what they are held against: each has a family of tests of its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from benchmarks.simulations.comparisons import answers as answers_over
 from benchmarks.simulations.comparisons import places
 from benchmarks.simulations.floors import errs, mark, tested, votes_of
 
-from kapwa.report.marks import Marks
+from kapwa.report.view.marks import Marks
 from kapwa.stats.pooled import pooled_against_marks, pooled_mean
 
 SUBJECT = "means over cultures against tricks and people"
@@ -29,46 +29,48 @@ MODELS = 5
 
 def on_average_against_tricks(
     random: np.random.Generator, design: tuple[int, int, str], models: int, tricks: int, level: float
-) -> bool:
-    """Whether the mean of any of several models is called better or worse than a trick that is as good."""
+) -> float:
+    """The share of several models whose mean is called better or worse than a trick that is as good."""
     cultures, questions = places(random, design)
     shares = np.tile(level * np.linspace(0.8, 1.2, design[0]), (models + tricks, 1))
     answers = answers_over(random, cultures, questions, shares)
-    marks, held = answers[models:].T, []
+    marks, names, wrong = answers[models:].T, frozenset(map(str, range(tricks))), []
     for values in answers[:models]:
         found = pooled_against_marks(values, marks, cultures, questions, binary=True)
         every = [tested(str(k), float(marks[:, k].mean()), False, one) for k, one in enumerate(found)]
-        held.append((dict(pooled_mean(values, cultures, questions, binary=True)._asdict()), Marks.of(every)))
-    return errs(held, frozenset(map(str, range(tricks))))
+        mean = dict(pooled_mean(values, cultures, questions, binary=True)._asdict())
+        wrong.append(errs([(mean, Marks.of(every))], names))
+    return float(np.mean(wrong))
 
 
-def on_average_against_people(random: np.random.Generator, design: tuple[int, int, str], models: int) -> bool:
-    """Whether any of several models that answer as a person there is on average called better or worse than people."""
+def on_average_against_people(random: np.random.Generator, design: tuple[int, int, str], models: int) -> float:
+    """The share of models that answer as a person there whose mean is called better or worse than people."""
     cultures, questions = places(random, design)
     person, said = votes_of(random, len(cultures), models)
-    held = []
+    wrong = []
     for fair in said.T:
         (found,) = pooled_against_marks(fair, person[:, None], cultures, questions, binary=True)
         mean = dict(pooled_mean(fair, cultures, questions, binary=True)._asdict())
-        held.append((mean, Marks.of([tested("people", float(person.mean()), True, found)])))
-    return errs(held, frozenset(["people"]))
+        people = Marks.of([tested("people", float(person.mean()), True, found)])
+        wrong.append(errs([(mean, people)], frozenset(["people"])))
+    return float(np.mean(wrong))
 
 
-def on_average_against_guessing(random: np.random.Generator, design: tuple[int, int, str], models: int) -> bool:
-    """Whether any of several models that guess among four is, on average, called better or worse than guessing."""
+def on_average_against_guessing(random: np.random.Generator, design: tuple[int, int, str], models: int) -> float:
+    """The share of models that guess among four whose mean is called better or worse than guessing."""
     cultures, questions = places(random, design)
-    held = []
+    wrong = []
     for _ in range(models):
         values = (random.random(len(cultures)) < 0.25).astype(np.float64)
         mean = dict(pooled_mean(values, cultures, questions, binary=True)._asdict())
-        held.append((mean, Marks.of([mark("chance", 0.25, False)])))
-    return errs(held, frozenset(["chance"]))
+        wrong.append(errs([(mean, Marks.of([mark("chance", 0.25, False)]))], frozenset(["chance"])))
+    return float(np.mean(wrong))
 
 
 def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
     """Yield the error rates of the sentence over all cultures."""
 
-    def rate(figure: str, setting: str, errors: list[bool]) -> Cell:
+    def rate(figure: str, setting: str, errors: list[float]) -> Cell:
         return Cell(SUBJECT, figure, setting, 100 * float(np.mean(errors)), len(errors), 0.0, 6.0)
 
     for name, design in POOLED.items():

@@ -9,7 +9,7 @@ import polars as pl
 from benchmarks.simulations import Cell
 from benchmarks.simulations.comparisons import answers, places
 
-from kapwa.report.board import ranks
+from kapwa.report.board.ranks import ranks
 from kapwa.stats.every_pair import every_pair
 
 SUBJECT = "the board: ranks of systems"
@@ -27,7 +27,8 @@ def compared(random: np.random.Generator, design: tuple[int, int, str], shares: 
     scores = answers(random, cultures, questions, np.repeat(shares[:, None], design[0], axis=1))
     items = pl.DataFrame({"culture": cultures.astype(str), "language": "en", "cluster": questions.astype(str)})
     items = items.with_columns(item_id=pl.col("culture") + "-" + pl.col("cluster"))
-    tables = [items.with_columns(value=pl.Series(row)) for row in scores]
+    values = list(map(pl.Series, scores))
+    tables = [items.with_columns(value=one, least=one, most=one, asked=1, missing=0) for one in values]
     return every_pair(tables, names(shares), "m", "v", binary=True)
 
 

@@ -72,7 +72,7 @@ def compared(drawn: FloatArray, design: Design, *, mid_p: bool = False) -> list[
     """What the library says of the columns."""
     labels, binary = np.repeat(np.arange(design.clusters), design.size), design.kind != "measure"
     sides = np.maximum(drawn, 0), np.maximum(-drawn, 0)
-    return paired_differences(*sides, labels, binary=binary, replicates=100, permutations=1999, mid_p=mid_p)
+    return paired_differences(*sides, labels, binary=binary, permutations=1999, mid_p=mid_p)
 
 
 def verdicts(rows: Sequence[Comparison], design: Design) -> FloatArray:

@@ -36,9 +36,7 @@ def equality_p(random: np.random.Generator, design: tuple[int, int, str], better
     a, b = answers(random, cultures, questions, np.stack([base + better, base]))
     if design[0] == 1:
         # The sign-flip test and the bootstrap are not looked at.
-        found = paired_differences(a, b, questions, binary=True, replicates=100, permutations=100, equal_within=MARGIN)[
-            0
-        ]
+        found = paired_differences(a, b, questions, binary=True, permutations=100, equal_within=MARGIN)[0]
     else:
         found = pooled_differences(a, b, cultures, questions, binary=True, equal_within=MARGIN)[0].comparison
     return 1.0 if found.p_equal is None else found.p_equal
@@ -49,7 +47,7 @@ def continuous_p(random: np.random.Generator, clusters: int, better: float) -> f
     groups = np.repeat(np.arange(clusters), 5)
     noise = 0.15 * random.normal(size=clusters)[groups] + 0.2 * random.normal(size=groups.size)
     found = paired_differences(
-        0.5 + better + noise, np.full(groups.size, 0.5), groups, replicates=100, permutations=100, equal_within=MARGIN
+        0.5 + better + noise, np.full(groups.size, 0.5), groups, permutations=100, equal_within=MARGIN
     )
     return found[0].p_equal or 0.0
 

@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.simulations import Cell
 from numpy.typing import NDArray
 
-from kapwa.report.marks import Mark, Marks, verdicts
+from kapwa.report.view.marks import Mark, Marks, verdicts
 from kapwa.stats.intervals import AgainstMark, against_marks, mean_estimates
 
 Floats = NDArray[np.float64]

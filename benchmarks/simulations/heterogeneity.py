@@ -31,6 +31,15 @@ def differences(random: np.random.Generator, design: tuple[int, int, str], gains
     return spread
 
 
+def sd_held(random: np.random.Generator, repeats: int, design: tuple[int, int, str], sd: float) -> float:
+    """Percent of intervals of the standard deviation between cultures that hold the one they were drawn with."""
+    held = 0
+    for _ in range(repeats):
+        found = differences(random, design, sd * random.normal(size=design[0]))
+        held += found.sd_low <= sd <= found.sd_high
+    return 100 * held / repeats
+
+
 def names_wrongly(found: CultureSpread) -> bool:
     """Whether a report names a best and a worst culture."""
     return found.p_value < 0.05 and found.apart(int(found.means.argmin()), int(found.means.argmax()))
@@ -48,6 +57,10 @@ def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
         told = [differences(random, design, np.full(design[0], 0.05)) for _ in range(repeats)]
         varied = 100 * np.mean([one.p_value < 0.05 for one in told])
         yield Cell(SUBJECT, "“the difference varies”", f"{name}, 5 points everywhere", float(varied), repeats, 3, 6)
+        for sd in (0.0, 0.05, 0.1):
+            setting = f"{name}, standard deviation of {100 * sd:.0f} points"
+            share = sd_held(random, max(repeats // 3, 1), design, sd)
+            yield Cell(SUBJECT, "interval of the standard deviation", setting, share, max(repeats // 3, 1), 93, 100)
     name, design = next(iter(DESIGNS.items()))
     low = [scores(random, design, np.full(16, 0.05)).p_value < 0.05 for _ in range(repeats)]
     yield Cell(SUBJECT, "“scores differ”", f"{name}, equal, 5 % right", float(100 * np.mean(low)), repeats, 3, 6)

@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.simulations import Cell
 from benchmarks.simulations.comparisons import answers, places
 
-from kapwa.report.regression import LEVEL, outcome_of
+from kapwa.report.tables.regression import LEVEL, outcome_of
 from kapwa.stats.intervals import Comparison, paired_differences
 from kapwa.stats.pooled import pooled_differences
 from kapwa.stats.significance import holm

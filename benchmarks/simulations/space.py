@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from benchmarks.simulations import Cell
 
-from kapwa.analysis.values.controls import geographic_distance, other_region
-from kapwa.languages.places import places
+from kapwa.languages.between_places import geographic_distance, shared_blocks
+from kapwa.languages.places import branch_of, places
 from kapwa.stats.kendall import Draws, anchor_taus, drawn_means, jackknife, permuted_means, without_some
 from kapwa.stats.mantel import mantel
 from kapwa.stats.spatial import surrogate_maps
@@ -35,6 +35,7 @@ class Field(NamedTuple):
 
 SHORT, LONG = Field(700.0), Field(3000.0)
 REGIONS, SUBREGIONS, SEATS = (Field(0.0, name, 0.6, 0.4) for name in ("regions", "subregions", "seats"))
+LANGUAGES, BRANCHES = (Field(0.0, name, 0.6, 0.4) for name in ("languages", "branches"))
 BOTH = Field(2000.0, "subregions", 0.45)
 # Texts that hold values: the field, and how much of the values is in texts for a mean τ of .2 and .3, or of .3 and .4
 # where the fields alone give .2.
@@ -54,6 +55,8 @@ UNRELATED = {
     ),
     "fields of blocks, the 5 regions of M49, 60% of the variance": (REGIONS, [REGIONS] * 6),
     "fields of blocks, subregions of M49, 60% of the variance": (SUBREGIONS, [SUBREGIONS] * 6),
+    "fields of blocks, first languages, 60% of the variance": (LANGUAGES, [LANGUAGES] * 6),
+    "fields of blocks, branches of first languages, 60% of the variance": (BRANCHES, [BRANCHES] * 6),
     "fields of subregions and Matérn, 2,000 km": (BOTH, [BOTH] * 6),
     "fields of blocks, 8 neighbourhoods of no table, 60% of the variance": (SEATS, [SEATS] * 6),
     "exponential fields with a reach of 4,000 km": (
@@ -68,12 +71,20 @@ class World:
     """Some countries: distances between them, and blocks of neighbours."""
 
     def __init__(self, random: np.random.Generator) -> None:
-        codes = random.choice([place.iso3 for place in places()], COUNTRIES, replace=False).tolist()
+        chosen = random.choice(len(places()), COUNTRIES, replace=False).tolist()
+        here = [places()[k] for k in chosen]
+        codes = [place.iso3 for place in here]
         kilometres = geographic_distance(codes)
-        self.kilometres, self.regions = (kilometres + kilometres.T) / 2, other_region(codes)
+        self.kilometres, self.shared = (kilometres + kilometres.T) / 2, shared_blocks(codes)
         seats = np.argmin(self.kilometres[:, random.choice(COUNTRIES, 8, replace=False)], axis=1)
-        blocks = self.regions < 1, self.regions == 0, seats[:, None] == seats
-        self.blocks = dict(zip(("regions", "subregions", "seats"), (one.astype(float) for one in blocks), strict=True))
+        kinds = {
+            "regions": [place.region for place in here],
+            "subregions": [place.subregion for place in here],
+            "languages": [place.languages[0] for place in here],
+            "branches": [branch_of(place.languages[0]) for place in here],
+            "seats": seats.tolist(),
+        }
+        self.blocks = {name: np.equal.outer(*2 * (np.array(kind),)).astype(float) for name, kind in kinds.items()}
 
     def drawn(self, random: np.random.Generator, field: Field, questions: int) -> Matrix:
         """Values (45, questions) of a field of variance 1."""
@@ -110,7 +121,7 @@ def unrelated(random: np.random.Generator, repeats: int, texts: Field, values: l
         alike = -distances(world.drawn(random, texts, 40))
         apart = distances(np.concatenate([world.drawn(random, field, 1) for field in values], axis=1))
         seed = int(random.integers(1 << 30))
-        maps = surrogate_maps(apart, world.kilometres, world.regions, draws=DRAWS, seed=seed)
+        maps = surrogate_maps(apart, world.kilometres, world.shared, draws=DRAWS, seed=seed)
         tau = abs(anchor_taus(alike, apart).mean)
         shuffled = _p(permuted_means([alike], apart, permutations=DRAWS, seed=seed), tau)
         found = mantel(alike, -apart, [world.kilometres], permutations=DRAWS, seed=seed, draws=-maps)
@@ -127,7 +138,7 @@ def power(random: np.random.Generator, repeats: int, field: Field, weight: float
         values = world.drawn(random, field, 6)
         alike = -distances(np.column_stack([weight * values, world.drawn(random, field, 6)]))
         apart = distances(values)
-        maps = surrogate_maps(apart, world.kilometres, world.regions, draws=DRAWS, seed=int(random.integers(1 << 30)))
+        maps = surrogate_maps(apart, world.kilometres, world.shared, draws=DRAWS, seed=int(random.integers(1 << 30)))
         taus.append(anchor_taus(alike, apart).mean)
         found += _p(drawn_means([alike], Draws(maps)), abs(taus[-1])) < 0.05 + 1e-9
     return 100 * found / repeats, float(np.mean(taus))

@@ -17,7 +17,7 @@ from kapwa.analysis.words.counts import WordCounts, WordSums, count_words
 from kapwa.metrics.tokens import Encoded
 
 Ints = np.ndarray[tuple[int], np.dtype[np.int64]]
-Write = Callable[[np.random.Generator, Ints], list[Ints]]
+Write = Callable[[np.random.Generator, Ints, Ints], list[Ints]]
 PLANTED = 9_999
 
 
@@ -44,7 +44,7 @@ class Lengths(NamedTuple):
         return np.maximum(np.rint(tokens * longer * np.exp(random.normal(0, self.varied, len(groups)))), 3).astype(int)
 
 
-def repeated_names(random: np.random.Generator, lengths: Ints) -> list[Ints]:
+def repeated_names(random: np.random.Generator, lengths: Ints, _groups: Ints) -> list[Ints]:
     """Texts that each repeat one of 200 names in about a fifth of their words, among 60 common words."""
     return [
         np.append(np.repeat(random.integers(60, 260), 1 + random.poisson(length / 5)), random.integers(0, 60, length))
@@ -52,14 +52,23 @@ def repeated_names(random: np.random.Generator, lengths: Ints) -> list[Ints]:
     ]
 
 
-def bursty_texts(random: np.random.Generator, lengths: Ints) -> list[Ints]:
+def name_of_prompt(random: np.random.Generator, lengths: Ints, groups: Ints) -> list[Ints]:
+    """Texts that have the name of their prompt, one of 200, in about a fifth of their words, among 60 common words."""
+    names = random.integers(60, 260, int(groups.max(initial=0)) + 1)[groups]
+    return [
+        np.append(np.repeat(name, 1 + random.poisson(length / 5)), random.integers(0, 60, length))
+        for name, length in zip(names.tolist(), lengths.tolist(), strict=True)
+    ]
+
+
+def bursty_texts(random: np.random.Generator, lengths: Ints, _groups: Ints) -> list[Ints]:
     """Texts of words used as often as words are (Zipf), with words of the concept and words that a text repeats."""
     shares = 1 / np.arange(1, 1501) * random.gamma(0.4, 1, 1500)
     own = shares * random.gamma(0.5, 1, (len(lengths), 1500))
     return [random.choice(1500, length, p=row / row.sum()) for row, length in zip(own, lengths.tolist(), strict=True)]
 
 
-def plain_texts(random: np.random.Generator, lengths: Ints) -> list[Ints]:
+def plain_texts(random: np.random.Generator, lengths: Ints, _groups: Ints) -> list[Ints]:
     """Texts whose words are drawn one by one: how many different ones there are goes with the length most of all."""
     shares = 1 / np.arange(1, 1501) * random.gamma(0.4, 1, 1500)
     return [random.choice(1500, length, p=shares / shares.sum()) for length in lengths.tolist()]
@@ -81,20 +90,24 @@ def corpus(
     *,
     identities: int,
     lost: float = 0.0,
-    planted: tuple[int, float, float] | None = None,
+    planted: tuple[int | tuple[int, ...], float, float] | None = None,
 ) -> WordCounts:
     """Count 20 concepts × 5 texts of each identity, a share ``lost`` missing.
 
-    ``planted``: an identity, and in which share of its texts, and of others', one word stands in place of another.
+    ``planted``: an identity or several, and in which share of their texts, and of others', one word stands in place of
+    another.
     """
     concepts, whose = [], []
     for _ in range(20):
         groups = np.repeat(np.arange(identities), 5)
         groups = groups[random.random(len(groups)) >= lost]
-        texts = write(random, lengths.drawn(random, groups, 30 if write is repeated_names else 80))
+        short = write in (repeated_names, name_of_prompt)
+        texts = write(random, lengths.drawn(random, groups, 30 if short else 80), groups)
         if planted:
             who, more, usual = planted
-            for place in np.flatnonzero(random.random(len(groups)) < np.where(groups == who, more, usual)).tolist():
+            for place in np.flatnonzero(
+                random.random(len(groups)) < np.where(np.isin(groups, who), more, usual)
+            ).tolist():
                 texts[place][-1] = PLANTED
         concepts.append(texts)
         whose.append(groups)
@@ -135,6 +148,8 @@ def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
         ("12 identities, words drawn one by one", plain_texts, 12, 0.0, LENGTHS),
         ("12 identities, words repeated within texts", bursty_texts, 12, 0.0, LENGTHS),
         ("20 identities, each text repeats one random name", repeated_names, 20, 0.0, LENGTHS[1:2]),
+        ("20 identities, each prompt has one random name in all its texts", name_of_prompt, 20, 0.0, LENGTHS[:2]),
+        ("12 identities, each prompt has one random name in all its texts", name_of_prompt, 12, 0.0, LENGTHS[1:3]),
         ("3 identities, words repeated within texts", bursty_texts, 3, 0.0, LENGTHS[1:2]),
         (
             "12 identities, words repeated within texts, a fifth of the texts missing",
@@ -149,7 +164,7 @@ def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
             percent = error_rate(random, repeats, write, lengths, identities=identities, lost=lost)
             setting = f"{what}, {how}; 20 concepts × 5 texts"
             yield Cell("words", "any star where no name makes a difference", setting, percent, repeats, 0, 6)
-    for usual, planted, low in ((0.1, 0.3, 50), (0.02, 0.2, 80)):
+    for usual, planted, low in ((0.1, 0.3, 40), (0.02, 0.2, 80)):
         for lengths, how, who, whom in (
             (*LENGTHS[0], 4, "one identity's"),
             (*LENGTHS[1], 4, "one identity's"),

@@ -6,16 +6,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from kapwa import registry
 from kapwa.datasets.findings import CheckReport
 from kapwa.errors import DataError, UnfinishedRunError, UsageError, nearest
-from kapwa.loading import load_model, load_task
-from kapwa.models.base import Model, ModelSettings
+from kapwa.loading import TaskSettings, field_names, load_model, load_task, options_dict, refuse_keyword
+from kapwa.models.base import Model, ModelOptions
 from kapwa.suites.base import Suite, Task, given_options
 
 log = logging.getLogger(__name__)
@@ -23,11 +24,15 @@ log = logging.getLogger(__name__)
 if TYPE_CHECKING:
     import polars as pl
 
-    from kapwa.people.forms import Forms
+    from kapwa.labels.audits.correction import Audit
+    from kapwa.labels.sheets import Forms
     from kapwa.records import Floor
+    from kapwa.report.view.track import Track
     from kapwa.runs.directory import Run
-    from kapwa.runs.progress import Progress
-    from kapwa.stats.power import Plan
+    from kapwa.runs.plans import Family, FrozenPlan, Interval
+    from kapwa.runs.settings import RunSettings
+    from kapwa.runs.until_plan import UntilPlan
+    from kapwa.stats.power import SamplePlan
     from kapwa.suites.blend.mcq_build import Built
 
 
@@ -61,40 +66,65 @@ class PlanSettings(TypedDict, total=False):
     mid_p: bool
 
 
-def evaluate(  # noqa: PLR0913 - each is one decision of the caller; all but two have defaults
-    task: Task,
-    model: Model,
-    *,
-    out: str | Path = "runs",
-    seed: int = 0,
-    progress: Progress = None,
-    path: str | Path | None = None,
-    validators: str | Path | Sequence[str | Path] | None = None,
-    key: str | Path | Sequence[str | Path] | None = None,
-    cache: str | Path | None = None,
-    label: str | None = None,
-) -> Run:
+def evaluate(task: Task | str, model: Model | str, settings: RunSettings | None = None, **keywords: Any) -> Run:
     """Ask ``model`` what ``task`` asks, judge the answers, and return the run.
 
-    The run lies in ``path``, or in a folder of ``out`` named after task, model and a hash of what was asked: the
-    same call resumes there, asks only what is missing, and gives the same tables. ``seed`` governs everything
-    random. ``progress``: None shows a bar on a terminal, True also lines elsewhere, False nothing; a callable
-    gets each :class:`kapwa.runs.progress.Snapshot`. ``validators``: filled choice forms whose accuracy, on the items
-    of this task, becomes the human ceiling of each culture; ``key``: the keys written with them. ``cache``: a folder
-    of answers that runs share, made if need be. ``label``: what reports and lists call the run in place of the model's
-    name. Raises what :func:`kapwa.runs.runner.run_task` raises.
+    Each is one that was opened (:func:`kapwa.load_task`, :func:`kapwa.load_model`), or its name, such as "blend/saq"
+    and "openai:gpt-x"; a model that is named is closed in the end. ``settings``: where the run lies, how it is drawn,
+    shown and ended. ``keywords``: the fields of :class:`kapwa.runs.settings.RunSettings` one by one, before those of
+    ``settings``, and what names are opened with: keywords of :func:`kapwa.load_task` and :func:`kapwa.load_model`.
+    The same call resumes where it stopped, asks only what is missing, and gives the same tables. Raises what
+    :func:`kapwa.runs.runner.run_task` raises.
     """
     from kapwa.runs.directory import Run
     from kapwa.runs.runner import run_task
+    from kapwa.runs.settings import RunSettings
 
-    ceilings = _own_ceilings(task, validators, key) if validators is not None else ()
-    settings: dict[str, Any] = {"out": out, "path": path, "seed": seed, "progress": progress, "label": label}
-    return Run(run_task(task, model, ceilings=ceilings, cache=cache, **settings))
+    of_run, of_task, of_model = _parted(task, model, keywords)
+    settings = replace(settings or RunSettings(), **of_run)
+    opened = load_task(task, **of_task) if isinstance(task, str) else task
+    ceilings = _own_ceilings(opened, settings.validators, settings.key) if settings.validators is not None else ()
+    with closing(load_model(model, **of_model)) if isinstance(model, str) else nullcontext(model) as asked:
+        return Run(run_task(opened, asked, settings, ceilings=ceilings))
+
+
+def _parted(
+    task: Task | str, model: Model | str, keywords: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Return the keywords of the run, and those that a task and a model that are named are opened with.
+
+    Raises UsageError for what none of them takes.
+    """
+    from kapwa.runs.settings import RunSettings
+
+    of_run, of_task, of_model = dict[str, Any](), dict[str, Any](), dict[str, Any]()
+    for name, value in keywords.items():
+        if name in field_names(RunSettings):
+            of_run[name] = value
+        elif name in field_names(TaskSettings):
+            _check_named(name, task, "task", "kapwa.load_task")
+            of_task[name] = value
+        elif name in field_names(ModelOptions):
+            _check_named(name, model, "model", "kapwa.load_model")
+            of_model[name] = value
+        else:
+            known = [*field_names(RunSettings)]
+            known += field_names(TaskSettings) if isinstance(task, str) else ()
+            known += field_names(ModelOptions) if isinstance(model, str) else ()
+            refuse_keyword(name, "kapwa.evaluate", known)
+    return of_run, of_task, of_model
+
+
+def _check_named(keyword: str, opened: object, what: str, opener: str) -> None:
+    """Raise UsageError for a keyword of a task or model that was opened before, and so takes no more of them."""
+    if not isinstance(opened, str):
+        hint = f"Give {keyword} to {opener}, which opened the {what}; or name the {what} here."
+        raise UsageError(f"kapwa.evaluate takes {keyword!r} only for a {what} that is named.", hint=hint)
 
 
 def _own_ceilings(task: Task, validators: Any, key: Any) -> Sequence[Floor]:
-    from kapwa.people.choice_files import read_choices
-    from kapwa.people.choices import baselines
+    from kapwa.labels.choices.baseline import baselines
+    from kapwa.labels.choices.reading import read_choices
 
     known = task.suite in registry.available("suites")
     metrics = registry.load("suites", task.suite).choice_metrics(task.name, task.metrics) if known else []
@@ -180,7 +210,7 @@ def _check_pair(a: Run, b: Run) -> None:
     if a.path.resolve() == b.path.resolve():
         raise UsageError(f"{a.path} is named twice.", hint="Compare two different runs.")
     if a.manifest["metrics"].keys().isdisjoint(b.manifest["metrics"]):
-        from kapwa.runs.manifest import differing
+        from kapwa.runs.signature import differing
 
         options = {*a.manifest["options"], *b.manifest["options"]}
         ways = [
@@ -202,11 +232,14 @@ def compare(
     equal_within: float | None = None,
     by: Literal["culture", "label"] = "culture",
 ) -> pl.DataFrame:
-    """Compare two runs of one task on the items both measured; see :func:`kapwa.stats.tables.compare_runs`.
+    """Say how the second run differs from the first, of one task, on the items both measured.
+
+    ``difference`` is what changes from ``run_a`` to ``run_b``: b − a, above 0 where ``run_b`` scores higher. The tests
+    are those of :func:`kapwa.stats.tables.compare_runs`.
 
     Where both have several cultures, the first row of each metric and variant is the mean over cultures of the paired
     difference (``culture`` null, ``cultures`` their number), clustered by question, with a test whether it varies
-    between cultures (``p_varies``, ``culture_sd``); the rows of single cultures follow.
+    between cultures (``p_varies``, ``culture_sd`` with its interval); the rows of single cultures follow.
 
     ``mde``: a true difference of this size gets Holm's verdict four times in five; null where none that the metric can
     show does; ``detectable`` says it in words. ``mid_p``: by mid-p-values, which find more where few answers differ and
@@ -214,38 +247,60 @@ def compare(
     (0.02: 2 points); two one-sided tests say whether the two are equal within it, which "within noise" does not.
     ``family`` names the tests that are adjusted together, ``verdict`` says the outcome. ``undone_by``, of metrics that
     a matcher judges: which share of wrongly refused answers, on the lower side only, would undo the verdict.
+    ``missing_a`` and ``missing_b``: the share of each run's answers that are missing. A verdict is said only where it
+    stands with all of them counted against it: by ``p_worst_holm``, and by the intervals of the two worst cases,
+    ``least_low`` to ``least_high`` and ``most_low`` to ``most_high``.
     ``by`` "label": rows are the labels of the data (``cultures.csv``) in place of cultures, named in ``label_kind`` and
     ``label``; each is the mean over its cultures, the labels of a kind are a family, and ``undone_by`` is null.
     Raises UsageError for runs of different tasks or data without the labels asked for, DataError where data differ.
     """
-    import polars as pl
-
-    from kapwa.report import wording
-    from kapwa.report.comparisons import judged_by_machine
-    from kapwa.report.sentences import with_verdicts
+    from kapwa.report.sentences.scores import with_verdicts
+    from kapwa.report.view.comparisons import judged_by_machine
     from kapwa.runs.systems import system_names
     from kapwa.stats.fragility import with_undone_shares
-    from kapwa.stats.tables import compare_runs
+    from kapwa.stats.missing import ranges_of
+    from kapwa.stats.tables import compare_runs, with_sides_turned
 
     a, b = (open_run(run) if isinstance(run, str | Path) else run for run in (run_a, run_b))
     _check_pair(a, b)
-    metrics = {
-        name: bool(info["binary"]) for name, info in a.manifest["metrics"].items() if name in b.manifest["metrics"]
-    }
+    infos = a.manifest["metrics"]
+    metrics = {name: bool(info["binary"]) for name, info in infos.items() if name in b.manifest["metrics"]}
     names = system_names([a, b])
     label_a, label_b = names[id(a)], names[id(b)]
-    settings: dict[str, Any] = {"mid_p": mid_p, "equal_within": equal_within}
-    if by == "label":
-        settings["labels"] = a.manifest["data"].get("labels")
-        if not settings["labels"]:
-            hint = "Write a table cultures.csv beside the data's card, and run again: see docs/reference/forms.md."
-            raise UsageError(f"The data of these runs ({a.manifest['data']['name']}) have no labels.", hint=hint)
-    compared = compare_runs(a.scores, b.scores, label_a=label_a, label_b=label_b, metrics=metrics, **settings)
+    # What changes from the first to the second is the second less the first.
+    compared = compare_runs(
+        b.scores,
+        a.scores,
+        label_a=label_b,
+        label_b=label_a,
+        metrics=metrics,
+        mid_p=mid_p,
+        equal_within=equal_within,
+        labels=_labels_of(a) if by == "label" else None,
+        ranges=ranges_of(infos),
+    )
     headline = {name: metrics[name] for name in a.manifest.get("headline", ()) if name in metrics}
-    judged = judged_by_machine(a.manifest["metrics"], headline if by == "culture" else {})
+    judged = judged_by_machine(infos, headline if by == "culture" else {})
     compared = with_undone_shares(compared, {label_a: a.scores, label_b: b.scores}, judged)
-    compared = with_verdicts(compared, a.manifest["metrics"])
-    sizes = [(mde, a.manifest["metrics"][metric]) for mde, metric in compared.select("mde", "metric").iter_rows()]
+    return _with_detectable(with_sides_turned(with_verdicts(compared, infos)), infos)
+
+
+def _labels_of(run: Run) -> Mapping[str, Mapping[str, Collection[str]]]:
+    """Return the labels of a run's data: by kind and label, the cultures that belong to it."""
+    labels: Mapping[str, Mapping[str, Collection[str]]] | None = run.manifest["data"].get("labels")
+    if not labels:
+        hint = "Write a table cultures.csv beside the data's card, and run again: see docs/reference/forms.md."
+        raise UsageError(f"The data of these runs ({run.manifest['data']['name']}) have no labels.", hint=hint)
+    return labels
+
+
+def _with_detectable(compared: pl.DataFrame, infos: Mapping[str, Any]) -> pl.DataFrame:
+    """Say in words which difference each row detects, and leave out one that the metric cannot show."""
+    import polars as pl
+
+    from kapwa.report import wording
+
+    sizes = [(mde, infos[metric]) for mde, metric in compared.select("mde", "metric").iter_rows()]
     return compared.with_columns(
         mde=pl.Series([None if wording.beyond_range(*size) else size[0] for size in sizes], dtype=pl.Float64),
         detectable=pl.Series([wording.detectable(*size) for size in sizes], dtype=pl.String),
@@ -258,7 +313,7 @@ def plan(
     items: int | None = None,
     metric: str | None = None,
     **settings: Unpack[PlanSettings],
-) -> Plan:
+) -> SamplePlan:
     """How many items it takes to find a true ``difference`` between two models, or what difference ``items`` find.
 
     ``pilot``: two runs, whose answers say how surely so many questions, put to the same cultures, tell two models
@@ -288,6 +343,97 @@ def plan(
         raise UsageError("A pilot shows how much models differ: give no agreement, accuracy or design effect with it.")
     learned, grounds = learn_from(runs, metric)
     return make_plan(Piloted(**learned, **assumed), items=items, difference=difference, grounds=grounds)
+
+
+def plan_until(
+    task: Task | str,
+    until: str | float,
+    *,
+    pilot: Run | str | Path | None = None,
+    margin: float | None = None,
+    control: str | Path | None = None,
+    seed: int = 0,
+    **keywords: Any,
+) -> UntilPlan:
+    """What ``evaluate(task, model, until=until)`` would ask before it stops, and of how much.
+
+    ``pilot``: a run of a model like the one to be asked, whose answers are assumed; without one, half of the answers
+    are taken as right, which takes the most items. ``until``, ``margin``, ``control``, ``seed``: as in
+    :class:`kapwa.runs.settings.RunSettings`. ``keywords``: those of :func:`kapwa.load_task`, where the task is named.
+    Raises UsageError for a rule that cannot be, and for a decision against an earlier run without a pilot.
+    """
+    from kapwa.runs.until import Until
+    from kapwa.runs.until_plan import plan_until as planned
+
+    opened = load_task(task, **keywords) if isinstance(task, str) else task
+    rule = Until.parse(until, margin=margin, control=control)
+    return planned(opened, rule, pilot=open_run(pilot) if isinstance(pilot, str | Path) else pilot, seed=seed)
+
+
+def track(
+    runs: Run | str | Path | Sequence[Run | str | Path],
+    *,
+    order: Literal["name", "time", "given"] = "name",
+    out: str | Path | None = None,
+    to: Sequence[str] = (),
+) -> list[Track]:
+    """Put the runs of a model's checkpoints in order, and say what changed, flipped and was spent; one for each task.
+
+    ``order``: by the numbers in the names of runs ("step 500", "step 1000"), by the time they ended, or as given.
+    ``out``: write an HTML page, too. ``to``: trackers on this computer to log the scores to, "mlflow:FOLDER",
+    "trackio:PROJECT" or "wandb:FOLDER" (:mod:`kapwa.exchange.trackers`). Changes have intervals that hold over all
+    looks (:mod:`kapwa.stats.series`). Raises UsageError where names tell no order, or runs lead with different metrics.
+    """
+    from kapwa.exchange.trackers import find_tracker, log_series
+    from kapwa.report.page.track import write_track
+    from kapwa.report.view.track import Track
+    from kapwa.runs import directory
+    from kapwa.runs.checkpoints import series_of
+
+    for place in to:
+        find_tracker(place)
+    series = series_of(directory.open_runs(runs), order)
+    tracks = [Track(each) for each in series]
+    if out is not None:
+        write_track(tracks, Path(out))
+    for place in to:
+        log_series(series, place)
+    return tracks
+
+
+def freeze_plan(
+    tasks: Sequence[Task | str],
+    systems: Sequence[str],
+    out: str | Path,
+    *,
+    metric: str | None = None,
+    margin: float | None = None,
+    family: Family = "mean",
+    interval: Interval = "items-like-these",
+    until: str | float | None = None,
+    **keywords: Any,
+) -> FrozenPlan:
+    """Write what will be compared to ``out``, with a hash that runs, comparisons and reports check (``plan=``).
+
+    ``tasks``: opened, or named and opened with ``keywords`` (:func:`kapwa.load_task`). ``systems``: two or more models
+    as :func:`kapwa.evaluate` names them, or labels of runs. ``metric``: of all tasks; by default each one's first
+    headline metric. ``margin``: within which two systems count as equal. ``family``: the tests that are adjusted
+    together: "mean" (every two systems, by the mean over cultures) or "cultures" (in each culture). ``interval``: the
+    one that decides. ``until``: the rule by which runs will stop. A plan that is there is never replaced. Raises
+    UsageError for what cannot be.
+    """
+    from kapwa.runs.plans import freeze, planned_task
+    from kapwa.runs.until import DECIDED, Until
+
+    if not tasks:
+        raise UsageError(
+            "A plan to freeze names its tasks.", hint="For example: kapwa plan blend/saq --freeze plan.json"
+        )
+    decided = str(until).startswith(DECIDED)
+    rule = None if until is None else Until.parse(until, margin=margin if decided else None).rule
+    opened = [load_task(task, **keywords) if isinstance(task, str) else task for task in tasks]
+    planned = [planned_task(task, metric) for task in opened]
+    return freeze(planned, systems, Path(out), margin=margin, family=family, interval=interval, until=rule)
 
 
 def check_data(path: str | Path) -> CheckReport:
@@ -327,12 +473,12 @@ def write_forms(
 
     ``per_country``: draw so many wrong answers of each culture instead, for people to say what is wrong with them
     (one form a culture). ``variant`` and ``where`` choose among the items, be they of runs. ``settings`` go to
-    :func:`kapwa.people.forms.write_choice_form`, ``write_rating_form`` and
-    :func:`kapwa.people.rating_forms.write_error_forms`: ``items_n``, ``seed``, ``people``. ``groups``: ratings only.
+    :func:`kapwa.labels.choices.sheets.write_choice_form`, ``write_rating_form`` and
+    :func:`kapwa.labels.ratings.sheets.write_error_forms`: ``items_n``, ``seed``, ``people``. ``groups``: ratings only.
     Raises UsageError and DataError as they do.
     """
-    from kapwa.people.forms import write_choice_form
-    from kapwa.people.rating_forms import write_error_forms, write_rating_form
+    from kapwa.labels.choices.sheets import write_choice_form
+    from kapwa.labels.ratings.sheets import write_error_forms, write_rating_form
     from kapwa.runs.answers import answers_of, items_of
 
     given_options("A form", settings, FormSettings.__annotations__)
@@ -360,9 +506,40 @@ def write_forms(
         rated = "To have answers of models rated, name runs with --answers."
         raise UsageError(
             f"People cannot choose the right option in {suite}: its items have none.",
-            hint=f"Those of kalahi/mc and blend/mcq have. {rated if known.criteria else known.judged_otherwise()}",
+            hint=f"Those of kalahi/mc and blend/mcq have. {rated if known.rubric else known.judged_otherwise()}",
         )
     return [write_choice_form(load_task(task, data=data, variant=variant, where=where).items(), out, **counts)]
+
+
+def audit_apply(
+    runs: Run | str | Path | Sequence[Run | str | Path],
+    labels: str | Path | Sequence[str | Path],
+    *,
+    out: str | Path | None = None,
+    scorer: str | Path | Sequence[str | Path] | None = None,
+    read_only: bool = False,
+    metric: str | None = None,
+    variant: str | None = None,
+) -> Audit:
+    """Correct the scores of ``runs`` by people's ``labels``: files and folders, one of them that of the draw.
+
+    ``scorer``: verdicts of a judging model in the place of the metric. ``read_only``: labels that are of no draw, which
+    are shown with no interval; ``metric`` and ``variant`` then say beside what. ``out``: a folder for tables, labels
+    for Inspect, and a page. Raises DataError for labels that are not of the draw.
+    """
+    from kapwa.labels.audits.audit import labelled
+    from kapwa.labels.audits.correction import apply_labels
+    from kapwa.runs import directory
+
+    read = labelled(
+        directory.open_runs(runs), labels, scorer=scorer, read_only=read_only, metric=metric, variant=variant
+    )
+    audit = apply_labels(*read)
+    if out is not None:
+        from kapwa.report.page.audit import write_audit
+
+        write_audit(audit, Path(out))
+    return audit
 
 
 def build_mcq(
@@ -370,7 +547,7 @@ def build_mcq(
     out: str | Path,
     *,
     judge: str | Model | None = None,
-    judge_options: ModelSettings | None = None,
+    judge_options: ModelOptions | Mapping[str, Any] | None = None,
     **settings: Unpack[McqSettings],
 ) -> Built:
     """Build multiple-choice questions from the answers in ``data`` (None: the sample packs) in the folder ``out``.
@@ -388,9 +565,9 @@ def build_mcq(
     read = read_data(data)
     if judge is None:
         return build_mcq(read.questions, out, source=read.source, **chosen)
-    from kapwa.runs.execute import StoredModel
+    from kapwa.runs.asking import StoredModel
 
-    model = load_model(judge, **(judge_options or {})) if isinstance(judge, str) else judge
+    model = load_model(judge, **options_dict(judge_options)) if isinstance(judge, str) else judge
     # Its answers lie beside the folder, so that a build that was stopped asks only what is missing.
     loaded = closing(model) if isinstance(judge, str) else nullcontext()
     with loaded, closing(StoredModel(model, Path(f"{Path(out)}.answers.sqlite"))) as kept:

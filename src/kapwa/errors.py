@@ -1,4 +1,4 @@
-"""Errors that say what was wrong, where, and what to do about it.
+"""Errors that state what is wrong, where, and how to fix it.
 
 The command line prints them without a traceback and exits with code 2.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class KapwaError(Exception):
-    """Base of every error a user can cause. ``hint`` says what to do next."""
+    """Base class of all errors that a user can cause. ``hint`` says what to do."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
@@ -21,7 +21,7 @@ class KapwaError(Exception):
 
     @property
     def summary(self) -> str:
-        """What was wrong and where, without the hint."""
+        """What is wrong and where, without the hint."""
         return self.message
 
     def __str__(self) -> str:
@@ -39,14 +39,14 @@ def _unpickled(kind: type[KapwaError], attributes: dict[str, Any]) -> KapwaError
 
 
 class UsageError(KapwaError):
-    """A command or call asks for something that does not exist or does not fit together."""
+    """A command or call names something that does not exist, or combines options that exclude each other."""
 
 
 class DataError(KapwaError):
-    """A file's content is not what its format promises.
+    """The content of a file does not match its format.
 
-    ``message`` says what is wrong, without the place: ``path``, ``row`` (the line in the file, from 1) and ``column``
-    name that, and ``str(error)`` puts them before it.
+    ``message`` says what is wrong; ``path``, ``row`` (the line in the file, from 1) and ``column`` say where, and
+    ``str(error)`` starts with them.
     """
 
     path: str | Path | None = None
@@ -67,7 +67,7 @@ class DataError(KapwaError):
 
     @property
     def summary(self) -> str:
-        """What was wrong and where: "answers.csv, row 7, column 'votes': is empty."."""
+        """What is wrong and where: "answers.csv, row 7, column 'votes': is empty."."""
         where = [str(self.path)] if self.path is not None else []
         if self.row is not None:
             where.append(f"row {self.row}")
@@ -77,26 +77,36 @@ class DataError(KapwaError):
 
 
 def raise_first(problems: Sequence[DataError], listing: str = "'kapwa data check'") -> None:
-    """Raise the first problem, saying how many more there are and what lists them; do nothing where there is none."""
+    """Raise the first problem, if there is one, with the number of others and the command that lists them."""
     if not problems:
         return
     first, others = problems[0], len(problems) - 1
     if others:
-        more = f"({others} more problem{'s' * (others > 1)}: {listing} lists them all.)"
+        more = f"({others} more problem{'s' * (others > 1)}; {listing} lists them all.)"
         first.hint = f"{first.hint} {more}" if first.hint else more
     raise first
 
 
 class ModelError(KapwaError):
-    """A model cannot be loaded, or cannot do what a task needs."""
+    """A model cannot be loaded, or lacks what a task needs."""
 
 
 class RunError(KapwaError):
-    """A run directory cannot be used: locked, damaged, or made by something else."""
+    """A run folder cannot be used: it is locked, damaged, or not a run folder."""
 
 
 class UnfinishedRunError(RunError):
-    """A run that is still going on or was stopped; the command that began it goes on with it."""
+    """A run is still in progress or was stopped; the command that started it continues it."""
+
+
+class UnsupportedVersionError(KapwaError):
+    """An optional package is installed in a version that Kapwa was not tested with."""
+
+    def __init__(self, package: str, installed: str, supported: str, *, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} works with {package} {supported}; installed is {installed}.",
+            hint=f"Install one that fits: pip install 'kapwa[{extra}]'",
+        )
 
 
 class MissingDependencyError(KapwaError):
@@ -109,22 +119,47 @@ class MissingDependencyError(KapwaError):
         )
 
 
+def need_package(module: str, package: str, *, extra: str, purpose: str) -> None:
+    """Raise MissingDependencyError unless ``module`` is installed, in a version that Kapwa's extra allows.
+
+    ``package``: its distribution. ``purpose``: what needs it, the subject of the message.
+    """
+    from importlib import import_module
+    from importlib.metadata import requires, version
+
+    from packaging.requirements import Requirement
+
+    try:
+        installed = version(package)
+        for requirement in map(Requirement, requires("kapwa") or ()):
+            wanted = (
+                requirement.name == package and requirement.marker and requirement.marker.evaluate({"extra": extra})
+            )
+            if wanted and not requirement.specifier.contains(installed, prereleases=True):
+                raise UnsupportedVersionError(
+                    package, installed, str(requirement.specifier), extra=extra, purpose=purpose
+                )
+        import_module(module)
+    except ImportError:  # also where no such distribution is
+        raise MissingDependencyError(package, extra=extra, purpose=purpose) from None
+
+
 def check_whole(name: str, value: object, least: int = 1) -> None:
-    """Raise UsageError for an option that is no whole number of at least ``least``."""
+    """Raise UsageError unless the option is a whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise UsageError(f"{name} is {value!r}; it must be a whole number of at least {least}.")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a hint naming the known word closest to ``name``, and all of them when they are few."""
+    """Return a hint with the known word closest to ``name``, and up to twelve known words."""
     options = sorted(known)
     close = difflib.get_close_matches(name, options, n=1, cutoff=0.5)
     hint = f"Did you mean {close[0]!r}? " if close else ""
     shown = ", ".join(options[:12]) + (", …" if len(options) > 12 else "")
-    return f"{hint}Known: {shown}." if options else f"{hint}Nothing is known yet."
+    return f"{hint}Available: {shown}." if options else f"{hint}None are available yet."
 
 
 def check_known(name: object, known: Collection[Any], message: str) -> None:
-    """Raise UsageError saying ``message``, with the nearest known word, where ``name`` is none of those ``known``."""
+    """Raise UsageError with ``message`` and the nearest known word if ``name`` is not in ``known``."""
     if name not in known:
         raise UsageError(message, hint=nearest(str(name), known))

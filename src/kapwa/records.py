@@ -21,9 +21,33 @@ Role = Literal["system", "user", "assistant"]
 Kind = Literal["generate", "score"]
 Boundary = Literal["clean", "merged"]
 Capability = Literal["score", "generate", "n_samples", "seed", "media"]
-Outcome = Literal["right", "wrong", "tie", "scored", "unparsed", "refused", "empty", "failed"]
+State = Literal["answered", "empty", "declined", "filtered", "unfinished", "failed", "not asked", "unknown"]
+Unanswered = Literal["failed", "filtered", "unfinished", "not asked"]
+Outcome = Literal["right", "wrong", "tie", "scored", "unparsed", "refused", "empty"] | Unanswered
 
-OUTCOMES: tuple[Outcome, ...] = ("right", "wrong", "tie", "scored", "unparsed", "refused", "empty", "failed")
+# What an answer is; :mod:`kapwa.models.gate` decides it, for every answer once.
+STATES: Mapping[State, str] = {
+    "answered": "The model ended its answer by itself; of a scoring request: its log-probabilities came.",
+    "empty": "The model ended by itself and its answer holds no text (a thought may stand before it).",
+    "declined": "The server says by a signal of its own that the model refused; a refusal in plain words is answered.",
+    "filtered": "The provider's filter kept back the question or the answer.",
+    "unfinished": "The limit of tokens was met: in the thought (there is no answer), or in the answer (judged as is).",
+    "failed": "No answer came: an error of the server or of the network, after all attempts.",
+    "not asked": "The run ended by design before this was asked, such as at a limit of cost.",
+    "unknown": "There is a text, and its source (recorded answers, another tool's log) does not say why it ended.",
+}
+# Outcomes of a row of scores without a value for want of an answer. What is missing may have been right or wrong;
+# "not asked" is not missing: it was left out by design.
+_REASONS: Mapping[str, str] = {
+    "filtered": "the provider's filter kept it back",
+    "unfinished": "the limit of tokens was met within the thought",
+    "not asked": "the run ended by design before this was asked",
+}
+# Between the attributes of a crossed identity ("nationality × religion"), and between its levels ("Irish × Jain").
+CROSS = " × "
+UNANSWERED: tuple[Unanswered, ...] = ("failed", "filtered", "unfinished", "not asked")
+MISSING: tuple[Unanswered, ...] = ("failed", "filtered", "unfinished")
+OUTCOMES: tuple[Outcome, ...] = ("right", "wrong", "tie", "scored", "unparsed", "refused", "empty", *UNANSWERED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +174,28 @@ class ContinuationScore:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens read and written for one answer."""
+    """Tokens read and written for one answer, as the server counts them.
+
+    ``completion_tokens`` holds those of a thought, too; ``thinking_tokens`` are these alone, ``cached_tokens`` those of
+    the prompt that the server had read before; None where the server does not tell.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    thinking_tokens: int | None = None
+    cached_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The answer to one request: a text, or log-probabilities, or an error; never two of them."""
+    """The answer to one request: a text, or log-probabilities, or an error; never two of them.
+
+    A model gives it as it came, and so the journal keeps it: ``state`` is None, ``text`` may hold a thought, and
+    ``thought`` is one that the server parted from it. ``thought_opened``: the prompt itself ended in the mark that
+    opens a thought, so that the text begins within it. Whoever judges, reads or shows answers gets it from
+    :func:`kapwa.models.gate.gate`: ``state`` says what it is, ``text`` is the answer alone (None where there is none to
+    judge), ``thought`` what was thought before it.
+    """
 
     request_key: str
     text: str | None = None
@@ -166,18 +203,44 @@ class Response:
     finish_reason: str | None = None
     usage: Usage | None = None
     error: str | None = None
+    thought: str | None = None
+    thought_opened: bool = False
+    state: State | None = None
 
     @property
     def failed(self) -> bool:
-        """Whether the model gave no answer; such requests are asked again on resume."""
+        """Whether an error came in place of an answer; such requests are asked again on resume."""
         return self.error is not None
 
+    @property
+    def unanswered(self) -> bool:
+        """Whether there is no answer to judge: it failed, was filtered, ended within the thought, or was not asked."""
+        return self.text is None and self.logprobs is None
 
-class Answer(NamedTuple):
-    """A request with the response it got."""
+    @property
+    def reason(self) -> str | None:
+        """Why there is no answer to judge, in words; None where there is one."""
+        return (self.error or _REASONS.get(self.state or "failed", "no answer came")) if self.unanswered else None
 
+
+class _Pair(NamedTuple):
     request: Request
     response: Response
+
+
+class Answer(_Pair):
+    """A request with the response it got, after the gate: nothing else can be judged.
+
+    Raises ValueError for a response as the model gave it.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, request: Request, response: Response) -> Answer:
+        """Pair them; see the class."""
+        if response.state is None:
+            raise ValueError("A response is judged after kapwa.models.gate.gate, never as the model gave it.")
+        return super().__new__(cls, request, response)
 
 
 class Floor(NamedTuple):
@@ -205,8 +268,9 @@ class Floor(NamedTuple):
 
 # What every table says of an item.
 ITEM_COLUMNS: tuple[str, ...] = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
-# One row per item and metric. ``value`` is null when there is nothing to measure (see ``outcome``).
-SCORE_COLUMNS: tuple[str, ...] = (*ITEM_COLUMNS, "sample", "metric", "value", "outcome")
+# One row per item and metric. ``value`` is null when there is nothing to measure (see ``outcome``); ``state`` is that
+# of the answer judged. :mod:`kapwa.stats.states` holds the rules that bind these three.
+SCORE_COLUMNS: tuple[str, ...] = (*ITEM_COLUMNS, "sample", "metric", "value", "outcome", "state")
 
 
 _every_param = attrgetter(*Params.__dataclass_fields__)

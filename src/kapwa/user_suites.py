@@ -137,23 +137,32 @@ def unregister(name: str) -> Registered:
 
 
 @contextmanager
-def _changing() -> Iterator[dict[str, Registered]]:
+def locked(name: str) -> Iterator[Path]:
+    """Yield the place of the file ``name`` of the user's settings, which no other command changes meanwhile.
+
+    Raises UsageError where another command has been changing it for ten seconds.
+    """
     from filelock import FileLock, Timeout
 
     folder = config_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    # Two commands at once must not lose each other's names.
     try:
-        lock = FileLock(folder / f".{FILE_NAME}.lock", timeout=10).acquire()
+        lock = FileLock(folder / f".{name}.lock", timeout=10).acquire()
     except Timeout:
-        raise UsageError(
-            f"Another command is changing {folder / FILE_NAME}.", hint="Try again when it is done."
-        ) from None
+        hint = "Try again when it is done."
+        raise UsageError(f"Another command is changing {folder / name}.", hint=hint) from None
     with lock:
+        yield folder / name
+
+
+@contextmanager
+def _changing() -> Iterator[dict[str, Registered]]:
+    # Two commands at once must not lose each other's names.
+    with locked(FILE_NAME) as path:
         suites = registered()
         yield suites
         plain = {
             name: {k: str(v) if isinstance(v, Path) else v for k, v in entry._asdict().items() if v and k != "name"}
             for name, entry in suites.items()
         }
-        write_json(folder / FILE_NAME, {"version": VERSION, "suites": plain})
+        write_json(path, {"version": VERSION, "suites": plain})

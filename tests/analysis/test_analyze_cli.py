@@ -42,7 +42,7 @@ def test_an_analysis_is_told_in_words_and_numbers_and_kept(cli: Run, tmp_path: P
     told = cli("answers.parquet", "--values", "survey.csv", "--workers", "1", "-o", "page.html")
     assert told.returncode == 0, told.stderr
     assert "Texts change with the nationality" in told.stdout
-    assert "Do they change as values do?" in told.stdout
+    assert "Do countries with similar values get similar texts?" in told.stdout
     assert "comparing texts: 5/5" in told.stderr
     assert (tmp_path / "page.html").stat().st_size > 10_000
     again = cli("--responses", "answers.parquet", "--values", "survey.csv", "--workers", "1", "--json")
@@ -56,7 +56,7 @@ def test_an_analysis_is_told_in_words_and_numbers_and_kept(cli: Run, tmp_path: P
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "Nothing to analyze is named"),
+        ([], "There is nothing to analyze"),
         (["none.parquet"], "none.parquet: no such file"),
         (["answers.parquet", "-o", "."], "is a folder"),
         (["answers.parquet", "--drop", "joy"], "'joy' is a setting for a survey, but no survey is named"),
@@ -113,7 +113,7 @@ def test_ctrl_c_stops_at_once_and_what_is_done_is_kept(cli: Run, tmp_path: Path)
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     kept = len(list((tmp_path / "analyses" / "parts").glob("*/*.npz")))
     assert done.returncode == 130, done.stderr
-    assert "continues from here" in done.stderr
+    assert "run the same command to continue" in done.stderr
     assert "Traceback" not in done.stderr
     resumed = cli("answers.parquet", "--workers", "1", "--permutations", "2000", "--json")
     assert json.loads(resumed.stdout)["manifest"]["parts"]["kept"] >= kept > 0

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kapwa.analysis.parts import Part, packed, part_path, read_part, write_part
-from kapwa.analysis.values.controls import CONTROLS, control_matrix, geographic_distance, other_language, other_region
+from kapwa.analysis.values.controls import CONTROLS, control_matrix
 from kapwa.analysis.words.counts import WordCounts
 from kapwa.errors import DataError, RunError, UsageError
+from kapwa.languages.between_places import geographic_distance, other_language, other_region
 from kapwa.languages.places import places
 
 CODES = [place.iso3 for place in places()]
@@ -73,6 +74,8 @@ EXPECTED = [[0, 1.5, math.nan], [1.5, 0, 2], [math.nan, 2, 0]]
     [
         "from,to,trade\nPhilippines,Japan,1.5\nPER,Japan,2\n",
         "from,to,trade\nJapan,PHL,1.5\nPHL,Japan,1.5\nPER,Japan,2\nPER,PHL,\n",
+        ",country,PHL,JPN,PER\n1,PHL,0,1.5,\n2,JPN,1.5,0,2\n3,PER,,2,0\n",
+        ",from,to,trade\n0,Japan,PHL,1.5\n1,PER,Japan,2\n",
         ",Filipino,Japan,PER\nPHL,0,1.5,\nJPN,1.5,0,2\nPeruvian,NA,2,0\n",
     ],
 )
@@ -88,6 +91,7 @@ def test_files_long_and_square(tmp_path: Path, text: str) -> None:
     ("text", "message"),
     [
         ("a,b,km\nPHL,JPN,1\nJPN,PHL,2\n", r"row 3, column 'km': JPN and PHL are 2 apart here, 1 elsewhere"),
+        (",PHL,JPN\nAtlantis,0,1\n", r"row 2, column 'country': 'Atlantis' names no country"),
         ("a,b,km\nPHL,JPN,far\n", r"row 2, column 'km': 'far' is not a number"),
         ("x,PHL,Atlantis\nPHL,0,1\nJPN,1,0\n", r"row 1, column 'Atlantis': 'Atlantis' names no country"),
         ("x,PHL,JPN,PER\nSlovack,0,1,2\n", r"row 2, column 'x': 'Slovack' names no country"),
@@ -107,7 +111,7 @@ def some_part(rng: np.random.Generator) -> Part:
     words = WordCounts(("a", "naïve", "词"), indptr, indices, sums, np.array([[2, 3, 1]]), strata)
     whole = {name: rng.integers(0, 9, 3) for name in ("samples", "tokens", "empty")}
     real = {name: rng.random(3) for name in ("within", "across", "within_reference", "across_reference", "permanova")}
-    pairs = {name: rng.random(3) for name in ("wed", "bleu", "bleu_reference")}
+    pairs = {name: rng.random(3) for name in ("wed", "bleu", "bleu_reference", "wed_own")}
     rest = {"means": rng.random(4), "bounds": np.full(4, np.nan)}
     return Part("moral values", "honesty", ("Ā", "B\nC", "日本"), **whole, **real, **pairs, **rest, words=words)
 

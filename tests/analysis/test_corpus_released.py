@@ -17,7 +17,7 @@ from kapwa.analysis.corpus import open_corpora
 from kapwa.errors import DataError, RunError, UsageError
 from kapwa.files import write_json
 from kapwa.runs.directory import Run
-from kapwa.runs.requests import RequestIndex
+from kapwa.runs.requests import requests_of
 from kapwa.suites.eecc.task import reopen_task
 
 NAME = "story_responses_1000_tokens_gemma_2B_instruct_temp_0.3.tsv"
@@ -196,8 +196,8 @@ def test_a_home_folder_in_the_models_name_is_found_again(copy: Path, monkeypatch
     monkeypatch.setenv("HOME", home)
     manifest = json.loads((copy / "run.json").read_text(encoding="utf-8"))
     task = reopen_task(manifest, Run(copy).items)
-    before = RequestIndex(task, task.items(), manifest["model"]["fingerprint"])
-    book = RequestIndex(task, task.items(), {**manifest["model"]["fingerprint"], "digest": f"hf:{home}/model"})
+    before = requests_of(task, task.items(), manifest["model"]["fingerprint"])
+    book = requests_of(task, task.items(), {**manifest["model"]["fingerprint"], "digest": f"hf:{home}/model"})
     manifest["model"]["fingerprint"]["digest"] = "hf:~/model"
     write_json(copy / "run.json", manifest)
     with sqlite3.connect(copy / "journal.sqlite") as connection:

@@ -304,7 +304,18 @@ def test_an_analysis_opens_again_and_a_damaged_one_says_so(analyze: Analyze, cor
     found = analyze(corpus)
     again = kapwa.open_analysis(found.path)
     same_tables(found, again)
-    assert set(again.as_dict()) == {"path", "manifest", "corpora", "tests", "correlations", "notes"}
+    assert set(again.as_dict()) == {
+        "path",
+        "manifest",
+        "corpora",
+        "tests",
+        "correlations",
+        "factors",
+        "factor_pairs",
+        "unmarked",
+        "templates",
+        "notes",
+    }
     with pytest.raises(UsageError, match="no table 'variances'"):
         again.table("variances")
     (found.path / "words.parquet").write_bytes(b"PAR1")

@@ -38,7 +38,7 @@ def corpus(tmp_path: Path) -> Path:
     return texts.write(tmp_path / "answers.parquet", pl.concat(many))
 
 
-@pytest.mark.slow
+@pytest.mark.slow(50)
 def test_a_lost_process_and_a_lost_node_change_no_number(
     nodes: Nodes, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

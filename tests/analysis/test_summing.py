@@ -18,8 +18,8 @@ from kapwa.analysis.parts import Part
 from kapwa.analysis.summing import TopicResult, tables_of, topic_tables
 from kapwa.analysis.topics import (
     ConceptFacts,
+    CorpusColumns,
     Damaged,
-    Named,
     Sums,
     TauKey,
     TopicJob,
@@ -46,7 +46,7 @@ def part(rng: np.random.Generator, who: tuple[str, ...] = WHO) -> Part:
     g = len(who)
     whole, real = np.ones(g, dtype=np.int64), np.ones(g)
     pairs = {name: rng.random(g * (g - 1) // 2) for name in ("wed", "bleu", "bleu_reference")}
-    same = dict.fromkeys(("within", "across", "within_reference", "across_reference"), real)
+    same = dict.fromkeys(("within", "across", "within_reference", "across_reference", "wed_own"), real)
     few = {"means": np.ones(4), "permanova": np.ones(5), "bounds": np.ones(4)}
     return Part("t", "c", who, samples=whole, tokens=whole, empty=whole, **same, **few, **pairs, words=no_words(g))
 
@@ -116,7 +116,7 @@ def test_by_edit_distance_near_means_alike() -> None:
     assert row_means(found[TauKey("v", "wed", "reference")].tau) == pytest.approx([1.0])
 
 
-NAME = Named("model T 0.3", "eecc/qa")
+NAME = CorpusColumns("model T 0.3", "eecc/qa")
 
 
 def topic(name: str, rng: np.random.Generator, gap: float, concepts: int = 6) -> TopicSummary:
@@ -159,13 +159,16 @@ def test_tests_are_those_of_scipy_and_adjusted_over_topics() -> None:
         assert single["p_adjusted"].to_list() == pytest.approx(holm(single["p"].to_numpy()).tolist())
 
 
-def test_unequal_spread_is_a_warning_where_identities_have_unequal_numbers_of_texts() -> None:
+def test_unequal_spread_is_a_warning_most_of_all_where_identities_have_unequal_numbers_of_texts() -> None:
     one = topic("a", np.random.default_rng(1), 0.1)
     one.concepts.permanova[:, 4] = 0.001
-    assert not tables.spread_note(NAME, [one]).height  # five identities, three texts each
+    (note,) = tables.spread_note(NAME, [one])["text"]  # five identities, three texts each
+    assert note.startswith("model T 0.3, eecc/qa: texts of some identities are spread more widely")
+    assert "about twice as often as its p says" in note
     one.concepts.texts[2] = 14
     (note,) = tables.spread_note(NAME, [one])["text"]
-    assert note.startswith("model T 0.3, eecc/qa: texts of some identities are spread more widely")
+    assert "unequal numbers of texts" in note
+    assert "most of all where the identities with few texts" in note
     one.concepts.permanova[:, 4] = 0.4
     assert not tables.spread_note(NAME, [one]).height
     one.concepts.permanova[:] = np.nan
@@ -217,11 +220,11 @@ def prepared(tmp_path: Path) -> list[Prepared]:
 
 
 def topic_jobs(prepared: list[Prepared]) -> list[TopicJob]:
-    return [job for job in summing.Work(prepared) if isinstance(job, TopicJob)]
+    return [job for job in summing.ConceptJobs(prepared) if isinstance(job, TopicJob)]
 
 
 def test_a_corpus_follows_its_topics_at_once_and_nothing_is_done_twice(prepared: list[Prepared]) -> None:
-    work = summing.Work(prepared)
+    work = summing.ConceptJobs(prepared)
     done = []
     for job in work:
         done.append((type(job), job.corpus))
@@ -262,7 +265,7 @@ def test_a_damaged_part_that_was_sent_is_computed_again(
     assert damaged.paths == (path,)
     assert damaged.job.sent is None  # parts do not travel back
     with caplog.at_level(logging.WARNING):
-        same(summing.Work(prepared)._mended(damaged), whole)
+        same(summing.ConceptJobs(prepared)._mended(damaged), whole)
     assert f"{path} cannot be read: its concept is computed again." in caplog.text
     assert path.read_bytes() == raw
 

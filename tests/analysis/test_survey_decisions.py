@@ -151,7 +151,7 @@ def test_spellings_of_one_name_are_told(tmp_path: Path, one: str, other: str) ->
 def test_concepts_too_large_to_permute_are_told(
     analyze: Analyze, survey: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "PERMANOVA" not in " ".join(analyze(survey).notes["text"])
+    assert "(PERMANOVA) for" not in " ".join(analyze(survey).notes["text"])
     for module in ("distances", "summing"):
         monkeypatch.setattr(f"kapwa.analysis.{module}.MOST_PERMUTED", 29)
     found = analyze(survey, seed=1)

@@ -15,12 +15,21 @@ import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.simulations.words import LENGTHS, corpus, name_of_prompt, starred
 from hypothesis import example, given
 from scipy import stats
 from typer.testing import CliRunner
 
 from kapwa.analysis.corpus import open_corpora
-from kapwa.analysis.words import chance, log_odds_words, stop_words, tfidf_words, word_lists
+from kapwa.analysis.words import (
+    chance,
+    kld_reference_words,
+    log_odds_words,
+    stop_words,
+    tfidf_reference_words,
+    tfidf_words,
+    word_lists,
+)
 from kapwa.analysis.words import counts as word_counts
 from kapwa.analysis.words.counts import WordCounts, WordSums, count_words
 from kapwa.cli.main import app
@@ -61,17 +70,23 @@ def _read(counts: WordCounts) -> Plain:
     return found
 
 
-def _plain_strata(texts: Sequence[str]) -> list[set[int]]:
-    """The slow twin: lengths that belong together, one length after the other."""
-    lengths = Counter(len(text.split()) for text in texts)
-    found: list[set[int]] = []
-    for length in sorted(lengths):
-        texts_there = sum(lengths[one] for one in found[-1]) if found else 0
-        if found and length - 1 <= min(found[-1]) * (1.2 if texts_there < 12 else 1.1):
-            found[-1].add(length)
+def _plain_strata(rows: Sequence[tuple[str, int]]) -> list[list[int]]:
+    """The slow twin: identities whose texts have about equally many words, one after the other; the fewest first."""
+    totals: Counter[int] = Counter()
+    for text, who in rows:
+        totals[who] += len(text.split())
+    found: list[list[int]] = []
+    for who in sorted(totals, key=lambda one: (totals[one], one)):
+        first = found and totals[found[-1][0]]
+        if found and totals[who] - 1 <= first * (1.4 if len(found[-1]) < 12 else 1.2):
+            found[-1].append(who)
         else:
-            found.append({length})
+            found.append([who])
     return found
+
+
+def _texts_with(rows: Sequence[tuple[str, int]], who: int, word: str) -> int:
+    return sum(word in text.split() for text, one in rows if one == who)
 
 
 def _count(texts: Sequence[str], groups: Sequence[int], n_groups: int) -> WordCounts:
@@ -90,13 +105,13 @@ def test_counts_equal_plain_counting(rows: list[tuple[str, int]]) -> None:
     with_word = Counter((group, word) for text, group in zip(texts, groups, strict=True) for word in set(text.split()))
     at = zip(counts.rows.tolist(), counts.indices.tolist(), strict=True)
     assert [with_word[row, counts.vocabulary[word]] for row, word in at] == counts.texts.tolist()
-    strata, samples = [], []
-    for number, lengths in enumerate(_plain_strata(texts)):
-        alike = [row for row in rows if len(row[0].split()) in lengths]
-        samples.append([sum(group == who for _, group in alike) for who in range(5)])
-        many = [sum(word in text.split() for text, _ in alike) for word in counts.vocabulary]
-        strata += [(number, place, with_word) for place, with_word in enumerate(many) if with_word]
-    assert counts.samples.tolist() == samples
+    strata, prompts = [], []
+    for number, alike in enumerate(_plain_strata(rows)):
+        prompts.append([int(who in alike) for who in range(5)])
+        for place, word in enumerate(counts.vocabulary):
+            kinds = Counter(_texts_with(rows, who, word) for who in alike)
+            strata += [(number, place, texts, kinds[texts]) for texts in sorted(kinds) if texts]
+    assert counts.prompts.tolist() == prompts
     assert [tuple(column) for column in counts.strata.T.tolist()] == strata
     assert counts.n_groups == 5
     assert counts.totals.tolist() == [sum(_plain(texts, groups).get(row, Counter()).values()) for row in range(5)]
@@ -120,15 +135,15 @@ def test_merging_equals_counting_all_at_once(concepts: list[list[tuple[str, int]
     assert merged.indptr.tolist() == whole.indptr.tolist()
     assert merged.indices.tolist() == whole.indices.tolist()
     assert merged.sums.tolist() == whole.sums.tolist()
-    before = np.cumsum([0, *(len(part.samples) for part in parts)]).tolist()
+    before = np.cumsum([0, *(len(part.prompts) for part in parts)]).tolist()
     apart = [
-        (before[concept] + stratum, merged.vocabulary.index(part.vocabulary[word]), texts)
+        (before[concept] + stratum, merged.vocabulary.index(part.vocabulary[word]), texts, many)
         for concept, part in enumerate(parts)
-        for stratum, word, texts in part.strata.T.tolist()
+        for stratum, word, texts, many in part.strata.T.tolist()
     ]
     assert sorted(apart) == sorted(map(tuple, merged.strata.T.tolist()))
     assert np.all(np.diff(merged.strata[0]) >= 0)
-    assert merged.samples.tolist() == [row for part in parts for row in part.samples.tolist()]
+    assert merged.prompts.tolist() == [row for part in parts for row in part.prompts.tolist()]
     assert (merged.indptr.dtype, merged.indices.dtype, merged.counts.dtype) == (np.int64, np.int32, np.int64)
 
 
@@ -136,7 +151,7 @@ def test_rows_can_be_spread_over_more_identities() -> None:
     counts = _count(["a b b", "c"], [0, 1], 2)
     spread = counts.spread([3, 1], 5)
     assert _read(spread) == {3: Counter({"a": 1, "b": 2}), 1: Counter({"c": 1})}
-    assert spread.samples.tolist() == [[0, 1, 0, 0, 0], [0, 0, 0, 1, 0]]
+    assert spread.prompts.tolist() == [[0, 1, 0, 0, 0], [0, 0, 0, 1, 0]]
     assert merge([spread, _count(["b"], [3], 5)]).totals.tolist() == [0, 1, 0, 4, 0]
 
 
@@ -148,7 +163,7 @@ def test_counts_survive_a_file() -> None:
     again = WordCounts.from_arrays(dict(np.load(file, allow_pickle=False)))
     assert again.vocabulary == counts.vocabulary
     assert _read(again) == _read(counts)
-    for name in ("sums", "samples", "strata"):
+    for name in ("sums", "prompts", "strata"):
         assert getattr(again, name).tolist() == getattr(counts, name).tolist()
     assert (again.indptr.dtype, again.indices.dtype, again.counts.dtype) == (np.int64, np.int32, np.int64)
     nothing = WordCounts.from_arrays(_count([], [], 3).to_arrays())
@@ -269,20 +284,16 @@ def test_stop_words_stand_as_the_tokenizer_cuts_them() -> None:
 
 
 def _plain_chances(concepts: list[list[tuple[str, int]]], n_groups: int) -> dict[tuple[int, str], tuple[float, float]]:
-    """The slow twin: every way to shuffle names within strata; expected texts and adjusted p of each entry."""
-    concepts = [
-        [row for row in rows if len(row[0].split()) in lengths]
-        for rows in concepts
-        for lengths in _plain_strata([text for text, _ in rows])
-    ]
+    """The slow twin: every way to shuffle names among prompts; expected texts and adjusted p of each entry."""
+    strata = [(rows, alike) for rows in concepts for alike in _plain_strata(rows)]
     seen: dict[tuple[int, str], int] = Counter()
     shuffled: list[Counter[tuple[int, str]]] = [Counter()]
-    for rows in concepts:
-        with_words = [set(text.split()) for text, _ in rows]
-        seen.update((who, word) for (_, who), found in zip(rows, with_words, strict=True) for word in found)
+    for rows, alike in strata:
+        of_prompt = [Counter(word for text, one in rows if one == who for word in set(text.split())) for who in alike]
+        seen.update({(who, word): n for who, found in zip(alike, of_prompt, strict=True) for word, n in found.items()})
         ways = [
-            Counter((who, word) for who, found in zip(order, with_words, strict=True) for word in found)
-            for order in permutations([who for _, who in rows])
+            Counter({(who, word): n for who, found in zip(order, of_prompt, strict=True) for word, n in found.items()})
+            for order in permutations(alike)
         ]
         shuffled = [before + way for before in shuffled for way in ways]
     words = {word for rows in concepts for text, _ in rows for word in text.split()} - {"the", "1,000", "..."}
@@ -315,17 +326,20 @@ def test_chances_equal_those_of_every_shuffle(concepts: list[list[tuple[str, int
         assert found.p_adjusted[place] == pytest.approx(adjusted, abs=1e-9)
 
 
-def test_words_of_very_many_texts_have_the_tail_of_the_hypergeometric_distribution() -> None:
-    exact = stats.hypergeom(20_000, 8_000, 5_000)
-    strata = np.array([[0], [0], [8_000]], np.int32)
-    two = np.array([[5_000, 15_000]])
-    for texts in (2_050, 2_100, 2_150):
-        sums = np.array([[texts, 8_000 - texts]] * 2)
-        counts = WordCounts(("word",), np.array([0, 1, 2]), np.zeros(2, np.int32), sums, two, strata)
+def test_words_of_very_many_texts_have_the_tail_of_their_distribution() -> None:
+    """Three thousand concepts with two prompts each, one of which has the word in both of its texts: binomial."""
+    many = 3_000
+    exact = stats.binom(many, 0.5)
+    place = np.arange(many, dtype=np.int32)
+    strata = np.stack([place, np.zeros_like(place), np.full_like(place, 2), np.ones_like(place)])
+    for prompts in (1_540, 1_570, 1_600):
+        sums = np.array([[2 * prompts, 2 * (many - prompts)]] * 2)
+        both = np.ones((many, 2), np.int64)
+        counts = WordCounts(("word",), np.array([0, 1, 2]), np.zeros(2, np.int32), sums, both, strata)
         found = chance.by_chance(counts, np.arange(1), np.ones(1, bool))
-        assert found.expected[0] == pytest.approx(2_000)
-        # Both identities could reach as small a p.
-        assert found.p_adjusted[0] == pytest.approx(2 * exact.sf(texts - 1), rel=0.03)
+        assert found.expected[0] == pytest.approx(many)
+        # Both identities could reach as small a p; the fitted distribution knows no gaps between even numbers.
+        assert exact.sf(prompts) * 1.9 < found.p_adjusted[0] < exact.sf(prompts - 1) * 2.1
 
 
 def test_longer_texts_of_one_identity_make_no_findings() -> None:
@@ -351,9 +365,18 @@ def test_longer_texts_of_one_identity_make_no_findings() -> None:
 
 
 def _one_stratum(counts: WordCounts) -> WordCounts:
-    having = np.bincount(counts.strata[1], counts.strata[2], len(counts.vocabulary)).astype(np.int32)
-    strata = np.stack([np.zeros_like(having), np.arange(len(having), dtype=np.int32), having])
-    return replace(counts, samples=counts.samples.sum(axis=0)[None], strata=strata)
+    _, word, texts, many = counts.strata.astype(np.int64)
+    kinds, place = np.unique(np.stack([word, texts]), axis=1, return_inverse=True)
+    summed = np.bincount(place.ravel(), many)
+    strata = np.stack([np.zeros(len(summed)), *kinds, summed]).astype(np.int32)
+    return replace(counts, prompts=counts.prompts.sum(axis=0)[None], strata=strata)
+
+
+def test_names_that_prompts_repeat_are_no_findings() -> None:
+    """Each prompt gives all of its texts one random name: shuffled text by text, a third of the lists had a star."""
+    generator = np.random.default_rng(3)
+    stars = sum(bool(starred(corpus(generator, name_of_prompt, LENGTHS[1][0], identities=20))) for _ in range(12))
+    assert stars <= 2
 
 
 def test_names_that_single_texts_repeat_are_no_findings() -> None:
@@ -444,18 +467,29 @@ def test_tables_for_people(marked: Path) -> None:
     assert "texts, eecc/qa" in shown
     assert "barangay" in shown
     assert shown.index("American") < shown.index("Filipino") < shown.index("German")
+    assert "*" not in shown  # four prompts of each are too few
+
+
+def test_a_word_of_many_prompts_has_a_star(tmp_path: Path) -> None:
+    path = tmp_path / "texts.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        for number, (identity, mark), sample in product(range(9), MARKS.items(), range(2)):
+            row = {"task": "eecc/qa", "topic": "food", "concept": f"dish {number}", "nationality": identity}
+            text = f"The {mark} thinks so, and dish {number} is fine."
+            file.write(json.dumps({**row, "sample": sample, "text": text}) + "\n")
+    shown = _run(path, "--method", "logodds", "--top", "2")
     assert re.search(r"barangay [\d.]+\*", shown)
-    assert not re.search(r"rice [\d.]+\*", shown)
+    assert not re.search(r"fine [\d.]+\*", shown)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "nothing to read"),
+        ([], "no texts to read"),
         (["--by", "concept"], "by topic, not by 'concept'"),
         (["--method", "tfdif"], "Did you mean 'tfidf'"),
         (["--identity", "Filipina"], "Did you mean 'Filipino'"),
-        (["--identity", ","], "No identity is named"),
+        (["--identity", ","], "names no identity"),
     ],
 )
 def test_what_cannot_be_is_refused(marked: Path, arguments: list[str], message: str) -> None:
@@ -479,3 +513,57 @@ def test_memory_holds_one_concept_at_a_time(marked: Path, monkeypatch: pytest.Mo
     first = next(lists)
     assert (first.topic, read) == ("politics", ["elections", "tax"])
     assert [found.topic for found in lists] == ["food"]
+
+
+@pytest.fixture
+def nltk_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where NLTK looks for its data: a folder of one's own, with nothing in it yet."""
+    import nltk
+
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    return tmp_path / "corpora" / "stopwords"
+
+
+def test_the_released_list_of_stop_words_is_nltks(nltk_words: Path) -> None:
+    texts = ["tea becomes nan"] * 2 + ["rice among"] * 2
+    with pytest.raises(UsageError, match="not here") as raised:
+        tfidf_reference_words(_counts(texts))
+    assert "nltk.download('stopwords')" in raised.value.hint
+    nltk_words.mkdir(parents=True)
+    (nltk_words / "english").write_text("the\namong\n", encoding="utf-8")
+    released, plain = (set(listed(_counts(texts))["word"]) for listed in (tfidf_reference_words, tfidf_words))
+    assert released == {"tea", "becomes", "rice"}
+    assert plain == {"tea", "nan", "rice"}
+
+
+def test_words_by_divergence_are_those_of_the_released_code(nltk_words: Path) -> None:
+    """Held against the released procedure, in dictionaries: p ln(p / q) of the words it keeps, q over all texts."""
+    nltk_words.mkdir(parents=True)
+    (nltk_words / "english").write_text("the\namong\n", encoding="utf-8")
+    texts = ["the tea tea becomes nan 12 ...", "tea x rice '' 1e5", "rice rice among ...", "rice becomes bread inf"]
+    groups, words = [0, 0, 1, 1], ("tea", "rice", "becomes", "bread", "...")
+    plain = {
+        who: Counter(one for one in found.elements() if one in words) for who, found in _plain(texts, groups).items()
+    }
+    pooled = plain[0] + plain[1]
+    wanted = {
+        (who, word): n / found.total() * math.log((n / found.total()) / (pooled[word] / pooled.total()))
+        for who, found in plain.items()
+        for word, n in found.items()
+    }
+    table = kld_reference_words(_count(texts, groups, 2), top=25)
+    shown = {(who, word): score for who, word, score in table.select("identity", "word", "score").iter_rows()}
+    assert shown == pytest.approx(wanted)
+    for who in (0, 1):
+        scores = table.filter(identity=who)["score"].to_list()
+        assert scores == sorted(scores, reverse=True)
+        assert sum(scores) >= 0  # a divergence
+    assert table.filter(identity=0, rank=1)["word"].to_list() == ["tea"]
+
+
+def test_words_by_divergence_from_the_command_line(marked: Path, nltk_words: Path) -> None:
+    nltk_words.mkdir(parents=True)
+    (nltk_words / "english").write_text("the\n", encoding="utf-8")
+    shown = _rows(marked, "--method", "kld_reference", "--top", "2")
+    assert {row["method"] for row in shown} == {"kld_reference"}
+    assert {row["rank"] for row in shown} == {1, 2}

@@ -31,7 +31,7 @@ MARK, NOISE = "i", 0.05
 PRICES = ("--price-in", "0.5", "--price-out", "2")
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.slow(50),
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
 ]
 
@@ -87,12 +87,12 @@ def judged(folder: Path, run: str, server: StubProcess) -> None:
     rehearsed = warm.kapwa(*words, "--dry-run", cwd=folder, **settings)
     assert rehearsed.returncode == 0, rehearsed.stderr
     assert f"{ANSWERS} answers, {ANSWERS} prompts" in rehearsed.stderr
-    assert re.search(r"tokens to read, at most [\d,]+ to write", rehearsed.stderr)
-    assert "at the prices given" in rehearsed.stderr
+    assert re.search(r"input tokens, at most [\d,]+ output tokens", rehearsed.stderr)
+    assert "at the given prices" in rehearsed.stderr
     assert server.arrivals() == []
     done = warm.kapwa(*words, "-o", "judged", cwd=folder, **settings)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"[\d,]+ tokens read, [\d,]+ written, which cost about", done.stderr)
+    assert re.search(r"[\d,]+ input and [\d,]+ output tokens, at a cost of about", done.stderr)
     assert warm.kapwa(*words, "-o", "judged", cwd=folder, **settings).returncode == 0
     assert len(server.arrivals()) == ANSWERS
 
@@ -108,13 +108,13 @@ def test_an_audit_from_the_draw_to_the_report(
     command("run", *task, "--model", f"replay:{REPLIES}", "--label", "small", "--out", "runs", cwd=tmp_path)
     run = str(next((tmp_path / "runs").iterdir()))
     drawn = ("--n", str(DRAWN), "--seed", "1", "--people", "1", "-o", "sheets")
-    command("audit", "sample", run, *drawn, cwd=tmp_path)
+    command("label", "sample", run, *drawn, cwd=tmp_path)
     labels = labelled_in_the_studio(tmp_path)
     assert labels["rater"].n_unique() == 3
     assert set(labels["right"]) == {"yes", "no"}
 
     def audited(out: str, *more: str) -> dict[str, Any]:
-        command("audit", "apply", run, "--labels", "sheets", "--labels", "labels", *more, "-o", out, cwd=tmp_path)
+        command("label", "apply", run, "--labels", "sheets", "--labels", "labels", *more, "-o", out, cwd=tmp_path)
         record = json.loads((tmp_path / out / "corrected.json").read_text(encoding="utf-8"))
         (score,) = record["corrected"]
         assert (score["n"], score["labelled"]) == (ANSWERS, DRAWN)
@@ -147,11 +147,11 @@ def test_an_audit_from_the_draw_to_the_report(
     assert (bad["use"], bad["reason"]) == ("people", "no-saving")
     assert bad["shown"] == by_metric["people"]
     page = (tmp_path / "by-bad" / "audit.html").read_text(encoding="utf-8")
-    assert "by labels alone: the scorer saves nothing" in page
+    assert "by labels alone: using the scorer would not reduce the labels needed" in page
     assert "answers have no verdict of the judge, and count as its mean" in page
 
     command("report", run, "--people", "sheets", "--people", "labels", "-o", "report.html", cwd=tmp_path)
     told = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "people would call" in told
+    assert "as these 3 people see the answers, " in told
     assert by_metric["reason"] == "no-saving"  # nearness to a reference says little of what people call right
-    assert "by labels alone: the scorer saves nothing" in told
+    assert "by labels alone: using the scorer would not reduce the labels needed" in told

@@ -1,14 +1,12 @@
 """The command line as a user meets it: real commands, good and bad input, what is printed and what is left behind."""
 
+import ast
 import errno
-import inspect
 import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import is_dataclass
-from importlib import import_module
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +15,9 @@ import pytest
 
 import kapwa
 from kapwa.cli import main as command_line
-from kapwa.cli import options as cli_options
+from kapwa.cli import shared_options
 from kapwa.cli.main import VERBS, loaded
-from kapwa.files import table_rows
-from kapwa.tables_io import read_sheet
+from kapwa.tables import read_sheet
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,7 +60,7 @@ def test_two_runs_are_compared_item_by_item(cli: Run, answers: Path, tmp_path: P
         done = cli("score", "kalahi/open", "--responses", name, "--data", "sample:filipino", "--json")
         assert done.returncode == 0, done.stderr
         # Beside other runs, the command that puts them on one board is named.
-        assert ("With the other runs there: kapwa report runs/* -o report.html" in done.stderr) == bool(paths)
+        assert ("Report on all runs in that folder: kapwa report runs/* -o report.html" in done.stderr) == bool(paths)
         paths.append(json.loads(done.stdout)["path"])
     done = cli("compare", *paths, "--json")
     assert done.returncode == 0, done.stderr
@@ -99,7 +96,9 @@ def test_two_runs_are_compared_item_by_item(cli: Run, answers: Path, tmp_path: P
 
 
 def test_forms_are_written_filled_and_analysed(cli: Run, tmp_path: Path) -> None:
-    done = cli("forms", "kalahi", "--data", "sample:filipino", "--items", "8", "--people", "2", "--out", "forms")
+    done = cli(
+        "label", "sheets", "kalahi", "--data", "sample:filipino", "--items", "8", "--people", "2", "--out", "forms"
+    )
     assert done.returncode == 0, done.stderr
     sheets = sorted((tmp_path / "forms").glob("choices-p*.csv"))
     assert len(sheets) == 2
@@ -110,9 +109,11 @@ def test_forms_are_written_filled_and_analysed(cli: Run, tmp_path: Path) -> None
         sheet.write_text(
             "\n".join([lines[0], *(line[:-1] + "1," if line.endswith(",,") else line for line in lines[1:])])
         )
-    done = cli("agreement", *map(str, sheets), "--data", "sample:filipino", "--key", "forms/choices-key.csv", "--json")
+    done = cli(
+        "label", "agree", *map(str, sheets), "--data", "sample:filipino", "--key", "forms/choices-key.csv", "--json"
+    )
     assert done.returncode == 0, done.stderr
-    shown = cli("agreement", "forms", "--data", "sample:filipino").stdout
+    shown = cli("label", "agree", "forms", "--data", "sample:filipino").stdout
     assert "Agreement between people: kalahi/mc" in shown
     assert "[bold]" not in shown
     found = json.loads(done.stdout)
@@ -128,14 +129,16 @@ def test_forms_of_a_run_hold_what_was_chosen_of_it(cli: Run, tmp_path: Path) -> 
     run = json.loads(cli(*score, "--limit", "3", "--label", "colleagues", "--json").stdout)["path"]
     assert kapwa.open_run(tmp_path / run).label == "colleagues"
     chosen = ("--where", "culture=Mexico", "--variant", "en/inst-4")
-    done = cli("forms", "blend", "--run", run, "--per-country", "2", *chosen, "--out", "forms")
+    done = cli("label", "sheets", "blend", "--run", run, "--per-country", "2", *chosen, "--out", "forms")
     assert done.returncode == 0, done.stderr
     keys = list((tmp_path / "forms").glob("*/errors-key.csv"))
     assert [key.parent.name for key in keys] == ["Mexico"]
     assert {row.cells["variant"] for row in read_sheet(keys[0])} == {"en/inst-4"}
-    done = cli("forms", "blend", "--run", run, "--per-country", "2", "--where", "culture=Mexic", "--out", "other")
+    done = cli(
+        "label", "sheets", "blend", "--run", run, "--per-country", "2", "--where", "culture=Mexic", "--out", "other"
+    )
     assert (done.returncode, "Did you mean 'Mexico'" in done.stderr) == (2, True)
-    done = cli("forms", "kalahi", "--run", run, "--out", "other")
+    done = cli("label", "sheets", "kalahi", "--run", run, "--out", "other")
     assert (done.returncode, "is a run of blend/saq, not of kalahi" in done.stderr) == (2, True)
 
 
@@ -168,11 +171,15 @@ BAD = {
     "no file of answers": (("score", "kalahi/open", "--responses", "none.jsonl"), "none.jsonl"),
     "a report of no run": (("report", "."), "not a run"),
     "a comparison of no run": (("compare", ".", "."), "not a run"),
-    "no file of choices": (("agreement", "none.csv", "--data", "sample:filipino"), "none.csv"),
-    "forms of texts": (("forms", "eecc", "--where", "topic=life"), "its items have none"),
-    "choices of short answers": (("forms", "blend", "--data", "sample"), "holds no multiple-choice questions"),
-    "a variant of other items": (("forms", "blend", "--data", "sample", "--variant", "local/inst-4"), "generate"),
-    "an unknown form": (("ratings", "none.csv", "--form", "kalahy"), "Did you mean 'kalahi'"),
+    "no file of choices": (("label", "agree", "none.csv", "--data", "sample:filipino"), "none.csv"),
+    "forms of texts": (("label", "sheets", "eecc", "--where", "topic=life"), "its items have none"),
+    "choices of short answers": (("label", "sheets", "blend", "--data", "sample"), "no multiple-choice questions"),
+    "a variant of other items": (
+        ("label", "sheets", "blend", "--data", "sample", "--variant", "local/inst-4"),
+        "generate",
+    ),
+    "an unknown rubric": (("label", "read", "none.csv", "--rubric", "kalahi-criterai"), "'kalahi-criteria'"),
+    "a verb of earlier versions": (("audit", "sample", "run"), "There is no verb 'audit'. It is now 'kapwa label'"),
     "a check of nothing": (("data", "check", "nowhere"), "no such file"),
     "a server that is not there": (
         ("run", "kalahi/open", "--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1"),
@@ -318,31 +325,42 @@ def test_for_programs_the_first_finding_that_stops_a_run_is_the_error(cli: Run, 
     assert (f"{len(others)} more" in shown["error"]["remedy"]) == bool(others)
 
 
-def test_every_row_of_the_table_of_options_is_an_option_or_an_argument() -> None:
-    """One without a row stops the verb itself, so nothing but a row too many could stay unseen."""
-    folder = Path(cli_options.__file__).parent
-    modules = [import_module(f"kapwa.cli.{file.stem}") for file in folder.glob("*.py")]
-    kinds = [kind for module in modules for kind in vars(module).values() if isinstance(kind, type)]
-    groups: dict[str, Any] = {kind.__name__: kind for kind in kinds if is_dataclass(kind)}
+def every_command() -> Iterator[tuple[str, Any]]:
+    """Each command of the command line, by what people type."""
     for name in VERBS:
         verb = loaded(name)
-        for command in getattr(verb, "commands", {name: verb}).values():
-            path = name if command is verb else f"{name} {command.name}"
-            groups[path] = inspect.unwrap(command.callback)
-    rows = [(row["group"], row["name"]) for row in table_rows(folder / "options.csv")]
-    assert len(set(rows)) == len(rows) > 100
-    # What has no row of its own takes one that verbs share; "config" is an option of kapwa itself.
-    shared = {name for group, kind in groups.items() for name in kind.__annotations__ if (group, name) not in rows}
-    for group, name in rows:
-        if group:
-            assert "Annotated" not in str(groups[group].__annotations__[name]), (group, name)
-        else:
-            assert name in {*shared, "config"}, name
+        for part, command in getattr(verb, "commands", {"": verb}).items():
+            yield f"{name} {part}".strip(), command
+
+
+def test_every_option_and_argument_says_in_a_sentence_what_it_is() -> None:
+    parameters = [(verb, each) for verb, command in every_command() for each in command.params]
+    assert len(parameters) > 300
+    for verb, each in parameters:
+        assert (each.help or "").endswith("."), (verb, each.name)
+        assert each.metavar or getattr(each, "is_flag", False), (verb, each.name)
+
+
+def test_what_verbs_have_in_common_they_say_in_the_same_words() -> None:
+    """An option that several verbs describe with the same words stands once, in the module of shared options."""
+    shared = {(option.help, option.metavar) for option in map(metadata, vars(shared_options).values()) if option}
+    for path in Path(shared_options.__file__).parent.glob("*.py"):
+        if path.stem == "shared_options":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("typer.Option", "typer.Argument"):
+                values = {word.arg: word.value.value for word in node.keywords if isinstance(word.value, ast.Constant)}
+                assert (values.get("help"), values.get("metavar")) not in shared, (path.name, node.lineno)
+
+
+def metadata(kind: Any) -> Any:
+    """What an annotated type says to Typer; None for anything else."""
+    return next(iter(getattr(kind, "__metadata__", ())), None)
 
 
 def test_help_fills_the_width_it_is_given(cli: Run) -> None:
     done = cli("run", "--help", COLUMNS="200")
-    assert "It may be stopped at any moment: the same command then continues" in done.stdout
+    assert "You can stop it at any time; the same command continues, and" in done.stdout
 
 
 def test_the_command_reference_is_current() -> None:

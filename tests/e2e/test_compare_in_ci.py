@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -84,11 +85,11 @@ def test_files_are_written_for_the_job(cli: Run, runs: dict[str, str], tmp_path:
     ("words", "message"),
     [
         *((("--margin", margin), "margin") for margin in ("0", "-0.02", "nan", "inf", "two", "")),
-        (("--fail-on", "regression"), "Add: --margin 0.02"),
-        (("--strict",), "Add: --margin 0.02"),
-        (("--junit", "kapwa.xml"), "Add: --margin 0.02"),
+        (("--fail-on", "regression"), "--margin 0.02"),
+        (("--strict",), "--margin 0.02"),
+        (("--junit", "kapwa.xml"), "--margin 0.02"),
         (("--margin", "0.02", "--fail-on", "anything"), "fail-on"),
-        (("--margin", "0.02", "--equal-within", "0.02"), "Ask one at a time"),
+        (("--margin", "0.02", "--equal-within", "0.02"), "Use one of them at a time"),
         (("--margin", "0.02", "--markdown", "."), "is a folder"),
     ],
 )
@@ -155,7 +156,7 @@ def test_the_action_fails_the_job_as_it_should(
         inputs = {"old": "old run", "new": pattern, "margin": margin, "strict": wanted, "junit": "kapwa.xml"}
         returned, outputs, summary, log = act(folder, inputs)
         assert returned == expected, log
-        assert outputs == {"outcome": outcome}
+        assert outputs == {"outcome": outcome, "decision": ""}
         assert summary.startswith(f"**{outcome.capitalize()}: on average over 5 cultures ")
         assert summary == (folder / "kapwa-compare.md").read_text(encoding="utf-8")
         assert summary in log
@@ -164,11 +165,65 @@ def test_the_action_fails_the_job_as_it_should(
 
 def test_the_action_says_what_is_wrong_with_runs_that_cannot_be_compared(runs: dict[str, str], tmp_path: Path) -> None:
     returned, outputs, summary, log = act(tmp_path, {"old": runs["old"], "new": "not-there", "margin": "0.02"})
-    assert (returned, outputs, summary) == (2, {"outcome": ""}, "")
+    assert (returned, outputs, summary) == (2, {"outcome": "", "decision": ""}, "")
     assert "not-there" in log
 
 
-@pytest.mark.parametrize("name", ["old", "new", "margin", "strict", "junit", "markdown"])
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Data of 400 questions, an old run of them, and recorded answers: the old ones, and many wrong ones."""
+    folder = tmp_path_factory.mktemp("recorded")
+    pack = Path(kapwa.__file__).parent / "suites" / "blend" / "packs" / "us"
+    data = folder / "data"
+    data.mkdir()
+    for name in ("card.yaml", "prompts.csv"):
+        shutil.copy(pack / name, data / name)
+    names = [f"k{k:03}" for k in range(400)]
+    questions = [f"{name},Food,,What do people eat on day {name}?,5,0,0,0\n" for name in names]
+    (data / "questions.csv").write_text(
+        "id,topic,local,english,annotators,idk,no-answer,not-applicable\n" + "".join(questions), encoding="utf-8"
+    )
+    answers = "".join(f"{name},4,pizza,\n" for name in names)
+    (data / "answers.csv").write_text(f"id,votes,local,english\n{answers}", encoding="utf-8")
+    task = kapwa.load_task("blend/saq", data=data)
+    items = [item.id for item in task.items() if item.variant == task.items()[0].variant]
+    paths = {"data": str(data)}
+    for name, every in (("old", 4), ("good", 4), ("bad", 2)):
+        lines = [{"item_id": item, "text": "pizza" if k % every else "no idea"} for k, item in enumerate(items)]
+        paths[name] = str(folder / f"{name}.jsonl")
+        Path(paths[name]).write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    model = f"replay:{paths['old']}"
+    paths["old"] = str(kapwa.evaluate("blend/saq", model, data=data, path=folder / "old", progress=False).path)
+    return paths
+
+
+@pytest.mark.parametrize(
+    ("answers", "until", "strict", "code", "decision"),
+    [
+        ("good", "decided", "true", 0, "no regression"),
+        ("bad", "decided", "false", 3, "regression"),
+        ("good", "0.09", "false", 0, ""),
+        ("good", "", "true", 0, ""),
+    ],
+)
+def test_the_action_asks_only_what_decides(
+    recorded: dict[str, str], tmp_path: Path, answers: str, until: str, strict: str, code: int, decision: str
+) -> None:
+    inputs = {"old": recorded["old"], "new": "new runs", "margin": "0.05", "strict": strict, "until": until}
+    inputs |= {"task": "blend/saq", "model": f"replay:{recorded[answers]}", "data": recorded["data"], "control": "true"}
+    returned, outputs, _, log = act(tmp_path, inputs)
+    assert (returned, outputs["decision"]) == (code, decision), log
+    (folder,) = (tmp_path / "new runs").iterdir()
+    manifest = kapwa.open_run(folder).manifest
+    asked, whole = manifest["counts"]["answered"], manifest["counts"]["unique"]
+    if until:
+        assert asked < whole
+        assert manifest["until"]["control"] == "old"
+    else:
+        assert asked == whole
+
+
+@pytest.mark.parametrize("name", ["old", "new", "margin", "strict", "junit", "markdown", "until"])
 def test_no_input_becomes_part_of_the_script(runs: dict[str, str], tmp_path: Path, name: str) -> None:
     hostile = """x'; touch hacked; "; touch hacked; $(touch hacked) `touch hacked`\ntouch hacked\n"""
     act(tmp_path, {"old": runs["old"], "new": runs["same"], "margin": "0.5"} | {name: hostile})

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 import kapwa
 import warm
 from kapwa.errors import DataError, KapwaError
-from kapwa.report.run_list import list_runs
+from kapwa.report.terminal.run_list import list_runs
 from kapwa.runs.directory import Run
-from kapwa.runs.manifest import differing
 from kapwa.runs.schema import RUN_TABLES
+from kapwa.runs.signature import differing
 from kapwa.suites.folders.reading import parts_of
-from kapwa.tables_io import read_parts
+from kapwa.tables import read_parts
 
 
 def command(folder: Path, *words: str) -> str:
@@ -178,7 +178,7 @@ def test_a_pipe_instead_of_situations_is_refused_at_once(tmp_path: Path) -> None
     pack = tmp_path / "pack"
     pack.mkdir()
     os.mkfifo(pack / "situations.csv")
-    said = command(tmp_path, "forms", "kalahi", "--data", "pack", "--out", "forms")
+    said = command(tmp_path, "label", "sheets", "kalahi", "--data", "pack", "--out", "forms")
     assert "situations.csv: is a pipe or a device, not a file" in said
 
 
@@ -187,7 +187,7 @@ def test_forms_of_a_run_whose_items_lack_a_column_are_refused(run: Path, tmp_pat
     folder = copied(run, tmp_path)
     items = pl.read_parquet(folder / "items.parquet")
     items.rename({column: "values"}).write_parquet(folder / "items.parquet")
-    said = command(tmp_path, "forms", "kalahi", "--run", str(folder), "--out", "forms")
+    said = command(tmp_path, "label", "sheets", "kalahi", "--run", str(folder), "--out", "forms")
     assert f"items.parquet is another table: it has no column '{column}'" in said
     assert not (tmp_path / "forms").exists()
 
@@ -302,6 +302,6 @@ def test_rows_that_end_in_the_last_column_are_refused_at_the_first(tmp_path: Pat
 
 
 def test_a_sheet_of_too_many_cells_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kapwa.workbooks.MAX_CELLS", 5_000)
+    monkeypatch.setattr("kapwa.tables.workbooks.MAX_CELLS", 5_000)
     with pytest.raises(DataError, match="too wide or too large"):
         read_parts(wide(tmp_path / "large.xlsx", "ALL", 300))

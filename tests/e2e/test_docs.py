@@ -158,3 +158,18 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         if not re.match(r"[a-z]+:", target):
             assert (page.parent / target).exists(), f"{page_id(page)} links to {target}, which is not there"
+
+
+def test_the_skill_has_the_front_matter_that_installers_read() -> None:
+    """As agentskills.io specifies it: a name of small letters, a description and what is needed, each short enough."""
+    import yaml
+
+    start, front, body = SKILL.read_text(encoding="utf-8").split("---\n", 2)
+    assert start == ""
+    about = yaml.safe_load(front)
+    assert set(about) <= {"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
+    assert re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", about["name"])
+    assert len(about["name"]) <= 64
+    assert 0 < len(about["description"]) <= 1024
+    assert len(about["compatibility"]) <= 500
+    assert body.lstrip().startswith("# ")

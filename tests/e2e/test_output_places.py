@@ -13,8 +13,8 @@ import pytest
 
 import kapwa
 import warm
-from kapwa.cli import main
-from kapwa.cli.output import check_place
+from kapwa.cli import system_errors
+from kapwa.cli.output import check_writable
 from kapwa.errors import UsageError
 
 Kapwa = Callable[..., subprocess.CompletedProcess[str]]
@@ -54,7 +54,7 @@ def kapwa_command(work: Path) -> Kapwa:
 def stopped(done: subprocess.CompletedProcess[str], place: str) -> None:
     assert done.returncode == 2, done.stdout + done.stderr
     assert f"error: {place}" in done.stderr
-    assert "Name another place." in done.stderr
+    assert "Choose another path." in done.stderr
     assert "Traceback" not in done.stderr
     assert ".part" not in done.stderr
 
@@ -96,28 +96,28 @@ def test_an_analysis_says_so_before_its_work(kapwa_command: Kapwa, work: Path, o
 
 def test_places_that_can_be_written_pass(tmp_path: Path) -> None:
     (tmp_path / "old.html").touch()
-    check_place(None)
-    check_place(tmp_path / "old.html")
-    check_place(tmp_path / "new" / "deep" / "page.html")
-    check_place(tmp_path, folder=True)
-    check_place(tmp_path / "new" / "deep", folder=True)
+    check_writable(None)
+    check_writable(tmp_path / "old.html")
+    check_writable(tmp_path / "new" / "deep" / "page.html")
+    check_writable(tmp_path, folder=True)
+    check_writable(tmp_path / "new" / "deep", folder=True)
     assert [path.name for path in tmp_path.iterdir()] == ["old.html"]
     with pytest.raises(UsageError, match="is a folder"):
-        check_place(tmp_path)
+        check_writable(tmp_path)
     with pytest.raises(UsageError, match="is a file, not a folder"):
-        check_place(tmp_path / "old.html", folder=True)
+        check_writable(tmp_path / "old.html", folder=True)
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="nothing is read-only to root")
 def test_a_read_only_folder_is_told_at_once(tmp_path: Path) -> None:
     tmp_path.chmod(0o555)
     with pytest.raises(UsageError, match="is read-only"):
-        check_place(tmp_path / "page.html")
+        check_writable(tmp_path / "page.html")
 
 
-@pytest.mark.parametrize("number", [number for number, row in main.SYSTEM_ERRORS.items() if row["of"] == "path"])
+@pytest.mark.parametrize("number", system_errors._PATH)
 def test_errors_without_a_path_are_no_fault_of_a_path(number: int) -> None:
-    assert main._system_problem(OSError(number, "said")) is None
-    assert str(main._system_problem(OSError(number, "said", "here"))).startswith("here cannot be used: ")
-    assert str(main._system_problem(OSError(number, "said", "old", None, "new"))).startswith("new cannot be used: ")
-    assert main._system_problem(OSError(errno.ECONNREFUSED, "said", "here")) is None
+    assert system_errors.explained(OSError(number, "said")) is None
+    assert str(system_errors.explained(OSError(number, "said", "here"))).startswith("here cannot be used: ")
+    assert str(system_errors.explained(OSError(number, "said", "old", None, "new"))).startswith("new cannot be used: ")
+    assert system_errors.explained(OSError(errno.ECONNREFUSED, "said", "here")) is None

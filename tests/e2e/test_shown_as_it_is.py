@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from kapwa import inventory
 from kapwa.cli.main import app
-from kapwa.cli.output import Harmless, note, show
+from kapwa.cli.output import HarmlessFormatter, note, show
 
 
 @pytest.mark.parametrize("verb", ["models", "doctor"])
@@ -53,4 +53,4 @@ def test_only_control_characters_are_replaced(text: str) -> None:
 
 def test_a_log_record_steers_nothing() -> None:
     record = logging.LogRecord("kapwa", logging.WARNING, "f.py", 1, "said %s", ("a\x1b[2Jb",), None)
-    assert Harmless("%(message)s").format(record) == "said a\ufffd[2Jb"
+    assert HarmlessFormatter("%(message)s").format(record) == "said a\ufffd[2Jb"

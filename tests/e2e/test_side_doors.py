@@ -36,7 +36,7 @@ ESCAPES = "\x1b]52;c;aGk=\x07 \x1b[31m \x9b2J"
 def command(*words: object, **variables: str) -> subprocess.CompletedProcess[bytes]:
     """Run ``kapwa`` in a process of its own, as a user does."""
     line = [sys.executable, "-m", "kapwa", *map(str, words)]
-    return subprocess.run(line, env={**os.environ, **variables}, capture_output=True, check=False, timeout=60)
+    return subprocess.run(line, env={**os.environ, **variables}, capture_output=True, check=False, timeout=300)
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
@@ -199,11 +199,11 @@ def test_memory_that_is_full(
         raise error
 
     monkeypatch.setattr(main, "app", full)
-    assert "the memory is full" in refused(capsys)
+    assert "Out of memory" in refused(capsys)
 
 
 def test_wide_signs_and_headers_start_no_formula() -> None:
-    from kapwa.tables_io import csv_text
+    from kapwa.tables import csv_text
 
     written = csv_text(["=cmd", "a"], [["＝1+1", "＋1"], ["＠x", "－1"], ["-", "x"]])
     assert written.splitlines() == ["'=cmd,a", "'＝1+1,'＋1", "'＠x,'－1", "'-,x"]
@@ -251,7 +251,7 @@ print(killed)
     ("words", "whole"),
     [
         (
-            ["forms", "kalahi", "--data", "sample:filipino", "--items", "3", "--people", "2", "--out"],
+            ["label", "sheets", "kalahi", "--data", "sample:filipino", "--items", "3", "--people", "2", "--out"],
             "choices-instructions.md choices-key.csv choices-p1.csv choices-p1.xlsx choices-p2.csv choices-p2.xlsx",
         ),
         (["suite", "new", "kalahi"], "README.md card.yaml situations.csv"),
@@ -281,7 +281,7 @@ def test_every_command_refuses_a_run_whose_manifest_is_damaged(
         ["export", folder, "--format", "csv", "-o", tmp_path / "out"],
         ["card", "datasheet", folder],
         ["words", folder],
-        ["forms", "kalahi", "--run", folder, "--out", tmp_path / "forms"],
+        ["label", "sheets", "kalahi", "--run", folder, "--out", tmp_path / "forms"],
     ):
         assert "run.json is damaged" in refused(capsys, *words), words
 
@@ -364,7 +364,7 @@ def test_a_full_disk_while_polars_writes(monkeypatch: pytest.MonkeyPatch, capsys
 def test_a_thousand_people_choose(tmp_path: Path) -> None:
     lines = [f"fil0{item}a,r{person},{1 + (person + item) % 2}" for item in (2, 5) for person in range(1000)]
     (tmp_path / "choices.csv").write_text("\n".join(["item_id,rater,choice", *lines]) + "\n", encoding="utf-8")
-    done = command("agreement", tmp_path / "choices.csv", "--data", "sample:filipino", "--json")
+    done = command("label", "agree", tmp_path / "choices.csv", "--data", "sample:filipino", "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["agreement"]
     assert "not computed for more than 100 people" in next(row["note"] for row in rows if row["coefficient"] == "cohen")

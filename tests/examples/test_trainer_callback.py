@@ -15,8 +15,11 @@ CALLBACK = Path(__file__).resolve().parents[2] / "examples" / "trainer_callback.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models"))
 
 
-def train(folder: Path, **chosen: Any) -> Any:
-    """A trainer after four steps with two evaluations; with ``chosen`` settings it has the callback."""
+def train(folder: Path, callback: dict[str, Any] | None = None, **chosen: Any) -> Any:
+    """A trainer after four steps with two evaluations; with ``chosen`` settings it has the callback.
+
+    ``callback``: what this takes besides.
+    """
     from tiny_models import build, train_tokenizer
     from transformers import Trainer, TrainingArguments
 
@@ -35,7 +38,8 @@ def train(folder: Path, **chosen: Any) -> Any:
         assert spec.loader is not None
         example = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(example)
-        trainer.add_callback(example.KapwaCallback(trainer, kapwa.load_task("kalahi/mc", limit=3)))
+        task = kapwa.load_task("kalahi/mc", limit=3)
+        trainer.add_callback(example.KapwaCallback(trainer, task, **(callback or {})))
     trainer.train()
     return trainer
 
@@ -82,3 +86,15 @@ def test_training_goes_on_as_without_it(trained: tuple[Any, Path], tmp_path: Pat
     assert len(losses[0]) == 4
     assert not (tmp_path / "kapwa").exists()
     assert trained[0].model.generation_config.eos_token_id == [trained[0].processing_class.eos_token_id]
+
+
+def test_each_evaluation_stops_by_the_rule_with_the_run_that_is_named_as_control(
+    trained: tuple[Any, Path], tmp_path: Path
+) -> None:
+    first = min((trained[1] / "kapwa").iterdir())
+    train(tmp_path, {"until": 0.3, "control": first}, save_total_limit=1)
+    runs = [kapwa.open_run(path) for path in sorted((tmp_path / "kapwa").iterdir())]
+    assert [run.manifest["until"]["rule"] for run in runs] == ["0.3", "0.3"]
+    assert {run.manifest["until"]["control"] for run in runs} == {first.name}
+    (series,) = kapwa.track(tmp_path / "kapwa")
+    assert [step.point.step for step in series.steps] == [2, 4]

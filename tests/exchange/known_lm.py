@@ -12,6 +12,7 @@ from lm_eval.tasks import TaskManager
 
 from kapwa.exchange import LM_EVAL_TASKS
 from kapwa.exchange.lm_eval_tasks import KapwaTask
+from kapwa.models.gate import gate
 from kapwa.records import Answer, ContinuationScore, Response
 
 OPENING = "<answer>\n"
@@ -95,13 +96,13 @@ def known_answers(task: Any, *, chat: bool) -> list[Answer]:
         content = "\n".join(message.content for message in request.messages)
         prompt = opened(content) if chat else f"{content}\n"
         if request.kind == "generate":
-            answers.append(Answer(request, Response(request.key, text=f"A. rice {len(prompt) % 3}")))
+            answers.append(Answer(request, gate(Response(request.key, text=f"A. rice {len(prompt) % 3}"))))
             continue
         scores = tuple(
             ContinuationScore(likelihood(prompt, text), max(1, len(text) // 4), len(text.encode()), len(text))
             for text in request.continuations
         )
-        answers.append(Answer(request, Response(request.key, logprobs=scores)))
+        answers.append(Answer(request, gate(Response(request.key, logprobs=scores))))
     return answers
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,11 @@ from polars.testing import assert_frame_equal
 
 import kapwa
 from kapwa.errors import DataError, RunError, UsageError
-from kapwa.exchange import every_eval_ever
+from kapwa.exchange import every_eval_ever, formats
 from kapwa.exchange.base import higher_is_better
 from kapwa.exchange.formats import FORMATS
 from kapwa.runs.directory import Run
-from kapwa.tables_io import read_table
+from kapwa.tables import csv_text, read_table
 
 TOLD = {"organization": "Test University"}
 NEEDED = {"eee": TOLD, "hf-eval-results": {"dataset": "owner/bench"}}
@@ -168,14 +169,22 @@ def test_an_unfinished_run_is_refused(scored: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_nothing_half_written_stays(scored: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+def test_an_export_that_fails_midway_leaves_no_file(
+    scored: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
 
-    monkeypatch.setattr(Path, "replace", fail)
+    def full(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+        written.append(csv_text(header, rows))
+        if len(written) > 3:
+            raise OSError(28, "No space left on device")
+        return written[-1]
+
+    monkeypatch.setattr(formats, "csv_text", full)
     with pytest.raises(OSError, match="No space"):
         kapwa.export_run(scored, tmp_path / "out", "csv")
-    assert list((tmp_path / "out").iterdir()) == []
+    assert len(written) == 4
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import kapwa
 from kapwa.cli.main import app
 from kapwa.errors import DataError, UsageError
 from kapwa.exchange.formats import FORMATS
-from kapwa.report.page import build_report
+from kapwa.report.page.runs import build_report
 from kapwa.runs.directory import Run
 
 RESULTS = "results_2026-11-20T10-52-13.457562.json"
@@ -209,7 +209,7 @@ def test_the_command_line_tells_what_stays_unknown(lm_eval_folder: Path, tmp_pat
     assert "does not give the culture and language" in done.stderr
     done = CliRunner().invoke(app, [*asked[:-1], "--overwrite"])
     folders = json.loads(CliRunner().invoke(app, [*asked, "--overwrite"]).stdout)["runs"]
-    assert f"See them: kapwa report {' '.join(folders)} -o report.html" in done.stderr
+    assert f"To report on them: kapwa report {' '.join(folders)} -o report.html" in done.stderr
 
 
 def test_each_filter_is_a_metric_and_answers_stand_once(lm_eval_folder: Path, tmp_path: Path) -> None:

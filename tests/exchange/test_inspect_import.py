@@ -24,9 +24,10 @@ from polars.testing import assert_frame_equal
 import kapwa
 from kapwa.errors import DataError, UsageError
 from kapwa.exchange import inspect_answers, inspect_logs
-from kapwa.report.page import build_report
+from kapwa.report.page.runs import build_report
 from kapwa.runs.directory import Run
 from kapwa.suites.kalahi.data import PACKS
+from published_tables import MAPPINGS
 
 LETTERS = {"a": "C", "b": "I", "c": "P", "d": "N"}
 
@@ -194,7 +195,7 @@ def answers_best() -> Solver:
 
 
 def test_groups_that_inspect_scored_item_by_item_have_their_scores_again(tmp_path: Path) -> None:
-    data = str(Path(__file__).parents[2] / "examples" / "mappings" / "culturalbench-hard")
+    data = str(MAPPINGS / "culturalbench-hard")
     task = kapwa.load_task("blend/mcq", data=data)
     letters_of = {item.id: item.fields["answer"] if item.cluster < "3" else "A" for item in task.items()}
     replies = {request.messages[-1].content: letters_of[request.item_id] for request in task.requests(task.items())}
@@ -220,10 +221,10 @@ def test_kapwas_tasks_are_judged_again(own_log: tuple[Path, Path], tmp_path: Pat
     assert run.manifest["task"] == "kalahi/open"
     task = kapwa.load_task("kalahi/open", data=data, limit=3, metrics=["chrf"])
     rows = [
-        (one.metadata["item_id"], one.metadata["variant"], one.output.completion)
+        (one.metadata["item_id"], one.metadata["variant"], one.output.completion, one.output.stop_reason)
         for one in read_eval_log(path).samples or []
     ]
-    said = pl.DataFrame(rows, schema=["item_id", "variant", "text"], orient="row")
+    said = pl.DataFrame(rows, schema=["item_id", "variant", "text", "finish_reason"], orient="row")
     expected = kapwa.score_responses(task, said)
     keys = ["item_id", "variant", "metric"]
     assert_frame_equal(run.scores.sort(keys), expected.scores.sort(keys), check_exact=True)

@@ -26,6 +26,7 @@ from kapwa.exchange import inspect_answers
 from kapwa.exchange import inspect_provider as provider
 from kapwa.exchange.inspect_answers import open_new
 from kapwa.exchange.inspect_tasks import group_mean, group_stderr, stderr
+from kapwa.models.gate import gate
 from kapwa.records import Answer, Response
 from kapwa.runs.answers import RunAnswers
 from kapwa.stats.tables import estimate_table
@@ -121,9 +122,10 @@ def test_questions_values_and_estimates_are_kapwas_own_to_the_last_digit(
             assert sample.metadata[column] == getattr(items[sample.id], column)
 
     answers = [
-        Answer(one, Response(one.key, text=reply(one.messages[-1].content), finish_reason="stop")) for one in requests
+        Answer(one, gate(Response(one.key, text=reply(one.messages[-1].content), finish_reason="stop")))
+        for one in requests
     ]
-    scores = own.score(own.items(), answers).scores
+    scores = own.judge(own.items(), answers).scores
     assert values_of(log) == own_values(scores)
     table = estimate_table(
         scores, metrics={metric: is_share(asdict(info)) for metric, info in own.metrics.items()}, groups=()
@@ -155,8 +157,8 @@ def test_a_conversation_and_its_pictures_are_asked_with_equal_values(talks: Path
     log = evaluated(task_named("blend/mcq", chosen), get_model("mockllm/model", custom_outputs=known), tmp_path)
     own = open_new("blend/mcq", chosen).task
     requests = list(own.requests(own.items()))
-    answers = [Answer(one, Response(one.key, text=reply(one.messages[-1].content))) for one in requests]
-    assert values_of(log) == own_values(own.score(own.items(), answers).scores)
+    answers = [Answer(one, gate(Response(one.key, text=reply(one.messages[-1].content)))) for one in requests]
+    assert values_of(log) == own_values(own.judge(own.items(), answers).scores)
     opening, alone = sorted(held, key=len, reverse=True)
     picture = ContentImage(image=f"data:image/png;base64,{base64.b64encode(b'no picture').decode()}")
     asked = [message.content for message in requests[0].messages]

@@ -25,9 +25,12 @@ import kapwa
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 from browsing import BROWSER, QUIET
 
-PATIENCE = 90.0
+PATIENCE = 400.0
 ATTACK = "<img src=x onerror=document.title='owned'>"
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed (apt-get install chromium)")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed (apt-get install chromium)"),
+]
 
 
 @contextmanager
@@ -50,7 +53,7 @@ def viewing(logs: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/"
     finally:
         server.terminate()
-        server.wait(timeout=30)
+        server.wait(timeout=120)
 
 
 class Page:

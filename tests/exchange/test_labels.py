@@ -23,9 +23,11 @@ import warm
 from kapwa.cli.doctor import _allowed
 from kapwa.cli.main import app
 from kapwa.errors import DataError, UsageError
-from kapwa.exchange.labels import label_counts, labels_summary, read_labels
-from kapwa.judging.draws import read_draw
-from kapwa.judging.plan import LABELS_FOR, MISSING, WIDTHS, labels_missing
+from kapwa.labels.audits.audit import label_counts, labels_summary
+from kapwa.labels.audits.draws import read_draw
+from kapwa.labels.audits.planning import LABELS_FOR, MISSING, WIDTHS, labels_missing
+from kapwa.labels.audits.questions import asked_of
+from kapwa.labels.reading import read_labels
 from kapwa.runs.directory import Run
 from kapwa.stats.intervals import mean_estimates
 
@@ -78,7 +80,7 @@ def test_from_somebodys_log_and_scores_of_people_to_a_corrected_score(imported: 
     ]
     labels = lines(tmp_path / "people.jsonl", scores)
     words = ("--labels", "sheets", "--labels", str(labels), "-o", "result", "--json")
-    done = warm.kapwa("audit", "apply", str(imported.path), *words, cwd=tmp_path)
+    done = warm.kapwa("label", "apply", str(imported.path), *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     (row,) = json.loads(done.stdout)["corrected"]
     assert (row["culture"], row["n"], row["labelled"]) == ("Philippines", 60, 45)
@@ -148,12 +150,12 @@ def test_only_what_was_submitted_in_argilla_is_a_label(tmp_path: Path) -> None:
     ]
     answers.append({"value": "yes", "user_id": "ben", "status": "submitted"})
     record = {"id": "A001", "metadata": {"answer": "A001"}, "responses": {"right": answers}}
-    labels, _ = read_labels([lines(tmp_path / "records.jsonl", [record])], "right")
+    labels, _ = read_labels([lines(tmp_path / "records.jsonl", [record])], [asked_of("correct").column])
     assert [(label.rater, label.value) for label in labels] == [("ben", 1.0)]
     for wrong in ({"value": "yes"}, ["yes"], "yes"):
         table = lines(tmp_path / "records.jsonl", [record | {"responses": {"right": wrong}}])
         with pytest.raises(DataError, match="'right' has no list of responses"):
-            read_labels([table], "right")
+            read_labels([table], [asked_of("correct").column])
 
 
 def test_the_doctor_says_how_many_labels_are_missing(imported: Run, tmp_path: Path) -> None:
@@ -335,6 +337,6 @@ def test_metadata_of_inspects_samples_tell_the_culture_under_any_name(tmp_path: 
 
 def test_the_doctor_asks_for_no_more_labels_than_there_can_be() -> None:
     assert _allowed(60, 40, 0) == "a corrected score"
-    assert _allowed(60, 30, 15).endswith("takes 10 more")
-    assert "10 more, from a larger draw" in _allowed(60, 30, 5)
-    assert "takes 40 questions, more than the 15 asked" in _allowed(15, 15, 0)
+    assert _allowed(60, 30, 15).endswith("needs 10 more")
+    assert "10 more, from a larger sample" in _allowed(60, 30, 5)
+    assert "needs 40 questions, but only 15 were asked" in _allowed(15, 15, 0)

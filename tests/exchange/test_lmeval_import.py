@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 
 import kapwa
 from kapwa.errors import DataError, UsageError
-from kapwa.report.page import build_report
+from kapwa.report.page.runs import build_report
 from kapwa.runs.directory import Run
 
 JUDGED = "Asked by lm-eval; Kapwa's own task judged the answers again."
@@ -79,7 +79,7 @@ def test_likelihoods_are_judged_again(
     name: str, settings: dict[str, Any], table: str, chat: bool, tmp_path: Path
 ) -> None:
     own = task_in(name, **settings).kapwa
-    expected = own.score(own.items(), known_answers(own, chat=chat))
+    expected = own.judge(own.items(), known_answers(own, chat=chat))
     file = saved(evaluated(Known(), name, chat=chat, **settings), tmp_path / "lm")
     (run,) = runs_of(file, tmp_path / "runs").values()
     kept = expected.scores.filter(~pl.col("metric").str.contains("(_token|_reference)$"))
@@ -118,7 +118,7 @@ def test_the_first_items_of_lm_evals_own_limit_are_the_run(tmp_path: Path) -> No
     kept = own.items()[:3]
     keys = {(item.id, item.variant) for item in kept}
     answers = [a for a in known_answers(own, chat=True) if (a.request.item_id, a.request.variant) in keys]
-    assert_frame_equal(run.scores, own.score(kept, answers).scores, check_exact=True)
+    assert_frame_equal(run.scores, own.judge(kept, answers).scores, check_exact=True)
     assert sum(run.manifest["selection"]["items"].values()) == run.manifest["counts"]["items"] == 3
 
 

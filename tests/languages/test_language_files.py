@@ -206,7 +206,7 @@ FORMS = {
         "  before: |",
         "  afte: |",
         "is not a field",
-        "'after'? Known: after, before, compounds, harmless",
+        "'after'? Available: after, before, compounds, harmless",
     ),
 }
 
@@ -283,10 +283,10 @@ def test_the_verbs_list_show_and_check(tmp_path: Path) -> None:
     assert run(app, ["languages", "show", "fr", "--plain"]).stdout == file_of("fr").read_text(encoding="utf-8")
     sound = written(tmp_path, SOUND)
     done = run(app, ["languages", "check", str(sound)])
-    assert (done.exit_code, "its 10 examples hold" in done.stdout) == (0, True)
-    assert "name it" not in done.stdout
+    assert (done.exit_code, "its 10 examples pass" in done.stdout) == (0, True)
+    assert "rename it" not in done.stdout
     draft = sound.rename(tmp_path / "draft.yaml")
-    assert "name it zz.yaml" in run(app, ["languages", "check", str(draft)]).stdout
+    assert "rename it to zz.yaml" in run(app, ["languages", "check", str(draft)]).stdout
     written(tmp_path, SOUND.replace("early = 02:30", "early = 03:30"))
     done = run(app, ["languages", "check", str(sound), "--json"])
     assert done.exit_code == 2
@@ -310,7 +310,7 @@ def test_what_may_be_a_language_is_taken_for_no_misspelt_verb(word: str) -> None
         ("yue-HK", "Cantonese is read by the file of Chinese: 'kapwa languages show zh'"),
         ("arz", "Egyptian Arabic is read by the file of Arabic: 'kapwa languages show ar'"),
         ("ceb", "Cebuano is read by what Unicode and libraries know: 'kapwa languages ceb'"),
-        ("qaa", "Known: am, ar"),
+        ("qaa", "Available: am, ar"),
         ("Cebuano", "Did you mean 'ceb'?"),
     ],
 )

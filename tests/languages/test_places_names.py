@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kapwa.languages import places as names
-from kapwa.languages.places import Ambiguous, Place, fold, nearest, part_of, resolve, suggestion
+from kapwa.languages.places import Ambiguous, Place, fold, nearest, part_of, resolve, shared_names, suggestion
 
 with Path(__file__).with_name("names.csv").open(encoding="utf-8", newline="") as file:
     NAMES = list(csv.reader(file))[1:]
@@ -93,3 +93,22 @@ def test_any_text_is_answered(text: str) -> None:
     assert found is None or isinstance(found, Place | Ambiguous)
     assert fold(fold(text)) == fold(text) or fold(text).startswith("the ")
     assert isinstance(suggestion(text), str)
+
+
+@pytest.mark.parametrize(
+    ("groups", "names"),
+    [
+        ([["South_Korea", "US"], ["Korea, Republic of", "United States"], ["Korea (South)", "US"]],
+         {"South_Korea": "South Korea", "Korea, Republic of": "South Korea", "Korea (South)": "South Korea",
+          "US": "United States", "United States": "United States"}),
+        ([["South_Korea"], ["South_Korea"]], {}),
+        ([["KR", "South Korea"], ["Korea (South)"]], {}),  # two cultures in one benchmark stay two
+        ([["West_Java", "Hausa"], ["West Java", "hausa"]], {}),  # no countries
+        ([["Niger"], ["Nigeria"]], {}),
+        ([], {}),
+    ],
+)  # fmt: skip
+def test_benchmarks_that_write_a_country_in_several_ways_share_its_name(
+    groups: list[list[str]], names: dict[str, str]
+) -> None:
+    assert shared_names(groups) == names

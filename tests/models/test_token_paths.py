@@ -90,6 +90,8 @@ def test_a_prompt_merged_away_whole_starts_from_the_start_token(crossing):
         def conversation(self, messages, answer):
             return messages[0].content + answer
 
+        scored_prompt, scored_conversation = prompt, conversation
+
     encoder = Encoder(crossing, NoNewline())
     assert len(crossing("ab").input_ids) == 1
     encoded = encoder.request(ask("a", "b", closing=True))

@@ -23,6 +23,7 @@ import kapwa
 import warm
 from kapwa.errors import MissingDependencyError, ModelError, UsageError
 from kapwa.models.base import ModelOptions
+from kapwa.models.gate import gate
 from kapwa.models.inspect import load, responses_of, words
 from kapwa.records import Message, Params, Request, Usage
 
@@ -59,7 +60,7 @@ def test_everything_a_request_says_is_sent(connect) -> None:
     params = Params(max_new_tokens=9, temperature=0.5, top_p=0.9, stop=("\n",), seed=40)
     (response,) = model.generate([Request("i", "full", "generate", turns, params=params, sample=2, key="k")])
     assert (response.request_key, response.text, response.finish_reason) == ("k", "fine", "stop")
-    assert response.usage == Usage(7, 7)
+    assert response.usage == Usage(7, 7, cached_tokens=response.usage.cached_tokens)
     assert roles == [[("system", "s"), ("user", "u"), ("assistant", "a"), ("user", "v")]]
     (config,) = seen
     asked = (config.max_tokens, config.temperature, config.top_p, config.stop_seqs, config.seed, config.num_choices)
@@ -70,11 +71,11 @@ def test_everything_a_request_says_is_sent(connect) -> None:
 def test_reasons_and_refusals_keep_kapwas_words() -> None:
     def one(found: ModelOutput) -> tuple[Any, ...]:
         (response,) = responses_of([ask(0)], found)
-        return response.text, response.finish_reason, response.error
+        return gate(response).text, response.finish_reason, response.error
 
     assert one(output("cut", "max_tokens")) == ("cut", "length", None)
-    assert one(output("half of it", "content_filter")) == ("", "content_filter", None)
-    assert one(output([ContentText(text="No.", refusal=True)])) == ("No.", "refusal", None)
+    assert one(output("half of it", "content_filter")) == (None, "content_filter", None)
+    assert one(output([ContentText(text="No.", refusal=True)])) == ("No.", "declined", None)
     assert one(output("full", "model_length")) == ("full", "length", None)
     too_long = one(output("maximum context length is 10", "model_length", usage=None))
     assert too_long[:2] == (None, None)
@@ -118,7 +119,7 @@ def test_an_item_that_fails_is_an_error_of_its_own_and_the_rest_goes_on(stub, co
         ({"always": {"item": 403}}, ("HTTP 403", "may not use this model")),
         ({"always": {"item": 404}}, ("HTTP 404", "Check the model's name")),
         ({"always": {"item": "429"}, "code": "insufficient_quota"}, ("HTTP 429", "quota is used up")),
-        ({"refuse": ["temperature"]}, ("HTTP 400", "inspect:openai-api/stub/stub")),
+        ({"refuse": ["model"]}, ("HTTP 400", "inspect:openai-api/stub/stub")),
     ],
 )
 def test_what_every_request_would_meet_ends_the_run(stub, connect, config, words) -> None:
@@ -129,6 +130,31 @@ def test_what_every_request_would_meet_ends_the_run(stub, connect, config, words
         assert word in str(failure.value)
     assert KEY not in str(failure.value)
     assert len(server.arrivals()) < 50
+
+
+def test_a_setting_that_is_refused_is_left_out_and_told(stub, connect) -> None:
+    server = stub(refuse=["temperature", "seed"])
+    model = connect(server.url, concurrency=1)
+    responses = list(model.generate(ask(i, seed=4) for i in range(12)))
+    assert not any(response.failed for response in responses)
+    assert model.description["settings_refused"] == {"temperature": 0.0, "seed": 4}
+    assert "temperature: the server's own; 0 was asked." in model.description["notes"]
+    assert {"temperature", "seed"}.isdisjoint(server.arrivals()[-1]["asked"])
+
+
+def test_thoughts_get_room_and_the_wish_is_said_in_inspects_settings(stub, connect) -> None:
+    server = stub(thinks={"tokens": 300, "by": "hidden"})
+    model = connect(server.url, concurrency=1)
+    responses = list(model.generate(ask(i, max_new_tokens=32) for i in range(9)))
+    assert {response.finish_reason for response in responses} == {"stop"}
+    assert server.arrivals()[-1]["asked"]["max_tokens"] == 32 + 8192
+    assert model.description["thinking_found"]["budget"] == 8192
+    asked = connect(server.url, thinking="low", thinking_tokens=500)
+    assert asked.fingerprint["thinking"] == "low"
+    assert asked._settings_for(ask(1, max_new_tokens=32), 1, {})["reasoning_effort"] == "low"
+    assert asked._settings_for(ask(1, max_new_tokens=32), 1, {})["max_tokens"] == 532
+    counted = connect(server.url, thinking="2048")
+    assert counted._settings_for(ask(1), 1, {})["reasoning_tokens"] == 2048
 
 
 def test_a_server_that_is_gone_ends_the_run(connect) -> None:

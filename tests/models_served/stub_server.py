@@ -6,7 +6,15 @@ Usage: stub_server.py CONFIG_JSON. Keys of the configuration:
 ``refuse`` parameter names it answers with 400; ``echo_auth`` put the Authorization header into errors;
 ``echo_in_answer`` put it into every answer, as a debugging proxy might, or the key "percent" or "base64" encoded;
 ``lm`` serve a toy language model: "vllm", "sglang", "echo", "short" or "ignores";
-``judge`` answer as a judge of known noise (``stub_judge.py``).
+``judge`` answer as a judge of known noise (``stub_judge.py``);
+``refusals`` [{"setting", "message", "param" (true: named there)}]: settings refused in words of its own, "system" for
+the role; ``stream_only`` a message with which it refuses whole answers; ``says`` the text of every answer;
+``refuse_all`` the error that it answers every request with;
+``longest`` the largest max_tokens it takes;
+``owned_by`` who serves, in the list of models;
+``thinks`` {"tokens", "by"}: a thought of so many tokens before each answer, told in a field ("field"), as a count
+("count"), in the text ("text") or not at all ("hidden"); with "unless": a JSON setting that switches it off.
+``replies`` {text in the prompt: [[status, body], …]}, given in turn, the last of them for ever.
 GET /__log returns every arrival, the most requests open at once and every Authorization header; GET /__delay/SECONDS
 sets the delay of what arrives from then on.
 """
@@ -32,6 +40,7 @@ class Stub:
         self.log: list[dict[str, Any]] = []
         self.open = self.most_open = self.judged = 0
         self.seen_auth: set[str] = set()
+        self.given: dict[str, int] = {}
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -60,7 +69,11 @@ class Stub:
         self.seen_auth.add(headers.get("authorization", ""))
         if path == "/v1/models":
             status = self.config.get("models_status", 200)
-            listing = {"data": [{"id": "stub"}]} if status == 200 else self.error(status, headers)
+            listing = (
+                {"data": [{"id": "stub", "owned_by": self.config.get("owned_by", "stub")}]}
+                if status == 200
+                else self.error(status, headers)
+            )
             return await send(writer, status, listing)
         self.open += 1
         self.most_open = max(self.most_open, self.open)
@@ -87,13 +100,57 @@ class Stub:
         if path != "/v1/chat/completions" and self.config.get("lm"):
             status, answer = toy_lm.serve(self.config["lm"], path, asked)
             return await send(writer, status, answer)
+        for part, replies in self.config.get("replies", {}).items():
+            if part in text:
+                turn = self.given[part] = self.given.get(part, -1) + 1
+                return await send(writer, *replies[min(turn, len(replies) - 1)])
         for name in self.config.get("refuse", []):
             if name in asked:
                 other = "max_completion_tokens" if name == "max_tokens" else "max_tokens"
                 message = f"Unsupported parameter: '{name}' is not supported. Use '{other}' instead."
                 problem = {"message": message, "param": name, "code": "unsupported_parameter"}
                 return await send(writer, 400, {"error": problem})
+        if problem := self.refusal(asked):
+            return await send(writer, 400, {"error": problem})
         return await self.reply(fault, asked, headers, writer)
+
+    def refusal(self, asked: dict[str, Any]) -> dict[str, Any] | None:
+        """What it says of a setting that it refuses."""
+        if "refuse_all" in self.config:
+            return self.config["refuse_all"]
+        roles = {message["role"] for message in asked.get("messages", [])}
+        for refused in self.config.get("refusals", []):
+            name = refused["setting"]
+            if name in asked or (name == "system" and name in roles):
+                return {"message": refused["message"], "param": name if refused.get("param") else None, "code": None}
+        longest, limit = self.config.get("longest"), asked.get("max_tokens", 0)
+        if longest is not None and limit > longest:
+            said = f"'max_tokens' is too large: {limit}. This model's maximum context length is {longest} tokens."
+            return {"message": said}
+        if self.config.get("stream_only") and not asked.get("stream"):
+            return {"message": self.config["stream_only"]}
+        return None
+
+    def think(self, answer: dict[str, Any], asked: dict[str, Any]) -> None:
+        """Put a thought before each answer, or what of it fits into the limit."""
+        how = self.config["thinks"]
+        off = how.get("unless") or {}
+        if off and all(asked.get(name) == value for name, value in off.items()):
+            return
+        limit = asked.get("max_completion_tokens", asked.get("max_tokens", 10**9))
+        cut = limit < how["tokens"] + 5
+        for choice in answer["choices"]:
+            message = choice["message"]
+            thought = "hm " * (limit if cut else how["tokens"])
+            said = "" if cut else message["content"]
+            message["content"] = said
+            if how["by"] == "field":
+                message["reasoning_content"] = thought
+            if how["by"] == "text":
+                message["content"] = f"<think>{thought}{'' if cut else '</think>'}{said}"
+            choice["finish_reason"] = "length" if cut else "stop"
+        if how["by"] == "count":
+            answer["usage"]["completion_tokens_details"] = {"reasoning_tokens": min(limit, how["tokens"])}
 
     def pick(self, text: str) -> Any:
         for part, fault in self.config.get("always", {}).items():
@@ -149,6 +206,13 @@ class Stub:
             for choice in answer["choices"]:
                 choice["message"]["content"] = f"{choice['message'].get('content')}{said}"
                 choice["finish_reason"] = f"stop{said}"
+        if "thinks" in self.config:
+            self.think(answer, asked)
+        if asked.get("stream"):
+            events = events_of(answer)
+            if fault == "cut":
+                events = events[:1]
+            return await send_bytes(writer, 200, b"".join(events), {"Content-Type": "text/event-stream; charset=utf-8"})
         raw = json.dumps(answer).encode()
         if fault == "badjson":
             return await send_bytes(writer, 200, raw[: len(raw) // 2], {})
@@ -165,6 +229,8 @@ class Stub:
         messages = asked.get("messages") or [{"content": asked.get("prompt")}]
         n = min(asked.get("n", 1), self.config.get("choices") or 1000)
         texts = [f"answer to {messages[-1]['content']} seed {asked.get('seed')} choice {i}" for i in range(n)]
+        if "says" in self.config:
+            texts = [self.config["says"]] * n
         if "judge" in self.config:
             self.judged += n
             numbers = range(self.judged - n, self.judged)
@@ -180,8 +246,24 @@ class Stub:
         return {"id": "x", "object": "chat.completion", "model": "stub", "choices": choices, "usage": usage}
 
 
+def events_of(answer: dict[str, Any]) -> list[bytes]:
+    """The answer as server-sent events: texts in pieces, what they cost at the end."""
+    parts: list[dict[str, Any]] = []
+    for choice in answer["choices"]:
+        index = choice["index"]
+        parts.append({"choices": [{"index": index, "delta": {"role": "assistant", "content": ""}}]})
+        for name in ("reasoning_content", "content"):
+            text = choice["message"].get(name) or ""
+            pieces = [text[i : i + 7] for i in range(0, len(text), 7)]
+            parts += [{"choices": [{"index": index, "delta": {name: piece}}]} for piece in pieces]
+        parts.append({"choices": [{"index": index, "delta": {}, "finish_reason": choice["finish_reason"]}]})
+    parts.append({"choices": [], "usage": answer["usage"]})
+    return [f"data: {json.dumps(part)}\n\n".encode() for part in parts] + [b"data: [DONE]\n\n"]
+
+
 def http_head(status: int, length: int, headers: dict[str, str]) -> bytes:
-    lines = [f"HTTP/1.1 {status} X", "Content-Type: application/json", f"Content-Length: {length}"]
+    kind = headers.pop("Content-Type", "application/json")
+    lines = [f"HTTP/1.1 {status} X", f"Content-Type: {kind}", f"Content-Length: {length}"]
     return "\r\n".join([*lines, *(f"{k}: {v}" for k, v in headers.items()), "", ""]).encode()
 
 

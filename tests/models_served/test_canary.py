@@ -99,7 +99,7 @@ def test_the_key_is_in_no_file_and_no_output_of_a_run_and_what_is_made_of_it(stu
     run = f"runs/{folder.name}"
     kapwa("report", run, "-o", "page.html", "--figures", "figures", "--csv", "tables")
     kapwa("cache", "ls", "team", "--json")
-    kapwa("forms", "kalahi", "--data", "sample:filipino", "--run", run, "--out", "forms", status=None)
+    kapwa("label", "sheets", "kalahi", "--data", "sample:filipino", "--run", run, "--out", "forms", status=None)
     found = contents(tmp_path)
     assert leaks(found) == []
     answers = json.dumps([text.decode("utf-8", "replace") for name, text in found.items() if name.endswith(", read")])

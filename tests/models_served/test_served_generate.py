@@ -93,8 +93,9 @@ def test_the_name_of_the_length_limit_is_learnt_once(stub, connect, refused):
 @pytest.mark.parametrize(
     ("fault", "text", "reason"),
     [
-        ("filtered", "", "content_filter"),
-        ("refusal", "I will not.", "refusal"),
+        ("filtered", "x", "content_filter"),
+        ("refusal", "I will not.", "declined"),
+        ("none", "", "stop"),
         ("reasoning", "four", "stop"),
         ("unfinished", "", "length"),
     ],

@@ -15,7 +15,7 @@ from served_tools import ask
 from kapwa.errors import ModelError, UsageError
 from kapwa.models import openai_client
 from kapwa.models.openai import OpenAIModel
-from kapwa.models.openai_chat import Dialect
+from kapwa.models.openai_chat import ServerDialect
 from kapwa.models.openai_client import Client, find_proxy
 
 PASSWORD = "canary/proxy never+show"
@@ -208,8 +208,8 @@ def test_whose_account_pays_is_told_to_openai_only(monkeypatch):
     other = Client("https://notopenai.com/v1", timeout=1)._headers
     assert own == {**other, "OpenAI-Organization": "org-1", "OpenAI-Project": "proj-2"}
     assert other["Authorization"] == "Bearer k"
-    assert Dialect("m", "https://notopenai.com/v1").length_key == "max_tokens"
-    assert Dialect("m", "https://api.openai.com/v1").length_key == "max_completion_tokens"
+    assert ServerDialect("m", "https://notopenai.com/v1").length_key == "max_tokens"
+    assert ServerDialect("m", "https://api.openai.com/v1").length_key == "max_completion_tokens"
     monkeypatch.setenv("OPENAI_ORG_ID", "org\r\nEvil: 1")
     with pytest.raises(ModelError, match="OPENAI_ORG_ID holds"):
         Client("https://api.openai.com/v1", timeout=1)

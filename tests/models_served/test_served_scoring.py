@@ -196,3 +196,44 @@ def test_a_prompt_that_is_too_long_fails_alone(llamacpp, connect):
     assert "HTTP 400" in done["0/0"].error
     assert "context" in done["0/0"].error
     assert done["1/0"].text
+
+
+@pytest.mark.parametrize(("kind", "template"), [("shifted", "chat"), ("early", "plain")])
+def test_a_server_whose_values_are_shifted_by_one_is_refused(stub, connect, kind, template):
+    model = connect(stub(lm=kind).url, template=template, extra={"attempts": 1})
+    with pytest.raises(ModelError, match="gives the first token of a prompt a log-probability"):
+        check_capabilities(model, frozenset({"score"}), "kalahi/mc")
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "words"),
+    [
+        ("vllm-hybrid", "<think></think>", "off, by the template's switch"),
+        ("vllm-opens", "<think></think>", "off, an empty thought"),
+    ],
+)
+def test_no_thought_stands_before_a_given_text(stub, connect, kind, before, words):
+    model = connect(stub(lm=kind).url)
+    assert "thinking_scored" not in model.fingerprint
+    assert "score" in model.capabilities
+    assert model.fingerprint["thinking_scored"] == words
+    [response] = model.score([request((" bahay ok",), closing=True)])
+    turns = [{"role": m.role, "content": m.content} for m in MESSAGES]
+    text = toy_lm.chat_text(turns, True, (before, before))
+    prompt, joint = toy_lm.encode(text), toy_lm.encode(f"{text} bahay ok")
+    (score,) = response.logprobs
+    assert score.logprob_sum == pytest.approx(expected(prompt, joint)[0], abs=1e-9)
+    if kind == "vllm-hybrid":  # the whole begins with the prompt, and no mark is scored
+        whole = toy_lm.encode(
+            toy_lm.chat_text([*turns, {"role": "assistant", "content": " bahay ok"}], False, (before, before))
+        )
+        after = sum(toy_lm.logprob(whole[:i], whole[i]) for i in range(len(prompt), len(whole)))
+        assert score.logprob_sum_reference == pytest.approx(after, abs=1e-9)
+    else:
+        assert score.logprob_sum_reference is None
+
+
+def test_a_model_without_thoughts_has_nothing_of_them_in_its_key(stub, connect):
+    model = connect(stub(lm="vllm").url)
+    assert "score" in model.capabilities
+    assert "thinking_scored" not in model.fingerprint

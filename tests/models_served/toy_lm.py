@@ -38,17 +38,27 @@ def logprob(context: list[int], i: int) -> float:
     return -(int.from_bytes(seed, "big") / 2**32) * 10
 
 
-def chat_text(messages: list[dict[str, str]], answer_follows: bool) -> str:
-    tags = {"user": USER, "assistant": ASSISTANT, "system": USER}
+def chat_text(messages: list[dict[str, str]], answer_follows: bool, before: tuple[str, str] = ("", "")) -> str:
+    """A conversation; ``before``: what stands before an answer to come, and before one that is there."""
+    tags = {"user": USER, "assistant": ASSISTANT + before[1], "system": USER}
     turns = "".join(tags[m["role"]] + m["content"] + END for m in messages)
-    return BOS + turns + (ASSISTANT if answer_follows else "")
+    return BOS + turns + (ASSISTANT + before[0] if answer_follows else "")
+
+
+def thoughts(kind: str, asked: dict[str, Any]) -> tuple[str, str]:
+    """What the template of a model that thinks puts before answers: "hybrid" has a switch, "opens" opens a thought."""
+    off = asked.get("chat_template_kwargs", {}).get("enable_thinking") is False
+    if kind.endswith("hybrid"):
+        return ("<think></think>", "<think></think>") if off else ("", "<think></think>")
+    return ("<think>", "") if kind.endswith("opens") else ("", "")
 
 
 def serve(kind: str, path: str, asked: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    with_ids = kind in ("vllm", "sglang", "short")
+    before, kind = thoughts(kind, asked), kind.partition("-")[0]
+    with_ids = kind in ("vllm", "sglang", "short", "shifted")
     if path == "/tokenize" and with_ids:
         if "messages" in asked:
-            ids = encode(chat_text(asked["messages"], asked["add_generation_prompt"]))
+            ids = encode(chat_text(asked["messages"], asked["add_generation_prompt"], before))
         else:
             ids = encode(asked["prompt"], asked["add_special_tokens"])
         return 200, {"tokens": ids, "count": len(ids), "max_model_len": 4096}
@@ -68,15 +78,15 @@ def completion(kind: str, asked: dict[str, Any]) -> dict[str, Any]:
     prompt = asked["prompt"]
     ids = encode(prompt, special=True) if isinstance(prompt, str) else prompt
     choice: dict[str, Any] = {"index": 0, "text": "x", "finish_reason": "length", "logprobs": None}
-    if "prompt_logprobs" in asked and kind in ("vllm", "short"):
-        entries: list[Any] = [None]
+    if "prompt_logprobs" in asked and kind in ("vllm", "short", "shifted"):
+        entries: list[Any] = [{str(ids[0]): {"logprob": -1.0}} if kind == "shifted" else None]
         for i in range(1, len(ids)):
             values = {"logprob": logprob(ids[:i], ids[i]), "rank": 1, "decoded_token": token(ids[i])}
             entries.append({str(ids[i]): values})
-        choice["prompt_logprobs"] = entries if kind == "vllm" else entries[len(ids) // 2 :]
-    if asked.get("echo") and kind == "echo":
+        choice["prompt_logprobs"] = entries if kind != "short" else entries[len(ids) // 2 :]
+    if asked.get("echo") and kind in ("echo", "early"):
         ids = ids[1:]  # old OpenAI models put no start token before a text
-        values = [None, *(logprob(ids[:i], ids[i]) for i in range(1, len(ids))), -0.5]
+        values = [-1.0 if kind == "early" else None, *(logprob(ids[:i], ids[i]) for i in range(1, len(ids))), -0.5]
         choice["text"] = prompt + "x"
         choice["logprobs"] = {"tokens": [*map(token, ids), "x"], "token_logprobs": values, "text_offset": [0] * 9}
     return {"choices": [choice], "usage": {"prompt_tokens": len(ids), "completion_tokens": 1}}

@@ -7,11 +7,11 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "runs")]
 from ray_models import make  # noqa: E402
-from tiny_suite import TinyTask  # noqa: E402
+from tiny_suite import TinyTask, run_task  # noqa: E402
 
 from kapwa.parallel.base import Ray  # noqa: E402
 from kapwa.parallel.ray_model import RayModel  # noqa: E402
-from kapwa.runs.runner import RunInterrupted, run_task  # noqa: E402
+from kapwa.runs.asking import RunInterrupted  # noqa: E402
 
 
 def main(folder: str) -> None:

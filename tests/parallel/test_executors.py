@@ -42,7 +42,7 @@ def on_ray(nodes: Nodes) -> Iterator[RayExecutor]:
         yield executor
 
 
-@pytest.fixture(params=["one process", "two processes", "ray"])
+@pytest.fixture(params=["one process", "two processes", pytest.param("ray", marks=pytest.mark.slow)])
 def executor(request: pytest.FixtureRequest) -> Executor:
     if request.param == "ray":
         found: Executor = request.getfixturevalue("on_ray")
@@ -108,6 +108,7 @@ def test_errors_come_back_as_themselves(executor: Executor) -> None:
         list(executor.map(work.square, tasks()))
 
 
+@pytest.mark.slow
 def test_tasks_compute_with_one_thread_and_the_parent_keeps_its_own(
     on_ray: RayExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +132,7 @@ def test_a_process_that_dies_or_cannot_start_is_an_error_with_a_remedy(monkeypat
         list(LocalExecutor(2).map(work.square, range(3)))
 
 
+@pytest.mark.slow
 def test_the_number_of_tasks_at_a_time_can_be_limited(nodes: Nodes, on_ray: RayExecutor, tmp_path: Path) -> None:
     with RayExecutor(Ray(nodes.address), tasks_at_once=1) as executor:
         list(executor.map(work.waits, [(str(tmp_path), n) for n in range(4)]))
@@ -139,6 +141,7 @@ def test_the_number_of_tasks_at_a_time_can_be_limited(nodes: Nodes, on_ray: RayE
     assert all(later - earlier > 0.25 for earlier, later in pairwise(starts))
 
 
+@pytest.mark.slow
 def test_another_kapwa_on_a_node_is_refused(on_ray: RayExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_cluster, "version", lambda _name: "99.0")
     with pytest.raises(RunError, match=r"machine of the Ray cluster has kapwa .*, this process 99\.0") as caught:
@@ -146,6 +149,7 @@ def test_another_kapwa_on_a_node_is_refused(on_ray: RayExecutor, monkeypatch: py
     assert caught.value.hint == "Install kapwa==99.0 on every machine."
 
 
+@pytest.mark.slow
 def test_what_a_node_cannot_import_is_named(
     on_ray: RayExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,6 +162,7 @@ def test_what_a_node_cannot_import_is_named(
     assert "on every machine" in str(caught.value.hint)
 
 
+@pytest.mark.slow
 def test_a_task_whose_worker_dies_is_done_again(
     on_ray: RayExecutor, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -166,6 +171,7 @@ def test_a_task_whose_worker_dies_is_done_again(
     assert "lost its worker (WorkerCrashedError); attempt 2 of 4" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_task_that_kills_every_worker_is_named(on_ray: RayExecutor) -> None:
     with pytest.raises(RunError, match=r"^3 lost its worker 4 times, last by WorkerCrashedError") as caught:
         list(on_ray.map(work.dies_at_three, range(5)))
@@ -173,6 +179,7 @@ def test_a_task_that_kills_every_worker_is_named(on_ray: RayExecutor) -> None:
     assert sorted(on_ray.map(work.square, range(3))) == [0, 1, 4]  # the cluster is as good as before
 
 
+@pytest.mark.slow
 def test_results_that_lay_on_a_lost_node_are_computed_again(on_ray: RayExecutor, nodes: Nodes) -> None:
     results, found = on_ray.map(work.heavy, range(30)), []
     for result in results:
@@ -221,6 +228,7 @@ def start(script: Path, code: str) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, str(script)], env=environment, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_ray_writes_nothing_to_standard_output(nodes: Nodes, tmp_path: Path) -> None:
     with start(tmp_path / "script.py", _DYING.format(engine=Ray(nodes.address), folder=str(tmp_path))) as process:
         said, _ = process.communicate(timeout=300)
@@ -235,7 +243,11 @@ def test_a_script_without_a_guard_is_not_run_again_by_the_workers(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("on", "ending", "code"),
-    [("local", signal.SIGINT, 130), ("local", signal.SIGKILL, -signal.SIGKILL), ("ray", signal.SIGINT, 130)],
+    [
+        ("local", signal.SIGINT, 130),
+        ("local", signal.SIGKILL, -signal.SIGKILL),
+        pytest.param("ray", signal.SIGINT, 130, marks=pytest.mark.slow),
+    ],
 )
 def test_workers_leave_with_their_parent(
     on: str, ending: signal.Signals, code: int, tmp_path: Path, request: pytest.FixtureRequest

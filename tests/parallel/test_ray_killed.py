@@ -25,7 +25,10 @@ from served_tools import StubProcess  # noqa: E402
 
 import warm  # noqa: E402
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for processes there")]
+pytestmark = [
+    pytest.mark.slow(60),
+    pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for processes there"),
+]
 RAY = ("--engine", "ray", "--address", "local")
 BEGIN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from kapwa.cli.main import run; run()"
 PATIENCE = 400.0

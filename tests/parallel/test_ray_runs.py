@@ -23,17 +23,19 @@ HERE = Path(__file__).parent
 RUNS = HERE.parent / "runs"
 sys.path[:0] = [str(HERE), str(RUNS), str(HERE.parent / "models")]
 from ray_models import make  # noqa: E402
+from test_until import Tasked  # noqa: E402
 from three_nodes import Nodes, three_nodes  # noqa: E402
-from tiny_suite import TinyTask  # noqa: E402
+from tiny_suite import TinyTask, run_task  # noqa: E402
 
 import kapwa  # noqa: E402
 from kapwa.errors import ModelError  # noqa: E402
 from kapwa.parallel import ray_model  # noqa: E402
 from kapwa.parallel.base import Ray  # noqa: E402
 from kapwa.parallel.ray_model import RayModel  # noqa: E402
+from kapwa.runs.asking import RunInterrupted  # noqa: E402
 from kapwa.runs.progress import Snapshot  # noqa: E402
-from kapwa.runs.runner import RunInterrupted, run_task  # noqa: E402
 
+pytestmark = pytest.mark.slow
 KEY = "sk-canary-0123456789abcdef"
 AGAIN = "Run again with the same command to resume."
 ONE = {"replicas": 1}
@@ -445,3 +447,28 @@ def test_replicas_get_gpus_of_their_own(
         assert "No replica reserves one of the cluster's GPUs (--gpus-per-replica 1)" in caplog.text
     finally:
         nodes._cluster.remove_node(node)
+
+
+@pytest.mark.parametrize("atomic", [True, False])
+def test_a_run_that_was_interrupted_stopped_and_finished_equals_one_that_never_stopped(
+    tmp_path: Path, start: Start, atomic: bool
+) -> None:
+    """Whatever the order in which replicas answer: each look waits for its block."""
+    task, settings = Tasked(n=900, shared=False), {"atomic_batches": atomic}
+    model = start(**settings)
+
+    def interrupt(snapshot: Snapshot) -> None:
+        if snapshot.done >= 60:
+            raise KeyboardInterrupt
+
+    with pytest.raises(RunInterrupted):
+        run_task(task, model, path=tmp_path / "ray", progress=interrupt, until=0.1)
+    part = kapwa.open_run(run_task(task, model, path=tmp_path / "ray", progress=False, until=0.1))
+    straight = run_task(task, make("TinyModel", settings), path=tmp_path / "straight", progress=False, until=0.1)
+    assert part.stopped
+    assert same_tables(part.path, straight)
+    assert (part.path / "looks.parquet").read_bytes() == (straight / "looks.parquet").read_bytes()
+    whole = run_task(task, model, path=tmp_path / "ray", progress=False)
+    never = run_task(task, make("TinyModel", settings), path=tmp_path / "never", progress=False, until=1e-9)
+    assert same_tables(whole, never)
+    assert set(answered(whole).values()) == {1}

@@ -15,13 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kapwa.cli.main import loaded
-from kapwa.cli.options import open_engine
 from kapwa.errors import KapwaError, MissingDependencyError, RunError, UsageError
 from kapwa.loading import load_model
 from kapwa.parallel import ray_cluster
-from kapwa.parallel.base import Ray
+from kapwa.parallel.base import Ray, open_engine
 from kapwa.parallel.ray_cluster import Node, connected
-from kapwa.parallel.replica import Facts, check_same, lay_out, needed_variables
+from kapwa.parallel.replica import ReplicaFacts, check_same, lay_out, needed_variables
 
 LAPTOP, WORKER, HEAD = Node(8, 0), Node(64, 8), Node(0, 0)
 
@@ -50,7 +49,7 @@ def test_the_options_of_an_engine_that_is_not_used_are_refused() -> None:
     assert open_engine("ray", address="auto", replicas=8, gpus_per_replica=1.0) == Ray("auto", 8, None, 1.0)
     options = {"address": "auto", "replicas": 2, "cpus_per_replica": 1.0, "gpus_per_replica": 0.0}
     for name, value in options.items():
-        with pytest.raises(UsageError, match=f"--{name.replace('_', '-')} says how Ray is used") as caught:
+        with pytest.raises(UsageError, match=f"--{name.replace('_', '-')} is an option of the Ray engine") as caught:
             open_engine("local", **{name: value})
         assert caught.value.hint == "Add: --engine ray"
     with pytest.raises(UsageError, match="no engine 'rai'") as wrong:
@@ -129,13 +128,13 @@ def test_what_is_wrong_is_said_before_anything_starts(monkeypatch: pytest.Monkey
     assert missing.value.hint == "Install it with: pip install 'kapwa[ray]'"
 
 
-def facts(**changes: Any) -> Facts:
+def facts(**changes: Any) -> ReplicaFacts:
     environment = {"device": "cpu", "threads": 2, "torch": "2.13.0", "processor": "a processor"}
     told: dict[str, Any] = {
         "id": "m", "revision": "r", "capabilities": frozenset(), "atomic_batches": True, "fingerprint": {"id": "m"},
         "description": {}, "environment": environment | {"kapwa": version("kapwa")},
     }  # fmt: skip
-    return Facts(**(told | changes))
+    return ReplicaFacts(**(told | changes))
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ onmessage = e => {
 
 def browse(page: Path, *flags: str) -> str:
     command = [BROWSER, *QUIET, f"--user-data-dir={page.parent / 'profile'}", *flags, page.as_uri()]
-    return subprocess.run(command, capture_output=True, text=True, timeout=180, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout
 
 
 def without_policy(page: Path, more: str = "", instead: str = "") -> Path:

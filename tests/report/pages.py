@@ -16,8 +16,8 @@ from typing import Any
 
 from rich.console import Console
 
-from kapwa.report.analysis.page import build_analysis_report
-from kapwa.report.page import build_report
+from kapwa.report.page.analysis import build_analysis_report
+from kapwa.report.page.runs import build_report
 
 
 class Page(HTMLParser):

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 import yaml
 
-from kapwa.report.view import TaskView, arrange
+from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.runs.directory import brief_model
 from kapwa.stats.tables import COMPARISON_SCHEMA, compare_variants, estimate_table
 from kapwa.suites.kalahi.mc import MC_METRICS

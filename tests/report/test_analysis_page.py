@@ -16,10 +16,10 @@ from pages import Page, assert_closed, assert_sound, poisoned_tree, render_analy
 
 from kapwa.analysis.result import SCHEMAS, Analysis, empty
 from kapwa.errors import UsageError
-from kapwa.report.analysis.explorer import example, pairs_json, script_json, texts_within
-from kapwa.report.analysis.heatmap import likenesses
-from kapwa.report.analysis.page import BUDGET, build_analysis_report
-from kapwa.report.analysis.view import AnalysisView
+from kapwa.report.charts.heatmap import likenesses
+from kapwa.report.page.analysis import BUDGET, build_analysis_report
+from kapwa.report.page.explorer import example, pairs_json, script_json, texts_within
+from kapwa.report.view.analysis import AnalysisView
 from kapwa.report.wording import pack
 from kapwa.report.writing import write_report
 

@@ -14,13 +14,13 @@ from analysis_fixtures import make_analysis
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kapwa.report import worldmap
-from kapwa.report.analysis import charts, heatmap
-from kapwa.report.analysis.charts import FEW, box, tau_charts, tau_maps, variance_charts
-from kapwa.report.analysis.heatmap import MOST_SHOWN, Likeness, likenesses, shown_names
-from kapwa.report.analysis.page import save_analysis_figures
-from kapwa.report.analysis.view import AnalysisView
-from kapwa.report.html import draw
+from kapwa.report.charts import analysis as charts
+from kapwa.report.charts import heatmap, worldmap
+from kapwa.report.charts.analysis import FEW, box, tau_charts, tau_maps, variance_charts
+from kapwa.report.charts.drawing import draw
+from kapwa.report.charts.heatmap import MOST_SHOWN, Likeness, likenesses, shown_names
+from kapwa.report.page.analysis import save_analysis_figures
+from kapwa.report.view.analysis import AnalysisView
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -17,16 +17,19 @@ from report_fixtures import MadeRun, choice_run, make_run, wide_run
 
 from kapwa.errors import UsageError
 from kapwa.report import wording
-from kapwa.report.answers import answer_table
-from kapwa.report.audit import board_of
-from kapwa.report.board import board_table, ranking_pairs, ranks, verdict_sentence
-from kapwa.report.charts import HeatChart
-from kapwa.report.comparisons import run_pairs
-from kapwa.report.figures import chart_file, every_chart
-from kapwa.report.page import build_report
-from kapwa.report.render import latex_table, markdown_table
-from kapwa.report.table import Table, column
-from kapwa.report.view import TaskView, arrange
+from kapwa.report.board.audit import board_of
+from kapwa.report.board.ranks import in_variants, ranking_pairs, ranks
+from kapwa.report.board.table import board_table, variant_board
+from kapwa.report.board.verdicts import verdict_sentence
+from kapwa.report.charts.elements import HeatChart
+from kapwa.report.charts.files import chart_file, every_chart
+from kapwa.report.page.answers import answer_table
+from kapwa.report.page.runs import build_report
+from kapwa.report.tables.columns import text_column
+from kapwa.report.tables.forms import latex_table, markdown_table
+from kapwa.report.tables.table import Table
+from kapwa.report.view.comparisons import run_pairs
+from kapwa.report.view.tasks import TaskView, arrange
 
 
 def row(a: str, b: str, difference: float, p: float = 0.001) -> dict[str, Any]:
@@ -67,7 +70,7 @@ def compared(*runs: MadeRun) -> tuple[TaskView, list[dict[str, Any]], pl.DataFra
 def test_the_verdict_names_the_better_of_two_or_says_that_nobody_can_tell() -> None:
     better = verdict_sentence(*compared(wide_run(), wide_run("b/two", skill=0.1)))
     assert better.startswith("blend/saq: two is better than wide-model by 11.9 points over 16 cultures (95% interval ")
-    assert better.endswith("of them alone.")
+    assert better.endswith("; by themselves, 2 of 16 cultures show the same.")
     same = verdict_sentence(*compared(choice_run(), choice_run("b/two")))
     assert same.startswith("blend/mcq: wide-model and two cannot be told apart over 16 cultures (difference ")
     assert verdict_sentence(*compared(wide_run())) == ""
@@ -147,7 +150,7 @@ def test_the_board_goes_into_a_paper() -> None:
     table = board_of(runs)  # type: ignore[arg-type]
     lines = markdown_table(table).splitlines()
     assert lines[0] == "**The board**"
-    assert lines[2:4] == ["| System | MC1 (kalahi/mc) |", "| :-- | --: |"]
+    assert lines[2:4] == ["| System | MC1 (kalahi/mc); full; Filipino; 16 prompts |", "| :-- | --: |"]
     assert lines[4].startswith("| a_b\\|c | ")
     assert lines[4].count(" | ") == 1
     text = latex_table(table)
@@ -157,8 +160,42 @@ def test_the_board_goes_into_a_paper() -> None:
     assert "−" not in text
 
 
+def thinking(run: MadeRun) -> MadeRun:
+    """The same run, as of a model that was found to think."""
+    model = run.manifest["model"] | {"description": {"thinking_found": {"budget": 8192}}}
+    run.manifest = {**run.manifest, "model": model}
+    return run
+
+
+def test_systems_that_think_are_marked_beside_those_that_do_not() -> None:
+    plain, other, thinker = (make_run(name, cultures=("Filipino",)) for name in ("plain", "other", "thinker"))
+    cells = {row[0].text: row[0].small for row in board_of([plain, thinking(thinker)]).rows}  # type: ignore[list-item]
+    assert cells["thinker"] == "thinks before it answers"
+    assert cells["plain"] == "does not think"
+    assert {row[0].small for row in board_of([plain, other]).rows} == {""}  # type: ignore[list-item]
+
+
+def test_each_variant_has_a_column_of_its_own_in_which_ranks_follow() -> None:
+    runs = [make_run(name, variants=("full", "none"), skill=skill) for name, skill in (("a", 0.9), ("b", 0.4))]
+    for run, value in zip(runs, (0.0, 1.0), strict=True):
+        other = pl.when(variant="none", metric="mc1").then(value).otherwise("value")
+        run.scores = run.scores.with_columns(value=other)
+    view = arrange(runs)[0]  # type: ignore[arg-type]
+    table = variant_board(in_variants(view, ranking_pairs(view)))
+    assert table is not None
+    full, none = table.head[1:]
+    assert "; full; " in full
+    assert "; none; " in none
+    ranks_of = {row["system"]: [] for row in table.frame.filter(kind="system").to_dicts()}
+    for row in table.frame.filter(kind="system").to_dicts():
+        ranks_of[row["system"]].append((row["variant"], row["rank_low"]))
+    assert dict(ranks_of["a"])["none"] == 2, "in the other variant b is ahead"
+    assert dict(ranks_of["b"])["none"] == 1
+    assert variant_board(in_variants(arrange(runs[:1])[0], [])) is None  # type: ignore[arg-type]
+
+
 def test_a_name_of_two_lines_does_not_break_its_row() -> None:
-    table = Table("k", "c", pl.DataFrame({"a": ["one\ntwo"]}), [column("A", "text", "a")])
+    table = Table("k", "c", pl.DataFrame({"a": ["one\ntwo"]}), [text_column("A", "a")])
     assert markdown_table(table).splitlines()[-1] == "| one two |"
 
 

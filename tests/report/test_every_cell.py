@@ -22,9 +22,9 @@ import pytest
 from report_fixtures import MadeRun, choice_run, make_run, wide_run
 
 from kapwa.report import wording
-from kapwa.report.comparisons import variant_name
-from kapwa.report.page import build_report
-from kapwa.report.view import arrange
+from kapwa.report.page.runs import build_report
+from kapwa.report.view.comparisons import variant_name
+from kapwa.report.view.tasks import arrange
 
 CULTURES = ("Algeria", "Mexico", "Spain", "South_Korea", "UK")
 FIVE: dict[str, Any] = {"cultures": CULTURES, "per_culture": 20}

@@ -8,7 +8,7 @@ from browsing import BROWSER, probed, without_policy
 
 import kapwa
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "judging"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "labels"))
 
 from audited import fill, planted_runs
 

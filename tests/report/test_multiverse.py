@@ -7,7 +7,10 @@ import polars as pl
 from pages import Page, assert_sound, render_page
 from report_fixtures import CULTURES, MadeRun, make_run, view_of, wide_run
 
-from kapwa.report.multiverse import multiverse_chart, multiverse_sentence, score_grid, variance_table, wordings_of
+from kapwa.report.charts.wordings import wordings_chart
+from kapwa.report.sentences.wordings import order_sentence
+from kapwa.report.tables.variance import variance_table
+from kapwa.report.view.wordings import score_grid, wordings_of
 from kapwa.stats.components import variance_components
 
 
@@ -68,11 +71,11 @@ def test_ranks_by_wording_and_what_is_beyond_chance_are_told() -> None:
     runs[2].scores = swapped.with_columns(value=pl.when(lost).then(0.0).otherwise(pl.col("value")))
     runs[2].estimates = runs[2].estimates.with_columns(value=pl.when(lost).then(0.0).otherwise(pl.col("value")))
     view = view_of(*runs)
-    (chart,) = multiverse_chart(view)
+    (chart,) = wordings_chart(view)
     by_model = {line.label: line for line in chart.lines}
     assert by_model["m2"].strong == "rank 1–3"
     assert [len(line.dots) for line in chart.lines] == [2, 2, 2]
-    said = multiverse_sentence(view)
+    said = order_sentence(view)
     assert said.startswith("Asked in 2 wordings, 2 of 3 pairs of models change order.")
     assert "m0" in said.rpartition("between")[2]
     page = Page(render_page(runs))
@@ -80,8 +83,8 @@ def test_ranks_by_wording_and_what_is_beyond_chance_are_told() -> None:
     assert said.split(";")[0] in page.text
     for run in runs:
         run.manifest["metrics"]["sem_b"]["higher_is_better"] = False
-    (chart,) = multiverse_chart(view_of(*runs))
+    (chart,) = wordings_chart(view_of(*runs))
     assert [line.label for line in chart.lines] == ["m2", "m0", "m1"]
     assert {line.label: line.strong for line in chart.lines}["m0"] == "rank 1–2"  # the lowest in the first wording
     calm = view_of(*(wide_run(f"org/n{k}", skill=0.12 * k, **few) for k in range(2)))
-    assert "by more than chance could make it" in multiverse_sentence(calm)
+    assert "by more than chance could make it" in order_sentence(calm)

@@ -20,16 +20,18 @@ from test_systems import Dice
 import kapwa
 from kapwa.analysis.result import Analysis
 from kapwa.errors import DataError, UsageError
-from kapwa.report.paper_tables import PAPER_TABLES, paper_table
-from kapwa.report.render import latex_table, markdown_table, terminal_table
-from kapwa.report.table import Table
+from kapwa.report.board.paper import PAPER_TABLES, paper_table
+from kapwa.report.tables.forms import latex_table, markdown_table, terminal_table
+from kapwa.report.tables.table import Table
 from kapwa.report.wording import SHARE, amount, decimal, interval
 
 OPEN = ["BLEURT", "BERTScore", "BLEU", "chrF++", "METEOR", "ROUGE-1", "ROUGE-2", "ROUGE-L"]
 # Of each table the heads as printed in the paper (appendix G prints BLEU's as a second "BLEURT").
+# What the released code computes under the printed names, beside what they name.
+RELEASED = [f"{name} as released" for name in OPEN if name not in ("BLEURT", "BERTScore")]
 PRINTED = {
     "kalahi-5": ["MC1", "MC2", "BLEURT", "BERTScore", "chrF++", "ROUGE-L"],
-    **dict.fromkeys(("kalahi-10", "kalahi-12", "kalahi-14"), OPEN),
+    **{name: [*OPEN, *RELEASED] for name in ("kalahi-10", "kalahi-12", "kalahi-14")},
     "kalahi-11": ["MC1", "MC2"],
     "kalahi-13": ["MC1", "MC2"],
 }

@@ -18,8 +18,8 @@ from scipy.stats import t as student
 
 import kapwa
 from kapwa.errors import DataError, UsageError
-from kapwa.report.regression import Judgement, judge, outcome_of
-from kapwa.report.render import markdown_table
+from kapwa.report.tables.forms import markdown_table
+from kapwa.report.tables.regression import RegressionVerdict, judge, outcome_of
 from kapwa.stats.significance import holm
 
 CULTURES = ("Filipino", "Ilokano")
@@ -45,7 +45,7 @@ def runs(
     return [old, new]
 
 
-def judged(pair: list[MadeRun], margin: float = 0.05) -> Judgement:
+def judged(pair: list[MadeRun], margin: float = 0.05) -> RegressionVerdict:
     frame = kapwa.compare(*pair, equal_within=margin)  # type: ignore[arg-type]
     return judge(*pair, frame, margin)  # type: ignore[arg-type]
 
@@ -91,11 +91,12 @@ def test_the_words_agree_with_the_printed_interval() -> None:
     assert min(counts.values()) > 1
 
 
-def test_the_difference_is_that_of_compare_turned_around() -> None:
+def test_the_difference_is_that_of_compare() -> None:
     pair = runs((0.1, 0.0))
     frame = kapwa.compare(*pair).filter(metric="mc1")  # type: ignore[arg-type]
     for row, record in zip(frame.to_dicts(), judged(pair).rows, strict=True):
-        assert (record["difference"], record["low"], record["high"]) == (-row["difference"], -row["high"], -row["low"])
+        assert (record["difference"], record["low"], record["high"]) == (row["difference"], row["low"], row["high"])
+        assert row["difference"] == pytest.approx(row["b_value"] - row["a_value"])
         assert (record["old"], record["new"]) == (row["a_value"], row["b_value"])
 
 
@@ -192,7 +193,7 @@ def test_equal_runs_of_numbers_have_no_interval_and_say_so() -> None:
     assert (
         "nothing is known of a loss; one above 5 points is neither excluded nor shown" in judgement.rows[0]["sentence"]
     )
-    assert "new − old 0.0, no interval" in judgement.rows[0]["sentence"]
+    assert "new − old 0.0 points, no interval" in judgement.rows[0]["sentence"]
 
 
 def test_a_junit_file_has_a_case_for_the_mean_and_each_culture() -> None:
@@ -239,7 +240,7 @@ def test_hostile_names_break_neither_file_nor_terminal() -> None:
     assert "\x1b" not in shown.get()
 
 
-def rows_of(judgement: Judgement) -> list[dict[str, Any]]:
+def rows_of(judgement: RegressionVerdict) -> list[dict[str, Any]]:
     return judgement.table.frame.to_dicts()
 
 
@@ -248,3 +249,29 @@ def test_the_table_shows_the_rows() -> None:
     assert rows_of(judgement) == judgement.rows
     assert [row[0].text for row in judgement.table.rows] == ["mean of 2 cultures", "Filipino", "Ilokano"]
     assert judgement.as_dict()["rows"] is judgement.rows
+
+
+def test_items_that_the_old_run_alone_has_are_used_where_the_new_ones_are_a_random_part() -> None:
+    old, new = runs((0.0, 0.0), each=300)
+    random = np.random.default_rng(8)
+    # The runs have little in common, and the new one was asked a fifth of the items.
+    new.scores = new.scores.with_columns(value=pl.Series((random.random(new.scores.height) < 0.7).astype(float)))
+    new.scores = new.scores.with_columns(outcome=pl.Series(["right" if v else "wrong" for v in new.scores["value"]]))
+    kept = set(random.permutation(new.scores["cluster"].unique().sort().to_list())[:96])
+    new.scores = new.scores.filter(pl.col("cluster").is_in(kept))
+    new.manifest["selection"] |= {"limit": 60}
+    plain = judged([old, new])
+    assert plain.rows[0]["control_saves"] is None  # the first 60 of the data are no random part
+    new.manifest["selection"] |= {"draw_seed": 0}
+    used = judged([old, new])
+    first = used.rows[0]
+    assert first["control_saves"] > 0.1
+    assert abs(first["control_phi"]) < 0.3
+    assert first["high"] - first["low"] < plain.rows[0]["high"] - plain.rows[0]["low"]
+    assert first["difference"] == pytest.approx(first["new"] - first["old"])
+    whole = old.scores.group_by("culture").agg(pl.col("value").mean())["value"].mean()
+    assert first["old"] == pytest.approx(whole)
+    assert "those of the new run are a random part of its" in used.note
+    assert "the mean (φ " in used.note
+    old.manifest["selection"] |= {"where": {"topic": ["Food"]}}
+    assert judged([old, new]).rows[0]["control_saves"] is None

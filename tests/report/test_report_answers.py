@@ -14,9 +14,9 @@ from pages import Page, assert_closed, render_page, unpacked
 from report_fixtures import MadeRun, make_run, view_of, wide_run
 from test_report_page import CANARY, canary_run
 
-from kapwa.report.answers import CHOSEN_BY, answer_table, browser
-from kapwa.report.page import build_report
-from kapwa.report.view import TaskView
+from kapwa.report.page.answers import CHOSEN_BY, answer_table, browser
+from kapwa.report.page.runs import build_report
+from kapwa.report.view.tasks import TaskView
 
 SCRIPTS = ("مصر", "대한민국", "ኢትዮጵያ", "অসম", "Filipino")
 PROBE = Path(__file__).with_name("probe_answers.html").read_text(encoding="utf-8")

@@ -11,10 +11,13 @@ from report_fixtures import choice_run, make_run, wide_run
 from test_analysis_page import poisoned
 from test_report_page import canary_run
 
-from kapwa.report.analysis.page import build_analysis_report
-from kapwa.report.page import build_report
+from kapwa.report.page.analysis import build_analysis_report
+from kapwa.report.page.runs import build_report
 
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed (apt-get install chromium)")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed (apt-get install chromium)"),
+]
 
 
 PROBE, EXPLORER_PROBE, LAYOUT = (

@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_fixtures import CULTURES, choice_run, make_run, wide_run
 
-from kapwa.report.charts import (
+from kapwa.report.charts.drawing import draw
+from kapwa.report.charts.elements import (
     DARK_FROM,
     HEAT,
     Dot,
@@ -29,11 +30,10 @@ from kapwa.report.charts import (
     heat_step,
     ticks,
 )
-from kapwa.report.figures import chart_file, every_chart, png, save_figures
-from kapwa.report.heat import confusion_chart, heat_domain, stratum_charts
-from kapwa.report.html import draw
-from kapwa.report.plots import headline_charts, row_chart, topic_charts
-from kapwa.report.view import arrange
+from kapwa.report.charts.files import chart_file, every_chart, png, save_figures
+from kapwa.report.charts.heat import confusion_chart, heat_domain, stratum_charts
+from kapwa.report.charts.rows import headline_charts, row_chart, topic_charts
+from kapwa.report.view.tasks import arrange
 from kapwa.report.wording import SHARE
 
 CSS = (Path(__file__).parents[2] / "src/kapwa/report/templates/report.css").read_text(encoding="utf-8")

@@ -10,15 +10,15 @@ import numpy as np
 import polars as pl
 import pytest
 from pages import printed
-from report_fixtures import MadeRun, choice_run
+from report_fixtures import MadeRun, choice_run, wide_run
 
 import kapwa
 from kapwa.errors import UsageError
 from kapwa.report import wording
-from kapwa.report.labels import label_table
-from kapwa.report.many import chosen_cells, filter_choices
-from kapwa.report.terminal import render_comparison, render_run
-from kapwa.report.view import TaskView, arrange
+from kapwa.report.board.filters import chosen_cells, filter_choices
+from kapwa.report.tables.labels import label_table
+from kapwa.report.terminal.runs import render_comparison, render_run
+from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.report.wording import SHARE
 from kapwa.stats.significance import holm
 from kapwa.stats.tables import compare_runs
@@ -110,7 +110,7 @@ def of(scores: pl.DataFrame, cultures: list[str]) -> pl.DataFrame:
 
 
 def test_labels_are_compared_as_runs_of_their_cultures_alone(runs: list[MadeRun]) -> None:
-    settings: dict[str, Any] = {"label_a": "a", "label_b": "b", "metrics": {"mcq_acc": True}, "replicates": 100}
+    settings: dict[str, Any] = {"label_a": "a", "label_b": "b", "metrics": {"mcq_acc": True}}
     table = compare_runs(runs[0].scores, runs[1].scores, labels=LABELS, **settings)
     assert table.select("label_kind", "label", "cultures").rows() == [
         ("region", "Asia", 4),
@@ -127,7 +127,7 @@ def test_labels_are_compared_as_runs_of_their_cultures_alone(runs: list[MadeRun]
 
 
 def test_a_label_of_one_culture_in_two_languages_has_a_row_for_each(runs: list[MadeRun]) -> None:
-    settings: dict[str, Any] = {"label_a": "a", "label_b": "b", "metrics": {"mcq_acc": True}, "replicates": 100}
+    settings: dict[str, Any] = {"label_a": "a", "label_b": "b", "metrics": {"mcq_acc": True}}
     asked = [of(run.scores, [ASKED[0]]) for run in runs[:2]]
     both = [pl.concat([scores, scores.with_columns(language=pl.lit("fr"))]) for scores in asked]
     table = compare_runs(*both, labels={"kind": {"label": [ASKED[0]]}}, **settings)
@@ -159,3 +159,15 @@ def test_compare_by_label_and_data_without_labels(runs: list[MadeRun]) -> None:
     bare = replace(a, manifest={**a.manifest, "data": {**a.manifest["data"], "labels": {}}})
     with pytest.raises(UsageError, match="have no labels"):
         kapwa.compare(bare, b, by="label")  # type: ignore[arg-type]
+
+
+def test_one_country_has_one_name_in_all_benchmarks_of_a_report() -> None:
+    answers, choices = wide_run(cultures=("South_Korea", "US")), choice_run(cultures=("South_Korea", "US"))
+    names = {"South_Korea": "Korea, Republic of"}
+    choices.estimates = choices.estimates.with_columns(pl.col("culture").replace(names))
+    views = arrange([answers, choices])
+    labels = [[name for kind, name, _ in filter_choices(view) if kind == "Culture"] for view in views]
+    assert labels == [["South Korea", "US"]] * 2
+    assert [view.subjects[0].culture for view in views] == ["South_Korea", "Korea, Republic of"]
+    (alone,) = arrange([choices])
+    assert alone.subjects[0].label == "Korea, Republic of"  # as its data have it

@@ -7,13 +7,12 @@ from analysis_fixtures import make_analysis
 from pages import Page, assert_sound, render_analysis, render_page
 from report_fixtures import CULTURES, MadeRun, make_run, wide_run
 
-from kapwa.report.analysis.tables import quartiles_table
-from kapwa.report.analysis.view import AnalysisView
-from kapwa.report.overview import by_suite, language_gaps, topic_means
-from kapwa.report.relations import correlations
-from kapwa.report.summaries import equal_mean
-from kapwa.report.tables import metrics_table
-from kapwa.report.view import TaskView, arrange
+from kapwa.report.tables.analysis import quartiles_table
+from kapwa.report.tables.correlations import correlations
+from kapwa.report.tables.scores import metrics_table
+from kapwa.report.view.analysis import AnalysisView
+from kapwa.report.view.means import by_suite, equal_mean, language_gaps, topic_means
+from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.report.wording import amount
 from kapwa.stats.correlation import pearson
 

@@ -10,10 +10,10 @@ from pages import Page, assert_closed, assert_sound, poisoned_tree, render_page
 from report_fixtures import CULTURES, MadeRun, choice_run, make_run, wide_run
 
 from kapwa.errors import UsageError
-from kapwa.report import notes
-from kapwa.report.html import unbroken
-from kapwa.report.page import build_report
-from kapwa.report.view import arrange
+from kapwa.report.charts.drawing import unbroken
+from kapwa.report.page.runs import build_report
+from kapwa.report.sentences import notes
+from kapwa.report.view.tasks import arrange
 
 CANARY = "<script>document.title='owned'</script><b onload=x>\"'&"
 
@@ -128,16 +128,17 @@ def test_warnings_stand_before_any_number(three: str) -> None:
     for warning in (
         "No native speaker has reviewed it",
         "the machinery works, not what a culture-aware model does",
-        "b: 2 requests of 96 got no answer and are not in these numbers (most often: 429 too many requests)",
+        "b: 2 of 32 answers never came: the same command asks for them again (most often: 429 too many requests)",
     ):
         assert 0 < text.index(warning) < first_score
+    assert text.count("429 too many requests") == 1
 
 
 def test_few_clusters_are_warned_of_once_however_many_cultures_and_models() -> None:
-    rough = "are rough: they rest on fewer than 15 situations"
+    rough = "are approximate: they rest on fewer than 15 situations"
     runs = [make_run(name, cultures=("Filipino", "Ilokano"), illustrative=False) for name in ("org/a", "org/b")]
     (said,) = (said for said in notes.warnings(arrange(runs)[0]) if rough in said)
-    assert "The intervals of Filipino and Ilokano are rough" in said
+    assert "The intervals of Filipino and Ilokano are approximate" in said
     assert rough in Page(render_page(runs)).text
     enough = make_run("org/b", cultures=("Filipino",), illustrative=False, per_culture=20)
     assert enough.estimates["clusters"].max() >= 15
@@ -150,7 +151,7 @@ def test_large_clusters_are_warned_of_where_answers_are_nearly_all_wrong() -> No
         run.estimates = run.estimates.with_columns(
             value=pl.lit(value), clusters=pl.lit(20, pl.Int64), n=pl.lit(400, pl.Int64)
         )
-        assert any("are rough" in said for said in notes.warnings(arrange([run])[0])) == warned
+        assert any("are approximate" in said for said in notes.warnings(arrange([run])[0])) == warned
 
 
 def test_a_measure_that_is_not_right_or_wrong_is_warned_of_up_to_twenty_clusters() -> None:

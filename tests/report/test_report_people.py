@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 import kapwa
 from kapwa.cli.main import app
 from kapwa.errors import DataError, UsageError
-from kapwa.people.choices import human_baseline
-from kapwa.report.page import build_report
+from kapwa.labels.choices.baseline import human_baseline
+from kapwa.report.page.runs import build_report
 from kapwa.runs.directory import Run
-from kapwa.tables_io import read_sheet
+from kapwa.tables import read_sheet
 
 Row = dict[str, str]
 CULTURES = ("Mexico", "Philippines")
@@ -80,10 +80,10 @@ def test_choices_and_ratings_stand_in_the_report_by_culture_and_class(place: Pat
     assert_sound(page)
     assert "2 people chose the best option in 100.0% (" in page.text
     assert "2 people chose the best option in 0.0% (" in page.text
-    assert "of 8 choices for 4 questions. On the same items: replay:blend-mcq.jsonl 100.0%." in page.text
+    assert "of 8 choices for 4 questions. On the same items: blend-mcq.jsonl 100.0%." in page.text
     assert "6 people judged 12 answers by 6 yes/no questions." in page.text
     # Table 13 of BLEnD: a row a culture, a column a class.
-    table = page.text.partition("by culture, all models")[2]
+    table = page.text.partition("by culture, all systems")[2]
     assert "Mexico 6 100.0%" in table.partition("Download")[0]
     assert "Philippines 6 0.0%" in table.partition("Download")[0]
     assert REMARK in page.text

@@ -11,9 +11,7 @@ from analysis_fixtures import MadeAnalysis, make_analysis
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from kapwa.report.analysis import tables
-from kapwa.report.analysis.lists import concept_list, country_list, word_list
-from kapwa.report.analysis.sentences import (
+from kapwa.report.sentences.analysis import (
     beyond_chance,
     beyond_floor,
     changes,
@@ -21,17 +19,19 @@ from kapwa.report.analysis.sentences import (
     headline,
     names_itself,
 )
-from kapwa.report.analysis.view import AnalysisView, fine, span
-from kapwa.report.marks import Mark, Marks, verdicts
-from kapwa.report.sentences import (
-    Reading,
+from kapwa.report.sentences.scores import (
+    ScoreReading,
     comparison_sentence,
     is_clear,
     outcome_words,
     score_sentence,
     verdict_words,
 )
-from kapwa.report.table import NONE
+from kapwa.report.tables import analysis as tables
+from kapwa.report.tables.analysis_lists import concept_list, country_list, word_list
+from kapwa.report.tables.table import NONE
+from kapwa.report.view.analysis import AnalysisView, fine, span
+from kapwa.report.view.marks import Mark, Marks, verdicts
 from kapwa.suites.kalahi.open import OpenOptions, open_metrics
 
 MC1: dict[str, Any] = {"name": "mc1", "title": "MC1: best first", "low": 0.0, "high": 1.0, "binary": True}
@@ -56,7 +56,7 @@ def told(value: float | None, low: float | None, high: float | None, *marks: Mar
 def sentence(model: str, estimate: dict[str, Any], info: dict[str, Any], *marks: Mark) -> str:
     sorted_out = Marks.of(marks)
     (said,) = verdicts([(estimate, sorted_out)])
-    return score_sentence(Reading(model, estimate, info, sorted_out, SITUATIONS, verdicts=said))
+    return score_sentence(ScoreReading(model, estimate, info, sorted_out, SITUATIONS, verdicts=said))
 
 
 def test_an_interval_that_holds_chance_says_so_in_one_sentence() -> None:
@@ -131,7 +131,7 @@ def test_shares_of_closer_answers_name_the_measure() -> None:
 
 def test_a_plugins_phrase_goes_first_and_cannot_reach_attributes() -> None:
     info = {**MC1, "phrase": "knew {value} of {items} {0.__class__} {title}"}
-    assert score_sentence(Reading("m", row(0.5, 0.3, 0.7), info, Marks())).startswith(
+    assert score_sentence(ScoreReading("m", row(0.5, 0.3, 0.7), info, Marks())).startswith(
         "m knew 50% of 16 items {0.__class__} MC1: best first ("
     )
 
@@ -165,7 +165,8 @@ def pair(
         (
             pair(0.05, -0.04, 0.14, 0.3, 0.6),
             "A scored 5.0 points higher than B on the same 16 situations (95% interval −4.0 to +14.0): this cannot be "
-            "told from noise (p = 0.60); a true difference of 30 points would be found four times in five.",
+            "told from noise (p = 0.60); a true difference of 30 points would be found four times in five if no more "
+            "answers differ than here.",
             "within noise",
         ),
         (pair(-0.5, -0.8, -0.2, 0.0001, 0.0004), ": more than noise would explain (p < 0.001).", "B higher"),
@@ -245,9 +246,7 @@ def test_tau_is_told_as_how_often_the_nearer_country_has_the_more_similar_texts(
     assert "about 60 times in 100 (chance gives 50): that is more than chance" in hofstede
     assert "τ is 0.200 (95% interval 0.185 to 0.215) by BLEU, 0.200 (0.185 to 0.215) by word edit distance" in hofstede
     assert "shuffled names give −0.012 to 0.013" in hofstede
-    assert (
-        "(compared with shuffled names and unrelated maps that are as smooth, and as much alike within M49" in hofstede
-    )
+    assert "(compared with shuffled names and simulated maps with the same spatial smoothness" in hofstede
     made = one_corpus(tau=0.2)
     nowhere = made.correlations.with_columns(p_smooth=pl.lit(None, dtype=pl.Float64))
     alone = starting("By Hofstede", dataclasses.replace(made, correlations=nowhere))
@@ -275,9 +274,7 @@ def test_a_map_that_is_only_smooth_is_no_finding() -> None:
     made = one_corpus(tau=0.2)
     smooth = dataclasses.replace(made, correlations=made.correlations.with_columns(p_smooth=pl.lit(0.3)))
     told = starting("By Hofstede", smooth)
-    assert (
-        "beyond shuffled names, but not beyond unrelated maps that are as smooth, and as much alike within M49" in told
-    )
+    assert "beyond shuffled names, but not beyond simulated maps with the same spatial smoothness" in told
     assert "more than chance" not in told
     few = made.correlations.with_columns(countries_low=pl.lit(-0.1))
     told = starting("By Hofstede", dataclasses.replace(made, correlations=few))

@@ -11,7 +11,7 @@ from report_fixtures import make_run
 
 from kapwa.files import slug
 from kapwa.report import wording
-from kapwa.report.view import arrange
+from kapwa.report.view.tasks import arrange
 from kapwa.report.wording import SHARE, clean, font_for, isolate, label_text, truncate
 
 

@@ -14,13 +14,14 @@ from pages import Page, printed, render_page
 from report_fixtures import CULTURES, MadeRun, wide_run
 
 from kapwa.records import Floor
-from kapwa.report.overview import language_gaps
-from kapwa.report.plots import culture_charts
-from kapwa.report.sentences import readings, score_sentence
-from kapwa.report.summaries import across_sentences
-from kapwa.report.tables import culture_table
-from kapwa.report.terminal import render_run
-from kapwa.report.view import TaskView, arrange
+from kapwa.report.charts.rows import culture_charts
+from kapwa.report.sentences.cultures import across_sentences
+from kapwa.report.sentences.scores import readings, score_sentence
+from kapwa.report.tables.differences import comparison_table
+from kapwa.report.tables.scores import culture_table
+from kapwa.report.terminal.runs import render_run
+from kapwa.report.view.means import language_gaps
+from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.runs.floors import floor_tables
 from kapwa.runs.schema import CEILINGS
 from kapwa.stats.significance import holm
@@ -176,3 +177,22 @@ def test_cultures_of_one_language_are_compared_on_the_share_too() -> None:
     )
     assert row["a_value"] == pytest.approx(by_name[row["a"]])
     assert row["difference"] == pytest.approx(by_name[row["a"]] - by_name[row["b"]])
+
+
+def test_the_gap_in_scores_stands_beside_the_gap_in_shares() -> None:
+    """North Korea had the larger share and the lower score; the table said only "North Korea higher by 10.8"."""
+    run = answering("org/local")
+    spoken = {name: facts[0] for name, facts in CULTURES.items()}
+    for table in ("scores", "estimates"):
+        frame = getattr(run, table)
+        setattr(run, table, frame.with_columns(language=pl.col("culture").replace_strict(spoken)))
+    view = arrange([run])[0]
+    row = next(one for one in language_gaps(view).to_dicts() if "Korea" in one["a"])
+    scores = {s.label: view.estimate(0, s, "sem_b")["value"] for s in view.subjects}
+    assert row["score_difference"] == pytest.approx(scores[row["a"]] - scores[row["b"]])
+    assert (row["a_score"], row["b_score"]) == pytest.approx((scores[row["a"]], scores[row["b"]]))
+    assert row["score_low"] < row["score_difference"] < row["score_high"]
+    assert row["difference"] != pytest.approx(row["score_difference"])
+    table = comparison_table(view, language_gaps(view), "gaps", "")
+    assert "Of the score itself" in [column.head for column in table.columns]
+    assert "may have the larger share and the lower score" in table.note

@@ -10,8 +10,8 @@ from browsing import BROWSER, laid_out
 from report_fixtures import CULTURES, MadeRun, choice_run, wide_run
 
 from kapwa.report import wording
-from kapwa.report.page import build_report
-from kapwa.report.view import TaskView, arrange
+from kapwa.report.page.runs import build_report
+from kapwa.report.view.tasks import TaskView, arrange
 
 pytestmark = [pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed"), pytest.mark.slow]
 

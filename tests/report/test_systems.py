@@ -22,10 +22,10 @@ import warm
 from kapwa.errors import UsageError
 from kapwa.models.base import Model
 from kapwa.records import Capability, ContinuationScore, Request, Response
-from kapwa.report.audit import board_of
-from kapwa.report.overview import by_suite, model_rows
-from kapwa.report.relations import correlations
-from kapwa.report.view import arrange
+from kapwa.report.board.audit import board_of
+from kapwa.report.tables.correlations import correlations
+from kapwa.report.view.means import by_suite, model_rows
+from kapwa.report.view.tasks import arrange
 from kapwa.runs.directory import Run
 from kapwa.runs.systems import parse_same, systems_of
 
@@ -159,7 +159,7 @@ def test_every_number_stands_under_its_own_name(labelled: dict[tuple[str, str], 
 def test_frames_of_one_model_are_systems_that_say_what_differs(unnamed: dict[tuple[str, str], Run]) -> None:
     choices = [unnamed["kalahi/mc", frame] for frame in FRAMES]
     names = [system.name for system in systems_of(choices)]
-    assert names == ["dice (no system message)", "dice (system message You are polite, and you answer as peopl…)"]
+    assert names == ["dice", "dice (system message You are polite, and you answer as peopl…)"]
     (view,) = arrange(choices)
     rows = model_rows([(view, "mc1")])
     assert [rows[name][0]["value"] for name in names] == [estimated(run, "mc1")["value"] for run in choices]
@@ -258,18 +258,19 @@ def test_systems_that_nothing_short_tells_apart_have_their_whole_paths(tmp_path:
     assert frame["a"][0] != frame["b"][0]
 
 
-def test_a_server_is_shown_by_its_address(tmp_path: Path) -> None:
+def test_no_name_holds_an_address(tmp_path: Path) -> None:
     runs = []
     for place in ("one", "two"):
         run = set_up(tmp_path / place, label=place)
         manifest = json.loads((run.path / "run.json").read_text(encoding="utf-8"))
+        manifest["model"]["revision"] = ""  # with one, two servers are one system
         manifest["model"]["fingerprint"]["base_url"] = f"http://{place}.example/v1"
         manifest["signature"] += f"|with:{place}"
         manifest["label"] = None
         (run.path / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
         runs.append(Run(run.path))
     names = [system.name for system in systems_of(runs)]
-    assert names == ["dice (server http://one.example/v1)", "dice (server http://two.example/v1)"]
+    assert names == ["dice (server 1)", "dice (server 2)"]
 
 
 def test_labels_that_look_the_same_are_refused(tmp_path: Path) -> None:

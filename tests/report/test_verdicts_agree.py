@@ -14,11 +14,12 @@ from report_fixtures import MadeRun, make_run
 from rich.console import Console
 
 import kapwa
-from kapwa.report import differences, page
-from kapwa.report.comparisons import run_pairs
-from kapwa.report.sentences import comparison_sentence, verdict_words
-from kapwa.report.terminal import render_comparison
-from kapwa.report.view import arrange
+from kapwa.report.page import runs as page
+from kapwa.report.sentences.scores import comparison_sentence, verdict_words
+from kapwa.report.tables import differences
+from kapwa.report.terminal.runs import render_comparison
+from kapwa.report.view.comparisons import run_pairs
+from kapwa.report.view.tasks import arrange
 from kapwa.report.wording import SHARE
 
 PAIRS = 24
@@ -45,7 +46,7 @@ def terminal_verdict(text: str, metric: str, culture: str) -> str:
 
 @pytest.mark.slow
 def test_over_planted_pairs_the_verdict_is_the_same_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kapwa.report.render.WIDTH", 180)  # no cell is broken over lines
+    monkeypatch.setattr("kapwa.report.tables.forms.WIDTH", 180)  # no cell is broken over lines
     random, seen = np.random.default_rng(21), dict.fromkeys(("a higher", "b higher", "within noise", "equal"), 0)
     for k in range(PAIRS):
         shares = (0.5, random.choice([0.5, 0.62, 0.72, 0.25]))
@@ -107,12 +108,12 @@ def difference(**columns: object) -> dict[str, object]:
         (
             difference(low=0.001, p_holm=0.01, undone_by=0.04),
             "A higher",
-            "This verdict would fall if 4% of the answers judged wrong were in truth right, on the side of B only.",
+            "This verdict would fall if 4% of the answers judged wrong were in fact right, on the side of B only.",
         ),
         (
             difference(difference=-0.2, low=-0.3, high=-0.1, p_holm=0.01, undone_by=0.004),
             "B higher",
-            "if 0.4% of the answers judged wrong were in truth right, on the side of A only.",
+            "if 0.4% of the answers judged wrong were in fact right, on the side of A only.",
         ),
     ],
 )

@@ -5,9 +5,9 @@ from pathlib import Path
 from tiny_suite import TinyModel, TinyTask
 
 from kapwa.records import Response
-from kapwa.runs.execute import KINDS, Execution
+from kapwa.runs.asking import ask
 from kapwa.runs.progress import Meter, Snapshot
-from kapwa.runs.requests import RequestIndex
+from kapwa.runs.requests import requests_of
 from kapwa.runs.store import AnswerStore
 
 
@@ -16,20 +16,14 @@ class Bench:
 
     def __init__(self, path: Path, task: TinyTask, model: TinyModel) -> None:
         self.model = model
-        self.index = RequestIndex(task, task.items(), model.fingerprint)
+        self.index = requests_of(task, task.items(), model.fingerprint)
         self.keys = [request.key for request in self.index.distinct()]
         self.journal = AnswerStore(path / "journal.sqlite", identity=self.index.identity)
         self.seen: list[Snapshot] = []
 
     def ask(self) -> Snapshot:
-        meter = Meter(self.seen.append, "x", self.index.distinct_total)
-        execution = Execution(self.model, self.journal, meter)
-        if not self.model.atomic_batches and (kept := self.journal.counts().answered):
-            meter.add(kept, kept=kept)
-        for kind in KINDS:
-            if kind in self.index.kinds:
-                execution.execute(kind, self.index.distinct(kind))
+        ask(self.index, self.model, self.journal, meter=Meter(self.seen.append, "x", self.index.distinct_total))
         return self.seen[-1]
 
     def stored(self) -> dict[str, Response]:
-        return {r.request_key: r for r in self.journal.read(self.keys)}
+        return {r.request_key: r for r in self.journal.read_raw(self.keys)}

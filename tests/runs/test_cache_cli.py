@@ -58,7 +58,7 @@ def test_pruning_says_what_went(cli: Run, tmp_path: Path) -> None:
 
 
 BAD = {
-    "nothing said": (("prune", "c"), "Nothing says which answers to delete"),
+    "nothing said": (("prune", "c"), "No answers are selected"),
     "no age": (("prune", "c", "--older-than", "soon"), "--older-than cannot be 'soon'"),
     "no size": (("prune", "c", "--max-size", "-1"), "--max-size cannot be '-1'"),
     "an unknown model": (("prune", "c", "--model", "a@r2"), "Did you mean 'a@r'"),

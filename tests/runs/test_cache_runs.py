@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from test_environments import Somewhere
 from test_kill import asked, finish, start, tables
-from tiny_suite import TinyModel, TinyTask
+from tiny_suite import TinyModel, TinyTask, run_task
 
 from kapwa.errors import RunError
 from kapwa.models.base import ModelOptions
@@ -23,7 +23,6 @@ from kapwa.parallel.base import DistributedModel
 from kapwa.records import Item, Params, Request, Response
 from kapwa.runs.cache import contents, open_cache
 from kapwa.runs.directory import Run
-from kapwa.runs.runner import run_task
 from kapwa.runs.store import AnswerStore
 
 BOTH = ("score", "generate")

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 import pytest
-from tiny_suite import TinyModel, TinyTask
+from tiny_suite import TinyModel, TinyTask, run_task
 from typer.testing import CliRunner
 
 from kapwa.cli.main import app
@@ -19,13 +19,14 @@ from kapwa.errors import RunError, UsageError
 from kapwa.records import SCORE_COLUMNS
 from kapwa.runs.answers import RunAnswers
 from kapwa.runs.cache import open_cache
-from kapwa.runs.directory import Run, results
+from kapwa.runs.directory import Run
 from kapwa.runs.manifest import describe
-from kapwa.runs.runner import check_places, run_task
+from kapwa.runs.results import results
+from kapwa.runs.runner import check_places
 from kapwa.runs.schema import CEILING_SCHEMA, TABLES
 from kapwa.suites.base import Judged, MetricInfo
 from kapwa.suites.items import score_frame, score_row
-from kapwa.tables_io import csv_text
+from kapwa.tables import csv_text
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +70,7 @@ def test_a_run_gives_its_tables(finished: Path) -> None:
         "relative_high",
         "difference_low",
         "difference_high",
+        *("p_worst", "worst_low", "worst_high"),
     ]
     assert run.floors.columns[6:] == tests
     assert run.comparisons.select("a", "b").unique().rows() == [("full", "partial")]
@@ -279,7 +281,7 @@ def test_intervals_are_cut_at_the_ends_of_the_range(values: Sequence[float], low
     judged = Judged(score_frame(rows))
     found = results(described, judged, items, task.floors(items), task.item_table(items))["estimates"]
     whole = found.filter(pl.col("group") == "all")
-    assert "least" not in found.columns
+    assert "range_low" not in found.columns
     assert whole["metric"].to_list() == list(task.metrics)
     assert whole["low"].to_list() == pytest.approx(low, abs=0.01)
     assert whole["high"].to_list() == pytest.approx(high, abs=0.01)

@@ -65,10 +65,10 @@ def resumed(folder: Path) -> int:
     with AnswerStore(folder / "journal.sqlite", identity=IDENTITY) as journal:
         missing = set(journal.missing(WHOLE))
         for wanted in set(WHOLE) - missing:
-            assert next(journal.read([wanted])) == WHOLE[wanted], "a wrong answer was accepted"
+            assert next(journal.read_raw([wanted])) == WHOLE[wanted], "a wrong answer was accepted"
         journal.counts(), journal.sessions(), list(journal.errors())
         journal.commit([WHOLE[wanted] for wanted in missing])
-        assert list(journal.read(WHOLE)) == list(WHOLE.values())
+        assert list(journal.read_raw(WHOLE)) == list(WHOLE.values())
         return len(missing)
 
 
@@ -112,7 +112,7 @@ def test_salvage_of_a_whole_journal_keeps_everything(made: dict[str, Files], tmp
     assert [session.record for session in sessions] == [{"environment": {"device": "cpu"}}]
     assert salvage(folder) == (N - ERRORS, ERRORS, folder / "journal.damaged.sqlite")
     with AnswerStore(folder / "journal.sqlite", identity=IDENTITY) as journal:
-        assert list(journal.read(WHOLE)) == list(WHOLE.values())
+        assert list(journal.read_raw(WHOLE)) == list(WHOLE.values())
         assert journal.sessions() == sessions
     assert salvage(folder).kept == folder / "journal.damaged1.sqlite"
 

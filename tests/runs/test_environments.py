@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_suite import TinyModel, TinyTask
+from tiny_suite import TinyModel, TinyTask, run_task
 
 from kapwa.parallel.base import DistributedModel
-from kapwa.report.notes import methods
-from kapwa.report.view import arrange
+from kapwa.report.sentences.notes import methods
+from kapwa.report.view.tasks import arrange
+from kapwa.runs.asking import RunInterrupted
 from kapwa.runs.directory import Run
 from kapwa.runs.doctor import examine, salvage
 from kapwa.runs.execute import differences
 from kapwa.runs.progress import Snapshot
-from kapwa.runs.runner import RunInterrupted, run_task
 
 TASK = TinyTask(n=24, shared=False)
 HERE = {"kapwa": "1", "device": "cpu", "torch": "2.0", "batch_tokens": 4096, "processor": "A"}
@@ -75,7 +75,7 @@ def test_a_run_finished_elsewhere_goes_on_and_says_that_it_makes_no_promise(
     assert run.manifest["repeatable"] == f"no promise: {reason}"
     assert run.manifest["notes"] == [f"The run cannot be repeated byte for byte: {reason}."]
     assert [one["environment"] for one in run.manifest["environments"]] == [HERE, {**HERE, **changed}]
-    asked, note = methods(arrange([run])[0])["asked"]
+    asked, *_, note = methods(arrange([run])[0])["asked"]
     assert "byte for byte" not in asked
     assert f"cannot be repeated byte for byte: {reason}." in note
 

@@ -16,9 +16,10 @@ from kapwa.models.base import flaw
 from kapwa.parallel.base import DistributedModel
 from kapwa.records import ContinuationScore, Message, Request, Response
 from kapwa.runs import execute
-from kapwa.runs.execute import Committer, Execution, StoredModel
+from kapwa.runs.asking import StoredModel
+from kapwa.runs.execute import Committer, Execution
 from kapwa.runs.progress import Meter
-from kapwa.runs.store import Counts
+from kapwa.runs.store import AnswerCounts
 
 
 @pytest.mark.parametrize("atomic", [False, True])
@@ -29,7 +30,7 @@ def test_every_question_is_asked_once_and_never_again(tmp_path: Path, atomic: bo
     last = bench.ask()
     assert sorted(log.read_text().split()) == sorted(bench.keys)
     assert (last.done, last.asked, last.total) == (5 * len(kinds),) * 3
-    assert bench.journal.counts() == Counts(5 * len(kinds), 0)
+    assert bench.journal.counts() == AnswerCounts(5 * len(kinds), 0)
     again = bench.ask()
     assert (again.done, again.asked) == (5 * len(kinds), 0)
     assert len(log.read_text().split()) == 5 * len(kinds)
@@ -47,7 +48,7 @@ def test_a_batch_with_an_answer_missing_is_asked_whole_and_the_others_not_at_all
     model = TinyModel(atomic_batches=True, fails="of 3?", cured=str(tmp_path / "cured"))
     bench = Bench(tmp_path, TinyTask(n=12, shared=False), model)
     bench.ask()
-    assert bench.journal.counts() == Counts(11, 1)
+    assert bench.journal.counts() == AnswerCounts(11, 1)
     before = bench.stored()
     (tmp_path / "cured").touch()
     model.calls.clear()
@@ -69,7 +70,7 @@ def test_an_atomic_batch_is_stored_whole_or_not_at_all(tmp_path: Path) -> None:
     bench = Bench(tmp_path, TinyTask(n=12, shared=False), Dies(atomic_batches=True))
     with pytest.raises(ModelError, match="on fire"):
         bench.ask()
-    assert bench.journal.counts() == Counts(6, 0)
+    assert bench.journal.counts() == AnswerCounts(6, 0)
 
 
 @pytest.mark.parametrize("error", [ModelError("server gone"), KeyboardInterrupt(), RuntimeError("bug")])
@@ -83,7 +84,7 @@ def test_what_a_served_model_answered_before_it_failed_is_kept(tmp_path: Path, e
     bench = Bench(tmp_path, TinyTask(n=12, shared=False), Dies())
     with pytest.raises(type(error)):
         bench.ask()
-    assert bench.journal.counts() == Counts(7, 0)
+    assert bench.journal.counts() == AnswerCounts(7, 0)
     assert not [thread for thread in threading.enumerate() if thread.name == "kapwa-journal"]
 
 
@@ -133,7 +134,7 @@ def test_requests_without_an_answer_are_failed_items(
 ) -> None:
     bench = Bench(tmp_path, TinyTask(n=3, shared=False), Forgetful(atomic_batches=atomic))
     assert bench.ask().failed == 1
-    assert bench.journal.counts() == Counts(2, 1)
+    assert bench.journal.counts() == AnswerCounts(2, 1)
     assert bench.journal.errors() == [(execute.NO_ANSWER, 1)]
     assert "returned no answer to 1 requests" in caplog.text
 
@@ -145,13 +146,13 @@ def test_a_second_answer_or_one_to_nothing_is_an_error(tmp_path: Path, atomic: b
     with pytest.raises(ModelError, match=said) as caught:
         bench.ask()
     assert "fault of the model backend" in (caught.value.hint or "")
-    assert bench.journal.counts() == Counts(0 if atomic else 1, 0)
+    assert bench.journal.counts() == AnswerCounts(0 if atomic else 1, 0)
 
 
 def test_answers_of_the_wrong_shape_are_failed_items(tmp_path: Path) -> None:
     bench = Bench(tmp_path, TinyTask(n=3, shared=False), Shapeless())
     bench.ask()
-    assert bench.journal.counts() == Counts(0, 3)
+    assert bench.journal.counts() == AnswerCounts(0, 3)
     assert [reason for reason, _ in bench.journal.errors()] == [
         "the model's answer holds nothing instead of one of text, logprobs, error"
     ]
@@ -166,7 +167,7 @@ def test_a_plan_that_loses_or_repeats_requests_is_refused(tmp_path: Path, plan: 
     bench = Bench(tmp_path, TinyTask(n=3, shared=False), Planner(atomic_batches=True))
     with pytest.raises(ModelError, match="do not hold every request exactly once"):
         bench.ask()
-    assert bench.journal.counts() == Counts(0, 0)
+    assert bench.journal.counts() == AnswerCounts(0, 0)
 
 
 def wait_for(condition: object, seconds: float = 120.0) -> None:
@@ -187,7 +188,7 @@ def test_an_answer_becomes_durable_while_the_model_is_silent(tmp_path: Path) -> 
 
     bench = Bench(tmp_path, TinyTask(n=3, shared=False), Silent())
     bench.ask()
-    assert bench.journal.counts() == Counts(3, 0)
+    assert bench.journal.counts() == AnswerCounts(3, 0)
 
 
 def test_a_full_group_is_committed_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +226,7 @@ def test_a_commit_that_fails_in_the_background_stops_the_asking(
         with pytest.raises(RunError, match="the disk is full"):
             committer.add(Response(keys[1], text="x"))
     # What had come was stored after all, on the way out.
-    assert bench.journal.counts() == Counts(1, 0)
+    assert bench.journal.counts() == AnswerCounts(1, 0)
 
 
 class Several(TinyModel, DistributedModel):
@@ -367,7 +368,7 @@ def test_requests_are_made_when_a_model_has_room(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(bench.index, "distinct", watched)
     bench.ask()
-    assert bench.journal.counts() == Counts(1200, 0)
+    assert bench.journal.counts() == AnswerCounts(1200, 0)
     assert seen[0] < 600  # as many as the journal is asked about at once
     assert seen[-1] == 1200
 
@@ -383,7 +384,7 @@ def test_what_had_come_when_ctrl_c_struck_is_kept(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         Execution(bench.model, bench.journal, meter).execute("generate", bench.index.distinct("generate"))
     # The first was committed; the two behind it had been taken by the model and came after ``close``.
-    assert bench.journal.counts() == Counts(3, 0)
+    assert bench.journal.counts() == AnswerCounts(3, 0)
 
 
 def test_a_stored_model_asks_once_for_all_time(tmp_path: Path) -> None:

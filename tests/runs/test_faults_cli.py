@@ -210,7 +210,7 @@ def test_a_damaged_page_is_reported_and_what_can_be_read_is_saved(
 
 
 def test_doctor_says_what_it_needs(kapwa: Kapwa, tmp_path: Path) -> None:
-    stopped(kapwa("doctor", "--salvage"), "--salvage needs a run's folder")
+    stopped(kapwa("doctor", "--salvage"), "--salvage needs a run folder")
     stopped(kapwa("doctor", str(tmp_path)), "holds no journal.sqlite")
     (tmp_path / "journal.sqlite").write_bytes(b"nothing of ours" * 1000)
     stopped(kapwa("doctor", str(tmp_path), "--salvage"), "no answer in it can be read")
@@ -221,7 +221,7 @@ def test_a_sound_journal_is_not_replaced(kapwa: Kapwa, copy: Path) -> None:
     before = {place.name: place.read_bytes() for place in copy.iterdir()}
     done = kapwa("doctor", str(copy), "--salvage")
     assert done.returncode == 0, done.stderr
-    assert "2,304 answers and 0 errors, all as they were written" in done.stdout
+    assert "2,304 answers and 0 errors, all intact" in done.stdout
     assert "damaged" not in done.stdout + done.stderr
     saved = json.loads(kapwa("doctor", str(copy), "--salvage", "--json").stdout)
     assert (saved["answers"], saved["errors"], saved["kept"]) == (ANSWERS, 0, None)

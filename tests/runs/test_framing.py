@@ -11,7 +11,7 @@ import kapwa
 from kapwa.errors import UsageError
 from kapwa.records import Request
 from kapwa.runs.manifest import describe
-from kapwa.runs.requests import RequestIndex
+from kapwa.runs.requests import requests_of
 from kapwa.suites.base import Task
 
 
@@ -30,7 +30,7 @@ def test_a_system_message_is_part_of_every_request_of_the_signature_and_of_the_r
         assert [(one.role, one.content) for one in request.messages[:1]] == [("system", "Maging magalang.")]
         assert request.messages[1:] == before.messages
     assert told.options == {**plain.options, "system": "Maging magalang."}
-    assert RequestIndex(told, told.items(), {}).identity != RequestIndex(plain, plain.items(), {}).identity
+    assert requests_of(told, told.items(), {}).identity != requests_of(plain, plain.items(), {}).identity
     signatures = [describe(task, TinyModel(), task.items(), seed=0)["signature"] for task in (plain, told)]
     assert re.search(r"[:,]system=[0-9a-f]{6}\|", signatures[1])
     assert "system" not in signatures[0]

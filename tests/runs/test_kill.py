@@ -15,11 +15,10 @@ from typing import Any
 
 import pytest
 import tiny_suite
-from tiny_suite import TinyModel, TinyTask
+from tiny_suite import TinyModel, TinyTask, run_task
 
 import warm
 from kapwa.runs.directory import Run
-from kapwa.runs.runner import run_task
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
 KILLS = 5  # for each way of asking

@@ -3,19 +3,20 @@
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_suite import TinyModel, TinyTask
+from tiny_suite import TinyModel, TinyTask, run_task
 
 import kapwa
 import warm
 from kapwa.errors import ModelError
 from kapwa.models.base import ModelOptions
-from kapwa.runs.preview import MEASURED, count_tokens, preview
+from kapwa.runs.costs import Prices
+from kapwa.runs.preview import MEASURED, as_answered, count_tokens, preview
 from kapwa.runs.progress import PlainLines, Snapshot
-from kapwa.runs.runner import run_task
 
 FILIPINO = ("--data", "sample:filipino", "--metrics", "chrfpp")
 
@@ -58,7 +59,7 @@ def test_a_model_that_is_not_here_is_counted_by_characters() -> None:
     counted = count_tokens(requests, "hf", "nobody/nothing", ModelOptions())
     assert "characters" in counted.how
     assert counted.written == 2 * 256
-    assert counted.cost(1.0, 2.0) == pytest.approx((counted.read + 2 * counted.written) / 1e6)
+    assert counted.cost(Prices(1.0, 2.0)) == pytest.approx((counted.read + 2 * counted.written) / 1e6)
 
 
 def test_of_many_requests_some_stand_for_all() -> None:
@@ -84,8 +85,8 @@ def test_a_dry_run_asks_nothing_and_writes_nothing(tmp_path: Path) -> None:
     first = kapwa.load_task("kalahi/open", data="sample:filipino").items()[0]
     assert "[system]\nMaging magalang.\n[user]\n" + first.fields["prompt"] in done.stdout
     assert "3 items, 3 requests" in done.stdout
-    assert "at most 768 to write" in done.stdout
-    assert "at the prices given" in done.stdout
+    assert "at most 768 output tokens" in done.stdout
+    assert "at the given prices" in done.stdout
     assert "Nothing was asked or written." in done.stderr
     assert list(tmp_path.iterdir()) == []
     told = json.loads(
@@ -96,9 +97,27 @@ def test_a_dry_run_asks_nothing_and_writes_nothing(tmp_path: Path) -> None:
     assert told["models"][0]["cost"] is None
 
 
-def test_prices_without_a_dry_run_are_refused(tmp_path: Path) -> None:
-    done = cli(tmp_path, "run", "kalahi/open", "-m", "openai:x", "--price-in", "1", code=2)
-    assert "--dry-run" in done.stderr
+def test_thoughts_are_counted_at_their_budget() -> None:
+    requests = preview(kapwa.load_task("kalahi/open", data="sample:filipino", limit=2)).distinct
+    counted = count_tokens(requests, "openai", "x", ModelOptions(thinking="on", thinking_tokens=1000))
+    assert counted.written == 2 * (256 + 1000)
+    assert "1,000 tokens for each thought" in counted.how
+    silent = count_tokens(requests, "openai", "x", ModelOptions(thinking="off"))
+    assert silent.written == 2 * 256
+
+
+def test_once_twenty_answers_are_there_what_they_took_is_counted(tmp_path: Path) -> None:
+    task = TinyTask(n=60, shared=False)
+    requests = preview(task).distinct
+    counted = count_tokens(requests, "openai", "x", ModelOptions())
+    assert as_answered(counted, requests, tmp_path, task.name, "test/tiny") == counted
+    run_task(replace(task, n=19), TinyModel(), out=tmp_path, progress=False)
+    assert as_answered(counted, requests, tmp_path, task.name, "test/tiny") == counted
+    run_task(replace(task, n=25), TinyModel(), out=tmp_path, progress=False)
+    measured = as_answered(counted, requests, tmp_path, task.name, "test/tiny")
+    assert measured.written == 60 * 7
+    assert "written as 25 answers in tiny-echo-tiny-" in measured.how
+    assert as_answered(counted, requests, tmp_path, task.name, "another") == counted
 
 
 def test_a_resumed_run_says_how_many_are_kept_and_how_many_are_to_ask(tmp_path: Path) -> None:
@@ -128,7 +147,7 @@ def test_a_resumed_run_says_how_many_are_kept_and_how_many_are_to_ask(tmp_path: 
 def test_several_models_give_a_run_each_and_one_report_over_them(folder: Path) -> None:
     assert len(list((folder / "runs").glob("*/run.json"))) == 2
     page = next((folder / "runs").glob("kalahi-open-2-models-*.html"))
-    assert f"Report over 2 models: {page.relative_to(folder)}" in (folder / "printed.txt").read_text(encoding="utf-8")
+    assert f"Report on 2 models: {page.relative_to(folder)}" in (folder / "printed.txt").read_text(encoding="utf-8")
     text = page.read_text(encoding="utf-8")
     assert "good.jsonl" in text
     assert "poor.jsonl" in text
@@ -139,7 +158,7 @@ def test_a_model_that_cannot_be_asked_does_not_stop_the_others(folder: Path, tmp
     missing = ("--model", "replay:missing.jsonl", "--out", str(tmp_path / "runs"))
     done = cli(folder, "run", "kalahi/open", *missing, *ANSWERS, *FILIPINO, code=2)
     assert len(list((tmp_path / "runs").glob("*/run.json"))) == 2
-    assert "Not measured: replay:missing.jsonl" in done.stderr
+    assert "Failed: replay:missing.jsonl" in done.stderr
     misspelt = cli(folder, "run", "kalahi/open", *ANSWERS, "-m", "relpay:x", "--out", "other", code=2)
     assert not (folder / "other").exists()  # told before anything was asked
     assert "relpay" in misspelt.stderr
@@ -161,13 +180,13 @@ def test_a_label_and_a_system_message_stand_in_reports(folder: Path, polite: Pat
     assert "with courtesy" in page
     assert "came before every question" in page
     refused = cli(folder, "run", "kalahi/open", *ANSWERS, *FILIPINO, "--label", "x", code=2)
-    assert "A label names one run" in refused.stderr
+    assert "--label names one run" in refused.stderr
     missing = cli(folder, "run", "kalahi/open", *ANSWERS[:2], "--system", "@nowhere.txt", code=2)
     assert "nowhere.txt" in missing.stderr
 
 
 def test_runs_are_listed_with_state_score_interval_and_date(folder: Path, tmp_path: Path) -> None:
-    assert "holds no runs" in cli(tmp_path, "runs", ".").stdout
+    assert "contains no runs" in cli(tmp_path, "runs", ".").stdout
     assert "nowhere is not a folder" in cli(tmp_path, "runs", "nowhere", code=2).stderr
     shutil.copytree(folder / "runs", tmp_path / "runs")
     saq = kapwa.load_task("blend/saq", limit=2)

@@ -1,5 +1,6 @@
 import io
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -111,3 +112,28 @@ def test_a_callable_gets_every_snapshot() -> None:
     with showing(seen.append) as show:
         show(Snapshot("x", "done", 1, 1))
     assert seen == [Snapshot("x", "done", 1, 1)]
+
+
+NOTEBOOK = """
+from kapwa.records import Response
+from kapwa.runs.progress import Meter, showing
+with showing(None) as show:
+    for name in ("kalahi/mc a<b>", "kalahi/open"):
+        meter = Meter(show, name, 3)
+        for _ in range(3):
+            meter.answered([Response("k", text="x")])
+        meter.enter("done")
+"""
+
+
+def test_a_notebook_shows_one_bar_for_each_run_that_is_drawn_anew(tmp_path: Path) -> None:
+    """In a real kernel: one output of a cell, whose last state has every run at its end, with escaped names."""
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(NOTEBOOK)])
+    nbclient.NotebookClient(book, timeout=60, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    (shown,) = [output for output in book.cells[0].outputs if output["output_type"] == "display_data"]
+    page = shown["data"]["text/html"]
+    assert page.count('<progress value="3" max="3">') == 2
+    assert "kalahi/mc a&lt;b&gt;" in page
+    assert "done" in page

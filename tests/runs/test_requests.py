@@ -9,13 +9,14 @@ from tiny_suite import TinyModel, TinyTask
 from kapwa.errors import RunError, UsageError
 from kapwa.records import Item, Request, Response, request_key
 from kapwa.runs import requests
-from kapwa.runs.manifest import describe, signature
-from kapwa.runs.requests import AnswerReader, RequestIndex
+from kapwa.runs.manifest import describe
+from kapwa.runs.requests import AnswerReader, RequestIndex, requests_of
+from kapwa.runs.signature import Signature
 from kapwa.runs.store import AnswerStore
 
 
 def book(task: TinyTask, **fingerprint: object) -> RequestIndex:
-    return RequestIndex(task, task.items(), {**TinyModel().fingerprint, **fingerprint})
+    return requests_of(task, task.items(), {**TinyModel().fingerprint, **fingerprint})
 
 
 def test_equal_questions_are_one_request() -> None:
@@ -130,7 +131,7 @@ MANIFEST: dict[str, Any] = {
 
 
 def test_a_signature_says_how_a_number_came_about() -> None:
-    assert signature(MANIFEST, "mc1", "full") == (
+    assert Signature(MANIFEST).of("mc1", "full") == (
         "kalahi/mc|metric:mc1|data:filipino@1a2b3c|variant:full|n:150|model:smollm2@abc123|dtype:float32"
         "|template:chat:001122|scoring:tree|options:length=256,metrics=chrf+bleu|seed:3|kapwa:0.1.0"
     )
@@ -146,7 +147,7 @@ def test_measurements_that_differ_have_other_signatures() -> None:
         *({**MANIFEST, "selection": one} for one in (asked, other)),
         *({**MANIFEST, "model": {**MANIFEST["model"], "fingerprint": one}} for one in (served, *bodies)),
     ]
-    assert len({signature(one, "mc1", "full") for one in manifests}) == len(manifests)
+    assert len({Signature(one).of("mc1", "full") for one in manifests}) == len(manifests)
     us, mexico = (list(task.items()) for task in (TinyTask(), TinyTask()))
     mexico.reverse()
     model = TinyModel()
@@ -156,11 +157,11 @@ def test_measurements_that_differ_have_other_signatures() -> None:
 
 
 def test_the_signature_of_a_whole_run_covers_its_variants() -> None:
-    assert signature(MANIFEST).startswith("kalahi/mc|data:filipino@1a2b3c|variant:full+partial|n:299|model:")
+    assert Signature(MANIFEST).of().startswith("kalahi/mc|data:filipino@1a2b3c|variant:full+partial|n:299|model:")
 
 
 def test_a_model_without_revision_and_a_template_written_out() -> None:
     model = {"id": "openai:a|b c", "revision": "", "fingerprint": {"template": "{% for m in messages %}" * 9}}
-    fields = dict(part.split(":", 1) for part in signature({**MANIFEST, "model": model}, "mc1").split("|")[1:])
+    fields = dict(part.split(":", 1) for part in Signature({**MANIFEST, "model": model}).of("mc1").split("|")[1:])
     assert fields["model"] == "openai:a%7c;b%20;c"
     assert len(fields["template"]) == 6

@@ -8,15 +8,15 @@ from typing import Any
 import polars as pl
 import pytest
 from test_kill import tables
-from tiny_suite import TinyModel, TinyTask
+from tiny_suite import TinyModel, TinyTask, run_task
 
 from kapwa.errors import ModelError, RunError, UsageError
 from kapwa.records import Answer, Floor, Item, Request, Response
 from kapwa.runs.answers import RunAnswers
-from kapwa.runs.directory import Run
+from kapwa.runs.asking import RunInterrupted
+from kapwa.runs.directory import Run, brief_model, slug
 from kapwa.runs.outputs import export_csv
 from kapwa.runs.progress import Snapshot
-from kapwa.runs.runner import RunInterrupted, brief_model, run_task, slug
 from kapwa.suites.base import Judged
 
 BOTH = ("full", "partial")
@@ -96,6 +96,7 @@ def test_the_manifest_says_what_is_needed_to_repeat_the_run(tmp_path: Path) -> N
         *("format", "kapwa", "task", "suite", "options", "selection", "headline", "groups", "metrics", "data"),
         *("model", "signature", "signatures", "counts", "failures", "status", "repeatable", "versions", "machine"),
         *("seed", "label", "started", "finished", "seconds", "sessions", "environments", "tables", "notes"),
+        *("warnings", "cost"),
     }
     assert found["selection"].pop("digests").keys() == {"partial", "full"}
     assert found["selection"] == {
@@ -296,8 +297,8 @@ def test_ceilings_stand_beside_the_tasks_own_floors(tmp_path: Path) -> None:
     people = Floor("half", "full", "own validators", 0.9, "ceiling", "3 people")
     run = Run(run_task(TinyTask(), TinyModel(), out=tmp_path, progress=False, ceilings=[people]))
     assert run.floors.rows() == [
-        ("half", "full", "chance", 0.5, "floor", "", *[None] * 9),
-        (*people[:6], *[None] * 9),
+        ("half", "full", "chance", 0.5, "floor", "", *[None] * 12),
+        (*people[:6], *[None] * 12),
     ]
 
 

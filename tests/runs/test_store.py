@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kapwa.errors import RunError
 from kapwa.records import ContinuationScore, Response, Usage
-from kapwa.runs.store import FORMAT, AnswerStore, Counts
+from kapwa.runs.store import FORMAT, AnswerCounts, AnswerStore
 
 ID = "run-1"
 
@@ -65,14 +65,14 @@ def test_a_commit_that_fails_half_way_leaves_nothing_of_itself(path: Path) -> No
         journal.commit([text(1)])
         with pytest.raises(ValueError, match="hexadecimal"):
             journal.commit([text(2), Response("not hex", text="x")])
-        assert journal.counts() == Counts(1, 0)
+        assert journal.counts() == AnswerCounts(1, 0)
         journal.commit([text(2)])
-        assert journal.counts() == Counts(2, 0)
+        assert journal.counts() == AnswerCounts(2, 0)
 
 
 def test_reading_what_was_never_answered_is_an_error(path: Path) -> None:
     with opened(path) as journal, pytest.raises(RunError, match="holds no answer"):
-        list(journal.read([key(1)]))
+        list(journal.read_raw([key(1)]))
 
 
 @settings(max_examples=30, deadline=None)
@@ -89,10 +89,10 @@ def test_the_journal_behaves_as_a_dictionary_that_prefers_answers(
             for response in batch:
                 if not response.failed or model.get(response.request_key, response).failed:
                     model[response.request_key] = response
-            assert {r.request_key: r for r in journal.read(model)} == model
+            assert {r.request_key: r for r in journal.read_raw(model)} == model
             failed = {k for k, r in model.items() if r.failed}
             assert set(journal.missing(map(key, range(7)))) == {key(i) for i in range(7)} - (set(model) - failed)
-            assert journal.counts() == Counts(len(model) - len(failed), len(failed))
+            assert journal.counts() == AnswerCounts(len(model) - len(failed), len(failed))
             assert journal.errors() == [("sorry", len(failed))] * bool(failed)
 
 
@@ -162,9 +162,9 @@ def test_a_flipped_letter_inside_an_answer_is_noticed(path: Path) -> None:
     at = whole.index(b"sagot 33")
     damage(path, at, b"S")
     with opened(path) as journal:
-        assert next(journal.read([key(32)])) == text(32, 500)
+        assert next(journal.read_raw([key(32)])) == text(32, 500)
         with pytest.raises(RunError, match=rf"the answer {key(33)} has a wrong checksum"):
-            next(journal.read([key(33)]))
+            next(journal.read_raw([key(33)]))
 
 
 def test_a_damaged_mark_of_failure_is_counted_as_a_failure(path: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_damaged_mark_of_failure_is_counted_as_a_failure(path: Path) -> None:
         other.execute("UPDATE responses SET failed = 1e999 WHERE id = 2")
         other.commit()
     with opened(path) as journal:
-        assert journal.counts() == Counts(2, 1)
+        assert journal.counts() == AnswerCounts(2, 1)
 
 
 @pytest.mark.parametrize("content", [b"hello", b"x" * 9000, b"SQLite format 3\0"])
@@ -241,11 +241,11 @@ def test_a_full_disk_stops_the_run_and_keeps_what_was_committed(path: Path) -> N
         journal._connection.execute(f"PRAGMA max_page_count = {pages + 4}")
         with pytest.raises(RunError, match=r"the disk is full[.] Every answer committed before is kept"):
             journal.commit(text(i, 500) for i in range(100, 1000))
-        assert journal.counts() == Counts(100, 0)
+        assert journal.counts() == AnswerCounts(100, 0)
         journal._connection.execute("PRAGMA max_page_count = 1000000")
         journal.commit(text(i, 500) for i in range(100, 1000))
     with opened(path) as journal:
-        assert list(journal.read(map(key, range(1000)))) == [text(i, 500) for i in range(1000)]
+        assert list(journal.read_raw(map(key, range(1000)))) == [text(i, 500) for i in range(1000)]
 
 
 @pytest.mark.parametrize("begun", [False, True])
@@ -277,13 +277,13 @@ usages = st.none() | st.builds(Usage, counts, counts)
 def test_what_is_stored_is_what_was_answered_to_the_last_bit(response: Response) -> None:
     with AnswerStore(None) as store:
         store.commit([response])
-        assert list(store.read([key(1)])) == [response]
+        assert list(store.read_raw([key(1)])) == [response]
 
 
 def test_lone_surrogates_become_replacement_characters_and_pairs_their_character() -> None:
     with AnswerStore(None) as store:
         store.commit([Response(key(1), text="a\ud800b\ud83d\ude00")])
-        assert next(store.read([key(1)])).text == "a\ufffdb\U0001f600"
+        assert next(store.read_raw([key(1)])).text == "a\ufffdb\U0001f600"
 
 
 @pytest.mark.parametrize(("after", "rows"), [("BEGIN IMMEDIATE", 0), ("INSERT", 0), ("COMMIT", 1)])

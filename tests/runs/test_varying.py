@@ -8,6 +8,7 @@ from tiny_suite import TinyModel
 
 import kapwa
 from kapwa.errors import DataError, UsageError
+from kapwa.models.gate import gate
 from kapwa.records import Answer, Response
 from kapwa.runs.manifest import describe
 from kapwa.stats.tables import estimate_table
@@ -24,7 +25,7 @@ def wordings(tmp_path: Path) -> Path:
 
 
 def answered(task: Task, *, text: str = "B") -> list[Answer]:
-    return [Answer(one, Response(one.key, text=f"{text}{one.sample}")) for one in task.requests(task.items())]
+    return [Answer(one, gate(Response(one.key, text=f"{text}{one.sample}"))) for one in task.requests(task.items())]
 
 
 @pytest.mark.parametrize("name", ["kalahi/open", "blend/saq"])

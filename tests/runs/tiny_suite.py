@@ -30,9 +30,11 @@ from kapwa.records import (
     Response,
     Usage,
 )
-from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection
+from kapwa.runs import runner
+from kapwa.runs.settings import RunSettings
+from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection, Task
 
-SCHEMA = {n: {"value": pl.Float64, "sample": pl.Int64}.get(n, pl.String) for n in SCORE_COLUMNS}
+SCHEMA = {n: {"value": pl.Float64, "sample": pl.Int64}.get(n, pl.String) for n in SCORE_COLUMNS[:-1]}
 
 SELECTION = Selection()
 DATA = DataSource("tiny", None, "0123456789abcdef", {"culture": "Testland"}, True)
@@ -87,6 +89,8 @@ class TinyTask:
                 options = ("yes", "no", "opo") if kind == "score" else ()
                 yield Request(item.id, item.variant, kind, ask, options, Params(max_new_tokens=16))
 
+    judge = Task.judge
+
     def score(self, items: Sequence[Item], answers: Sequence[Answer]) -> Judged:
         time.sleep(self.judge_delay)
         by_item = {(item.id, item.variant): item for item in items}
@@ -103,7 +107,7 @@ class TinyTask:
                 item.cluster,
                 self.kinds.index(request.kind),
             ]
-            if response.failed:
+            if response.unanswered:
                 rows += [[*common, metric, None, "failed"] for metric in ("half", "size")]
                 continue
             text = response.text if response.text is not None else str([s.logprob_sum for s in response.logprobs])
@@ -206,8 +210,12 @@ def _kill_at(point: int) -> None:
     Path.replace = counting  # type: ignore[method-assign]
 
 
+def run_task(task: Task, model: Model, *, ceilings: Sequence[Floor] = (), **settings: Any) -> Path:
+    """Run a task with the fields of RunSettings as keywords; return the run's folder."""
+    return runner.run_task(task, model, RunSettings(**settings), ceilings=ceilings)
+
+
 def main(settings: dict[str, Any]) -> None:
-    from kapwa.runs.runner import run_task
 
     task_names = {"n", "kinds", "variants", "shared", "judge_delay"}
     task: Any = replace(

@@ -184,8 +184,12 @@ def test_a_scorer_that_says_the_same_of_all_leaves_people_by_themselves() -> Non
     assert (row.use, row.reason) == ("people", "no-saving")
 
 
+def printed_use(row: Corrected) -> tuple[str, str]:
+    return row.use, row.reason
+
+
 def test_what_is_printed_and_why() -> None:
-    use = {name: corrected_means(*audit(5, **design))[0][-3:-1] for name, design in {
+    use = {name: printed_use(corrected_means(*audit(5, **design))[0]) for name, design in {
         "good": {"labels": 80, "hits": 0.95},
         "few": {"labels": FEW_LABELS // 2, "hits": 0.95},
         "against people": {"labels": 80, "hits": 0.1, "errs": 0.9},

@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.simulations.items import PLANTED
-from benchmarks.simulations.items import answers as simulated
+from benchmarks.simulations.differential import PLANTED, World
+from benchmarks.simulations.differential import answers as simulated
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from kapwa.errors import UsageError
-from kapwa.stats.differential import LEAST_ROWS, common_odds, differential_items, ets_class
+from kapwa.stats.differential import LEAST_ROWS, common_odds, differential_items, ets_class, robust_spread
 
 TABLES = arrays(np.int64, st.tuples(st.integers(1, 6), st.just(4)), elements=st.integers(0, 12))
 
@@ -145,13 +145,61 @@ def test_what_nothing_can_be_told_of() -> None:
 
 @pytest.mark.parametrize("impact", [0.0, 1.0])
 def test_false_differences_are_rare_and_large_ones_found(impact: float) -> None:
-    """At 500 answers a group; the table of the docs has more sizes (benchmarks/simulations/items.py)."""
+    """At 500 answers a group; the table of the docs has more sizes (benchmarks/simulations/differential.py)."""
     random, focal = np.random.default_rng(11), np.arange(1000) >= 500
-    clean = [item for _ in range(25) for item in differential_items(simulated(random, 500, impact=impact), focal)]
-    assert np.mean([item.odds.p_value < 0.05 for item in clean]) <= 0.06
+    equal, harder = World(500, 30, impact), World(500, 30, impact, delta=3.5)
+    clean = [item for _ in range(25) for item in differential_items(simulated(random, equal), focal)]
+    assert np.mean([item.p_value < 0.05 for item in clean]) <= 0.06
     planted = [
         item.size == "C" and item.p_bh < 0.05
         for _ in range(25)
-        for item in differential_items(simulated(random, 500, impact=impact, shift=1.5), focal)[:PLANTED]
+        for item in differential_items(simulated(random, harder), focal)[:PLANTED]
     ]
     assert np.mean(planted) >= 0.9
+
+
+@pytest.mark.parametrize(("items", "rows"), [(10, 500), (30, 1000)])
+def test_groups_far_apart_who_guess_do_not_make_items_differ(items: int, rows: int) -> None:
+    """One group is 1.5 SD weaker, a quarter is guessed right, and items discriminate unlike: no item differs."""
+    random, focal = np.random.default_rng(12), np.arange(2 * rows) >= rows
+    world = World(rows, items, 1.5, guess=0.25, slopes=0.5)
+    clean = [item for _ in range(600 // items) for item in differential_items(simulated(random, world), focal)]
+    assert np.mean([item.odds.p_value < 0.05 for item in clean]) > 0.12
+    assert np.mean([item.p_value < 0.05 for item in clean]) <= 0.07
+    assert np.mean([item.size == "C" for item in clean]) <= 0.03
+
+
+@given(
+    arrays(np.float64, st.integers(5, 30), elements=st.floats(-4, 4)),
+    st.floats(0.05, 2),
+    st.floats(0, 10),
+)
+def test_the_spread_is_found_as_by_trying(values: Any, error: float, far: float) -> None:
+    """Half of a normal sample's spread is shared by all; a grid of τ gives the same, and one outlier changes little."""
+    errors = np.linspace(error, 2 * error, len(values))
+    squares = (values - np.median(values)) ** 2
+    shrunk = 1 - 1 / len(values)
+    grid = np.linspace(0, np.sqrt(squares.max() / 0.9) + 1, 4001)
+
+    def least(summary: Any, wanted: float, inside: Any) -> float:
+        shares = [summary(squares[inside] / (errors[inside] ** 2 + tau**2)) for tau in grid]
+        return float(next(tau for tau, share in zip(grid, shares, strict=True) if share <= wanted))
+
+    step = grid[1] - grid[0]
+    found = robust_spread(values, errors)
+    first = least(lambda ratios: np.quantile(ratios, 0.75), 1.3233036969 * shrunk, squares >= 0)
+    assert found >= first - 1.01 * step
+    inside = squares < 9 * (errors**2 + found**2)
+    last = least(np.mean, 0.9733369246625415 * shrunk, inside)
+    assert found == pytest.approx(max(first, last), abs=1.5 * step) or last < found
+    assert robust_spread(values + far, errors) == pytest.approx(found, abs=1e-6)
+
+
+def test_the_spread_of_items_widens_their_intervals_and_outliers_do_not() -> None:
+    random = np.random.default_rng(13)
+    errors = np.full(400, 0.5)
+    assert robust_spread(random.normal(0, 0.5, 400), errors) < 0.2
+    spread = random.normal(0, np.hypot(0.5, 1.0), 400)
+    assert robust_spread(spread, errors) == pytest.approx(1.0, abs=0.15)
+    spread[:40] = 12.0
+    assert robust_spread(spread, errors) == pytest.approx(1.15, abs=0.2)

@@ -20,7 +20,7 @@ from kapwa.stats.significance import holm
 from kapwa.stats.spread import CultureSpread, culture_spread
 from kapwa.stats.tables import EQUAL_SCHEMA, POOLED_SCHEMA, compare_runs
 
-KINDS = {**dict.fromkeys(SCORE_COLUMNS, pl.String), "sample": pl.Int64, "value": pl.Float64}
+KINDS = {**dict.fromkeys(SCORE_COLUMNS[:-1], pl.String), "sample": pl.Int64, "value": pl.Float64}
 
 
 def score_rows(random: np.random.Generator, share: float, cultures: str = "abc", items: int = 40) -> pl.DataFrame:
@@ -33,7 +33,7 @@ def score_rows(random: np.random.Generator, share: float, cultures: str = "abc",
 
 
 def compared(a: pl.DataFrame, b: pl.DataFrame, **settings: Any) -> pl.DataFrame:
-    labels = {"label_a": "A", "label_b": "B", "metrics": {"sem_b": True}, "replicates": 100}
+    labels = {"label_a": "A", "label_b": "B", "metrics": {"sem_b": True}}
     return compare_runs(a, b, **{**labels, **settings})
 
 

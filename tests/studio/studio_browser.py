@@ -19,7 +19,7 @@ axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe i
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PICTURES = os.environ.get("KAPWA_PICTURES")  # a folder: keep a picture of every page that is looked at
 DESKTOP, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
-PATIENCE = 120_000  # milliseconds: a busy machine is no fault of the code
+PATIENCE = 240_000  # milliseconds: a busy machine is no fault of the code
 
 
 def kapwa(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:

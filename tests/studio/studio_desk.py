@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kapwa.studio.core.desks import Field, Option, Shown, Task, Work
+from kapwa.studio.core.desks import DeskTask, Field, Option, Shown, Work, done_by
 from kapwa.studio.models import Event, Membership, Project
 
 BUTTONS = (Option("answer", "Answer"), Option("unknown", "I don't know"))
@@ -31,9 +31,9 @@ class FoodDesk:
     def offered(self, project: Project) -> bool:
         return True
 
-    def _task(self, number: int, revision: int) -> Task:
+    def _task(self, number: int, revision: int) -> DeskTask:
         text = f"Ano ang kinakain sa umaga, {number}? ({revision})"
-        return Task(self.name, f"food-{number}", str(revision), (Shown("Question", text, "fil"),), FIELDS, BUTTONS)
+        return DeskTask(self.name, f"food-{number}", str(revision), (Shown("Question", text, "fil"),), FIELDS, BUTTONS)
 
     def _waiting(self, member: Membership) -> list[int]:
         own = Event.objects.filter(project=member.project, kind=self.kind, actor=member.author)
@@ -44,7 +44,7 @@ class FoodDesk:
         waiting = self._waiting(member)
         return Work([self._task(number, self.revision) for number in waiting[:count]], len(waiting))
 
-    def find(self, member: Membership, subject: str, seen: str) -> Task | None:
+    def find(self, member: Membership, subject: str, seen: str) -> DeskTask | None:
         number = subject.removeprefix("food-")
         known = number.isdecimal() and 1 <= int(number) <= self.count
         shown = seen.isdecimal() and 1 <= int(seen) <= self.revision
@@ -53,5 +53,17 @@ class FoodDesk:
     def left(self, member: Membership) -> int:
         return len(self._waiting(member))
 
-    def body(self, member: Membership, task: Task, values: Mapping[str, Any]) -> dict[str, Any]:
+    def body(self, member: Membership, task: DeskTask, values: Mapping[str, Any]) -> dict[str, Any]:
         return {**values, "seen": task.seen}
+
+    def said(self, event: Event) -> tuple[str, dict[str, str]]:
+        return event.body["seen"], {name: text for name, text in event.body.items() if name != "seen"}
+
+    def done(self, member: Membership) -> Any:
+        return done_by(member, self.kind)
+
+    def languages_asked(self, member: Membership) -> list[str]:
+        return []
+
+    def languages_open(self, member: Membership) -> list[str]:
+        return []

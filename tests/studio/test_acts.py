@@ -17,7 +17,7 @@ RECORD = "kapwa.studio.core.log.record"
 WRITING = {"save", "create", "update", "delete", "bulk_create", "bulk_update", "get_or_create", "update_or_create"}
 WRITING |= {"execute", "executemany"}
 # What is posted to these leaves nothing in the database of a project: a look at a text, a way to another page.
-LEAVES_NOTHING = {"check_writing", "interface_languages", "work"}
+LEAVES_NOTHING = {"check_writing", "interface_languages", "news", "work"}
 
 
 class Code:

@@ -84,12 +84,12 @@ def test_a_workbook_comes_back_as_the_answers_that_stand_in_it(food: Any, answer
 
 
 def test_texts_and_columns_of_one_name_are_all_there(food: Any, answerer: Someone, monkeypatch: Any) -> None:
-    from kapwa.studio.core.desks import Field, Option, Shown, Task, Work
+    from kapwa.studio.core.desks import DeskTask, Field, Option, Shown, Work
 
     choices = (Option("a", "=1+1"), Option("b", "two, with a comma"))
     fields = tuple(Field(name, "Which?", "choice", choices) for name in ("one", "two"))
     shown = (Shown("", "first", "fil"), Shown("", "second", "fil"))
-    task = Task("food", "food-1", "1", shown, fields, (Option("done", "Done"),))
+    task = DeskTask("food", "food-1", "1", shown, fields, (Option("done", "Done"),))
     monkeypatch.setattr(food, "draw", lambda member, count: Work([task], 1))
     monkeypatch.setattr(food, "find", lambda member, subject, seen: task)
 

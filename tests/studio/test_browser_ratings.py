@@ -11,7 +11,7 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from studio_browser import CHROMIUM, Browser, browsing, invited, judge, serving
 from studio_browser import kapwa as command
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
+pytestmark = [pytest.mark.slow(70), pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 CULTURES = {"seoul": ("ko", "한국"), "misr": ("ar", "مصر")}
 
 
@@ -74,16 +74,16 @@ def test_two_communities_judge_on_phones(served: tuple[str, dict[str, list[str]]
                     head.page.get_by_role("link", name="All answers as a table").click()
                 taken.value.save_as(tmp_path / "files" / kind / f"{kind}.csv")
             assert head.complaints == []
-    said = command("agreement", "files/baseline", "--data", "sample:egyptian", "--json", cwd=tmp_path)
+    said = command("label", "agree", "files/baseline", "--data", "sample:egyptian", "--json", cwd=tmp_path)
     ceiling = json.loads(said.stdout)
     assert (ceiling["items"], len(ceiling["people"])) == (2, 3)
     rated = {}
     for kind in ("errors", "adaptation"):
-        said = command("ratings", f"files/{kind}", "--json", cwd=tmp_path)
+        said = command("label", "read", f"files/{kind}", "--json", cwd=tmp_path)
         rated[kind] = {row["value"] for row in json.loads(said.stdout)["shares"]}
     assert rated == {"errors": {1.0}, "adaptation": {1.0}}  # two of three are a majority
     run = ran(tmp_path, "mc", "kalahi/mc", "--data", "sample:egyptian", "--limit", "2")
     command("report", run, "--people", "files", "-o", "report.html", cwd=tmp_path)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    for said in ("What people chose: kalahi/mc", "rated answers: blend", "rated answers: eecc", "text people prefer"):
+    for said in ("What people chose: kalahi/mc", "six classes of error", "Is the text fitted", "text people prefer"):
         assert said in page

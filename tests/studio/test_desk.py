@@ -91,11 +91,11 @@ def test_a_desk_is_for_its_roles_and_a_task_must_have_been_shown(
 
 
 def test_what_people_wrote_is_text_on_every_page_of_a_desk(food: Any, answerer: Someone, monkeypatch: Any) -> None:
-    from kapwa.studio.core.desks import Field, Option, Shown, Task, Work
+    from kapwa.studio.core.desks import DeskTask, Field, Option, Shown, Work
 
     bad = "\"'><script>alert(7)</script>{{7777*7}}</textarea>=1+1"
     fields = (Field("text", bad, "long"), Field("how", bad, "choice", (Option(bad, bad, bad),)))
-    task = Task("food", "food-1", bad, (Shown(bad, bad, bad),), fields, (Option("answer", bad, "fil"),))
+    task = DeskTask("food", "food-1", bad, (Shown(bad, bad, bad),), fields, (Option("answer", bad, "fil"),))
     monkeypatch.setattr(food, "draw", lambda member, count: Work([task], 1))
     monkeypatch.setattr(food, "find", lambda member, subject, seen: task)
     monkeypatch.setattr(food, "title", lambda: bad)

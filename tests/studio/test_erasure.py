@@ -537,11 +537,13 @@ def test_what_a_coordinator_wrote_into_the_settings_goes_with_their_contribution
     assert card.count(CANARY) == 2
     other = {"title": "Baryo", "culture": "Filipino", "licence": "CC0-1.0", "collected": "ni Ana", "limits": "iilan"}
     people["ana"].post("settings/", {**other, "contact": f"{CANARY} 0917"})
+    for name in ("ana", "dina"):
+        people[name].agree()  # to the consent text, which names the new licence
     people["ana"].post("settings/", {"action": "questions", "question_elder": f"{CANARY}?", "question_peer": "iba?"})
     people["ana"].act("people/", {"action": "roles", "author": author_of("Dina"), "roles": ["coordinator", "scribe"]})
     people["dina"].post("settings/", {**other, "contact": f"{CANARY} 0917", "limits": "lima lang"})
     changed = [event.body["names"] for event in Event.objects.filter(kind="project.changed").order_by("seq")]
-    assert changed[1] == ["collected", "contact", "licence", "limits"]
+    assert changed[1] == ["consent", "collected", "contact", "licence", "limits"]
     assert changed[3] == ["limits"]
     people["ana"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
     project.refresh_from_db()

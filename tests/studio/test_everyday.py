@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from studio_answers import why_changed
 from studio_people import Someone, enter, taken_in
 
 from kapwa.errors import KapwaError
@@ -72,13 +73,13 @@ def something(project: Any, draw: random.Random) -> None:
     if doing in ("revise", "sort"):
         text = one.text if doing == "sort" else f"t{draw.random()}"
         body = {"base": "x" if stale else one.text_event, "text": text, "topic": draw.choice("xy"), "kind": "text"}
-        record(project, "question.revised", body, actor=actor, subject=one.id)
+        record(project, "question.revised", body | why_changed(one, one.language), actor=actor, subject=one.id)
     elif doing == "retire":
         record(project, "question.retired", {"retired": not one.retired}, actor=actor, subject=one.id)
     elif doing == "propose":
         text = draw.choice([f"t{draw.random()}", word.text if word else "t"])
         body = {"language": tag, "text": text, "note": "", "source": one.text_event, "base": "x" if stale else seen}
-        record(project, "wording.proposed", body, actor=actor, subject=one.id)
+        record(project, "wording.proposed", body | why_changed(one, tag), actor=actor, subject=one.id)
     elif draw.random() < 0.75:
         record(project, "wording.agreed", {"language": tag, "wording": seen}, actor=actor, subject=one.id)
     else:
@@ -180,7 +181,7 @@ def test_a_question_is_written_agreed_to_worded_and_reopens_page_by_page(
     assert "needs a wording" in huda.get("translate/ar/")
     assert "Question 3" not in huda.get("translate/en/")  # English is there for the prompts alone
     assert re.search(
-        r"Wordings agreed in English, with those of the prompts</a> <span class=\"state\">0 / 2<", minji.get("")
+        r"Wordings agreed in English, with those of the prompts</a> <span class=\"state\">2<", minji.get("")
     )
     assert "Question 3" not in huda.get("translate/ko/")
 
@@ -215,7 +216,7 @@ def test_a_question_is_written_agreed_to_worded_and_reopens_page_by_page(
     form = {"base": base[1], "text": text, "topic": "Family", "kind": "text"}
     minji.post("questions/3/edit/", form)
     assert asked_now(everyday, "ar") == [arabic + "!"]
-    minji.post("questions/3/edit/", {**form, "text": "저녁에 무엇을 먹나요?"})
+    minji.post("questions/3/edit/", {**form, "text": "저녁에 무엇을 먹나요?", "reason": "아침은 좁다"})
     assert asked_now(everyday, "ar") == asked_now(everyday, "ko") == []
     agree(3, "ko", huda, jun)
     assert "the question has changed" in huda.get("translate/ar/")
@@ -226,7 +227,7 @@ def test_a_question_is_written_agreed_to_worded_and_reopens_page_by_page(
     minji.post("questions/3/retire/", status=400)
     minji.post("questions/3/retire/", {"reason": "Nobody asks that."})
     assert asked_now(everyday, "ar") == []
-    minji.post("questions/3/edit/", form, status=409)
+    minji.post("questions/3/edit/", {**form, "reason": "x"}, status=409)
     minji.post("questions/3/retire/", {"back": "yes"})
     assert asked_now(everyday, "ar") == [arabic + "!"]
     assert "Wordings agreed in العربية" in ana.get("")
@@ -275,6 +276,8 @@ def test_questions_come_in_from_packs(everyday: Any) -> None:
     with pytest.raises(KapwaError, match="holds no questions") as refused:
         taken_in(everyday, "sample")
     assert "Name one of its packs: sample:egypt, sample:mexico," in str(refused.value)
-    assert set(Wording.objects.values_list("state", flat=True)) == {"proposed"}
+    published = Wording.objects.filter(question__kind="prompt", language="en")
+    assert set(published.values_list("state", flat=True)) == {"approved"}
+    assert set(Wording.objects.exclude(pk__in=published).values_list("state", flat=True)) == {"proposed"}
     assert Question.objects.get(name="k01").language == "en"
     assert differences(everyday) == []

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from slow_recount import recount
-from studio_answers import answer, answerers, approve, ask, decide, revise
+from studio_answers import answer, answerers, approve, ask, decide, revise, why_changed
 from studio_people import enter
 
 from kapwa.errors import KapwaError, UsageError
@@ -150,7 +150,7 @@ def test_text_that_is_not_agreed_to_never_leaves_the_studio(
         for who in ("third", "fourth"):
             record(project, "wording.refused", body, actor=who, subject=first.id)
         body = {"base": second.text_event, "text": "비밀이에요?", "topic": "Food", "kind": "text"}
-        record(project, "question.revised", body, actor="writer", subject=second.id)
+        record(project, "question.revised", body | why_changed(second, "ko"), actor="writer", subject=second.id)
         prompt = Question.objects.get(name="pers-3")
         approve(project, prompt.id, "en")
     word(project, "pers-3", "ko", "비밀 {q}")
@@ -189,7 +189,7 @@ def test_answers_and_words_of_who_does_not_want_them_published_stay_out(
     third = ask(project, "그들의 질문?")
     with transaction.atomic():
         body = {"base": third.text_event, "text": "그들의 말?", "topic": "Food", "kind": "text"}
-        record(project, "question.revised", body, actor=silent.author, subject=third.id)
+        record(project, "question.revised", body | why_changed(third, "ko"), actor=silent.author, subject=third.id)
         approve(project, third.id, "ko")
     third.refresh_from_db()
     answer(people[0], third, "네")
@@ -339,10 +339,10 @@ def test_a_release_that_could_not_be_asked_says_what_it_lacks(everyday: Any, tmp
         == "Let people agree to questions (and to their English texts, if there are any), and then answer them."
     )
     answer(people[0], question)
-    with pytest.raises(UsageError, match="release needs answers, and there are none"):
+    with pytest.raises(UsageError, match="A release lacks: answers of people; how a model is asked in 한국어"):
         freeze(everyday, "1.0.0", tmp_path)
     answer(people[0], question, "밥")
-    with pytest.raises(UsageError, match="Add prompts in the language of the questions"):
+    with pytest.raises(UsageError, match="A release lacks: how a model is asked in 한국어"):
         freeze(everyday, "1.0.0", tmp_path)
     word(everyday, "inst-4", "ko", "짧게 답하세요. {q}", "first", "second")
     assert freeze(everyday, "1.0.0", tmp_path).rows == 1

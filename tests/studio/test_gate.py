@@ -63,7 +63,7 @@ def test_rows_of_a_workbook_are_counted_while_it_is_read(tmp_path: Path) -> None
     import openpyxl
 
     from kapwa.errors import DataError
-    from kapwa.tables_io import Most, read_parts
+    from kapwa.tables import Most, read_parts
 
     book = openpyxl.Workbook()
     for row in range(1, 200):

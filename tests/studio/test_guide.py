@@ -22,7 +22,8 @@ def first_step(who: Someone) -> tuple[str, str]:
 
 def stages(who: Someone) -> list[str]:
     """The stages of the project as home shows them, without markup."""
-    shown = who.get("").partition('<ol class="cards steps">')[2].partition("</ol>")[0]
+    shown = who.get("").partition('<ol class="path">')[2].partition("</ol>")[0]
+    shown = re.sub("<progress[^>]*></progress>", "", shown)
     return [" ".join(re.sub("<[^>]+>", " ", stage).split()) for stage in shown.split("</li>")[:-1]]
 
 
@@ -65,7 +66,7 @@ def test_every_form_tells_its_path(everyday: Any, askers: dict[str, Someone]) ->
 
     assert stages(askers["omar"])[0] == "Questions written 0 Waiting for: writers"
     assert 'href="/p/araw/questions/"' not in askers["omar"].get("")  # who answers reads no list
-    assert first_step(askers["minji"])[1] == "translate/en/"  # the two prompts are to be agreed to
+    assert first_step(askers["minji"])[1] == "translate/ko/"  # the two prompts are to be worded
     mundo = commands.new_project("mundo", form="eecc", culture="many", language="en")
     writer = enter(mundo, "W", "writer")
     assert first_step(writer) == ("Add: Concepts", "prompts/concept/")
@@ -114,14 +115,20 @@ def test_26_wordings_are_agreed_to_with_one_press_and_exceptions(
     body = {"text": "점심에 무엇을 먹나요?", "topic": "Food", "kind": "text", "base": changed.text_event}
     askers["minji"].post(f"questions/{changed.number}/edit/", body)
     except_two = {"uuid": "11111111-1111-4111-8111-111111111111", "shown": texts[:25], "except": texts[:2]}
+    assert "Write what is wrong with the text" in jun.post("translate/ko/", except_two, 400)
+    assert not Event.objects.filter(kind__in=("wording.agreed", "wording.refused")).exists()  # all of it, or nothing
+    except_two |= {f"reason_{one.partition(':')[0]}": "Not so here." for one in texts[:2]}
     for _twice in range(2):
         after = jun.post("translate/ko/", except_two)
         assert "1 text was changed while you read it." in after
         agreed = Event.objects.filter(kind="wording.agreed")
         assert agreed.count() == 22  # 26, less two exceptions, one that was not shown, and one that changed
+        refused = Event.objects.filter(kind="wording.refused")
+        assert list(refused.values_list("body__reason", flat=True)) == ["Not so here."] * 2
     assert Counter(agreed.values_list("subject", flat=True)).most_common(1)[0][1] == 1
-    assert sorted(shown(after)) == sorted([*texts[:2], texts[25], *(one for one in shown(after) if one not in texts)])
-    assert len(shown(after)) == 4
+    # What was refused does not come back: the next press would agree to it.
+    assert sorted(shown(after)) == sorted([texts[25], *(one for one in shown(after) if one not in texts)])
+    assert len(shown(after)) == 2
     after = askers["minji"].post("translate/ko/", {"shown": texts[:1]})  # one's own words
     assert agreed.count() == 22
     assert differences(everyday) == []

@@ -12,9 +12,9 @@ import pytest
 from studio_people import Someone, enter
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
-from studio_browser import CHROMIUM, PICTURES, browsing, violations
+from studio_browser import CHROMIUM, PICTURES, api, browsing, launched, violations
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 # The left and right ends of what stands in the bar, in the order of the page.
 ENDS = """[...document.querySelector('.bar').children].map((part) => part.getBoundingClientRect())
     .filter((place) => place.width > 1).map((place) => [place.left, place.right, place.top, place.bottom])"""
@@ -60,16 +60,19 @@ def test_the_header_is_one_row_and_paper_has_no_buttons(project: Any, food: Any,
     with browsing() as browser:
         for language in ("en", "ar", "fil"):
             page = signed_in(browser, gina, address, language)
-            for width in (1280, 360):
+            for width in (1280, 1100, 360):
                 page.set_viewport_size({"width": width, "height": 740})
                 page.goto(f"{address}/p/baryo/people/")
                 assert violations(page, colours=width == 1280) == [], (language, width)
                 assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (language, width)
                 places = sorted(page.evaluate(ENDS))
-                assert len(places) == 4, (language, width)  # the project, the links or "Menu", the person, the language
+                assert len(places) == 5, (
+                    language,
+                    width,
+                )  # the project, links or "Menu", the bell, the person, the language
                 assert all(one[1] <= other[0] for one, other in pairwise(places)), places
                 assert max(place[3] for place in places) - min(place[2] for place in places) < 60, places
-                current = page.locator("nav [aria-current=page]")
+                current = page.locator(".bar nav [aria-current]")
                 keep_picture(page, f"header-{language}-{width}")
                 if width == 360:
                     assert not current.is_visible()
@@ -88,3 +91,22 @@ def test_the_header_is_one_row_and_paper_has_no_buttons(project: Any, food: Any,
             assert page.locator(".top").is_hidden()
             assert page.locator(".task").is_visible()
             assert page.locator("textarea:visible").count() == 1
+
+
+def test_a_link_for_many_is_copied_without_https(project: Any, address: str) -> None:
+    """As on a laptop that phones reach by plain HTTP, where scripts have no clipboard."""
+    ana = enter(project, "Ana", "coordinator")
+    ana.post("people/link/", {"action": "open", "roles": ["writer"], "days": "7"})
+    plain = address.replace("127.0.0.1", "testserver")
+    with api.sync_playwright() as started:
+        browser = launched(started, "--host-resolver-rules=MAP testserver 127.0.0.1")
+        page = signed_in(browser, ana, plain, "en")
+        page.goto(f"{plain}/p/baryo/people/link/")
+        assert not page.evaluate("isSecureContext")
+        page.get_by_role("button", name="Copy").click()
+        page.get_by_text("Copied.").wait_for()
+        page.evaluate("document.querySelector('main').append(document.createElement('textarea'))")
+        page.locator("textarea").focus()
+        page.keyboard.press("Control+V")
+        assert page.locator("textarea").input_value() == page.locator("#address-1").input_value() != ""
+        browser.close()

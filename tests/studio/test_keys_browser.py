@@ -21,6 +21,7 @@ def come(chromium: Any, address: str, code: str, name: str) -> Browser:
     someone.page.get_by_label("A name that others will see").fill(name)
     someone.press("Continue")
     someone.follow("I have saved it, continue")
+    someone.page.get_by_label("What I write may be published").check()
     someone.page.get_by_label("I have read this and want to take part.").check()
     someone.press("Continue")
     return someone

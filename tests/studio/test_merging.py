@@ -195,7 +195,7 @@ def test_whoever_merges_decides_on_the_page_and_can_undo_it(blend: Any) -> None:
     assert 'value="rice"' in page
     assert "the same in English" in page
     dina.post(place, {**form, "action": "english"}, status=400)  # nothing new
-    dina.post(place, {"named": keys["쌀밥"]})
+    dina.post(place, {"named": keys["쌀밥"], "reason": "밥 is all rice"})
     dina.post(place, {"split": keys["밥"]})
     assert votes(blend)[frozenset({"밥"})] == 2
     undo = re.findall(r'name="undo" value="([\w-]+)"', dina.get(place))
@@ -220,8 +220,8 @@ def test_whoever_merges_decides_on_the_page_and_can_undo_it(blend: Any) -> None:
 
 
 def proposals(path: Path, *rows: tuple[str, str, str, str]) -> Path:
-    """A table as ``kapwa audit apply`` writes it: item, language, question and wording of each row."""
-    from kapwa.judging.apply import PROPOSAL_SCHEMA
+    """A table as ``kapwa label apply`` writes it: item, language, question and wording of each row."""
+    from kapwa.labels.audits.correction import PROPOSAL_SCHEMA
 
     lines = [",".join(PROPOSAL_SCHEMA)]
     for item, language, question, wording in rows:
@@ -308,7 +308,7 @@ def test_agreement_on_the_page_is_that_of_kapwa_agreement_on_the_table(blend: An
     path = tmp_path / "answers.csv"
     path.write_bytes(table)
     assert b"'=1+1" in table
-    shown = CliRunner().invoke(app, ["agreement", str(path), "--json"])
+    shown = CliRunner().invoke(app, ["label", "agree", str(path), "--json"])
     assert shown.exit_code == 0, shown.output
     found = {row["coefficient"]: row for row in json.loads(shown.stdout)["agreement"]}
     assert list(found.values()) == agreed(blend, merged(blend, "ko"))
@@ -322,7 +322,7 @@ def test_agreement_on_the_page_is_that_of_kapwa_agreement_on_the_table(blend: An
     for question in range(1, 9):
         codes = re.findall(rf"seoul-{question:03d},(p\w+),", table.decode("utf-8-sig"))
         assert codes == sorted(codes)
-    plain = CliRunner().invoke(app, ["agreement", str(path)])
+    plain = CliRunner().invoke(app, ["label", "agree", str(path)])
     assert "Agreement in people’s own answers" in plain.stdout
 
 
@@ -443,19 +443,19 @@ def test_agreement_over_five_hundred_questions_is_quick(blend: Any) -> None:
 def test_suggestions_come_from_what_is_known_of_the_language(
     language: str, texts: tuple[str, ...], expected: set[tuple[str, ...]]
 ) -> None:
-    from kapwa.studio.questions.merging import Group
+    from kapwa.studio.questions.merging import MergedGroup
     from kapwa.studio.questions.suggesting import suggestions
 
-    groups = [Group({text: text}, [], {text}) for text in texts]
+    groups = [MergedGroup({text: text}, [], {text}) for text in texts]
     found = {(one.reason, *(group.head for group in one.groups)) for one in suggestions(groups, language)}
     assert found == expected
 
 
 def test_what_a_person_moved_out_is_not_suggested_again() -> None:
-    from kapwa.studio.questions.merging import Group
+    from kapwa.studio.questions.merging import MergedGroup
     from kapwa.studio.questions.suggesting import suggestions
 
-    groups = [Group({text: text}, [english], set()) for text, english in (("밥", "rice"), ("쌀", "Rice"))]
+    groups = [MergedGroup({text: text}, [english], set()) for text, english in (("밥", "rice"), ("쌀", "Rice"))]
     assert [one.reason for one in suggestions(groups, "ko")] == ["english"]
     assert suggestions(groups, "ko", ["쌀"]) == []
 

@@ -115,7 +115,7 @@ def empty(apps, schema_editor):
     apps.get_model("studio", "Wording").objects.all().delete()
 
 class Migration(migrations.Migration):
-    dependencies = [("studio", "0001_tables")]
+    dependencies = [("studio", LAST)]
     operations = [
         migrations.RunPython(empty, migrations.RunPython.noop),
         migrations.AddField("wording", "made_up", models.BooleanField(default=False, db_default=False)),
@@ -125,7 +125,7 @@ _THIRD = """
 from django.db import migrations
 
 class Migration(migrations.Migration):
-    dependencies = [("studio", "0002_second")]
+    dependencies = [("studio", "9998_second")]
     operations = [migrations.RemoveField("wording", "made_up")]
 """
 
@@ -152,8 +152,9 @@ def test_an_upgrade_that_is_killed_midway_goes_on_and_a_copy_made_before_it_come
     with sqlite3.connect(file) as database:
         (count,) = database.execute("SELECT count(*) FROM studio_event").fetchone()
     sound = f"(1, {count}, [])"
-    first = Path(kapwa.studio.__path__[0]) / "migrations" / "0001_tables.py"
-    files = {"__init__": "", "0001_tables": first.read_text(), "0002_second": _SECOND, "0003_third": _THIRD}
+    here = sorted((Path(kapwa.studio.__path__[0]) / "migrations").glob("*.py"))
+    files = {path.stem: path.read_text() for path in here}
+    files |= {"9998_second": _SECOND.replace("LAST", repr(here[-2].stem)), "9999_third": _THIRD}
     later = tmp_path / "later_migrations"
     later.mkdir()
     for name, text in files.items():

@@ -14,8 +14,9 @@ import pytest
 from studio_people import Someone, a_situation, accepted, enter, taken_in
 
 from kapwa.datasets.columns import guess
-from kapwa.datasets.tables import Record, Table
 from kapwa.errors import KapwaError
+from kapwa.tables import Record, TextTable
+from published_tables import MAPPINGS
 
 RELEASED = Path(__file__).parents[3] / "shared" / "data"
 
@@ -139,7 +140,7 @@ def test_columns_are_known_by_their_names_in_many_languages(
     from kapwa.studio.core import forms
 
     project = commands.new_project("x", form="blend", culture="x", language=language)
-    table = Table(Path("x.csv"), tuple(headings), [Record(2, dict(zip(headings, cells, strict=True)))], [])
+    table = TextTable(Path("x.csv"), tuple(headings), [Record(2, dict(zip(headings, cells, strict=True)))], [])
     chosen = guess(table, forms.form_of(project).tables.columns(project, "questions"))
     assert [chosen.get(heading, "") for heading in headings] == columns
 
@@ -400,9 +401,6 @@ def test_a_pack_says_which_of_its_tables_and_columns_are_not_taken_in(everyday: 
     page = shown(enter(everyday, "Ana", "coordinator"), sent("pack.zip", archive.getvalue()))
     assert "Not imported: <bdi>cultures.csv</bdi>" in page
     assert form(everyday).take_in(everyday, tmp_path).endswith("Not taken in: who, cultures.csv.")
-
-
-MAPPINGS = Path(__file__).parents[2] / "examples" / "mappings"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 # PostgreSQL refuses to run as root.
 AS_SERVER = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
 BIN = next((path for path in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)), None)
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(BIN is None, reason="no PostgreSQL server on this machine")]
+pytestmark = [pytest.mark.slow(60), pytest.mark.skipif(BIN is None, reason="no PostgreSQL server on this machine")]
 
 
 @pytest.fixture(scope="module")

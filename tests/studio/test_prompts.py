@@ -193,7 +193,8 @@ def test_two_other_people_agree_and_a_change_asks_them_again(prompts: dict[str, 
     assert states == {"Ugandan": "approved", "Filipino": "proposed"}
     # Carla changes it: the old agreement counts no more, and Berto, who wrote it first, agrees to no change of it.
     path = f"prompts/identity/{one.id}/"
-    carla.post(path, {"identity": "Ugandan", "country": "Uganda", "text_fil": "Ugandes", "base": one.text_event})
+    typed = {"identity": "Ugandan", "country": "Uganda", "text_fil": "Ugandes", "base": one.text_event}
+    carla.post(path, typed | {"reason": "So it is said."})
     berto.post(path, {"identity": "Ugandan", "text_fil": "iba", "base": one.text_event}, status=409)
     assert REFUSED in carla.post("prompts/identity/agree/", {"shown": [f"{one.id}:{one.text_event}"]})
     one.refresh_from_db()
@@ -308,7 +309,8 @@ def test_a_release_of_prompts_runs_as_it_is(prompts: dict[str, Any], tmp_path: P
     prompts["ana"].post("releases/", {"version": "1.1.0"})
     one = PromptPart.objects.get(name="Ugandan")
     prompts["berto"].post(
-        f"prompts/identity/{one.id}/", {"identity": "Ugandan", "text_fil": "Ugandes", "base": one.text_event}
+        f"prompts/identity/{one.id}/",
+        {"identity": "Ugandan", "text_fil": "Ugandes", "base": one.text_event, "reason": "So it is said."},
     )
     assert "nothing changed" in prompts["ana"].get("releases/")  # until two agree, a release has the old text
     agree(prompts["carla"], "identity", "Ugandan")

@@ -283,7 +283,8 @@ def test_answers_are_set_aside_by_two_people_and_counted_again(
     assert people_of(questions) == {4}
     third = release_of(ana, "3.0.0")
     for name in ("answers.jsonl", "questions.jsonl", "CREDITS.md"):
-        assert third[name].replace("3.0.0", "1.0.0") == first[name], name
+        then, now = (re.sub("canary-[0-9a-f]{32}", "canary", release[name]) for release in (first, third))
+        assert now.replace("3.0.0", "1.0.0") == then, name
     sheets = [release["DATASHEET.md"].replace("3.0.0", "1.0.0").splitlines() for release in (first, third)]
     told = [[line for line in sheet if not re.search(r"[0-9a-f]{16}", line)] for sheet in sheets]  # no digests
     assert told[0] == told[1]
@@ -419,7 +420,7 @@ SHOWN = ("checks", "competence", "copied")
         (0, 1, {"careless": (0.97, 0.98, 0.00), "minority": (0.00, 0.09, 0.01), "careful": (0.00, 0.00, 0.02)}),
         (2, 1, {"careless": (0.97, 0.98, 0.00), "minority": (0.12, 0.09, 0.01), "copier": (0.01, 0.00, 0.80)}),
         (3, 1, {"careless": (0.97, 0.98, 0.00), "minority": (0.87, 0.09, 0.01), "copied": (0.00, 0.00, 0.81)}),
-        (0, 2, {"careless": (0.97, 0.97, 0.00), "minority": (0.00, 0.04, 0.03), "careful": (0.00, 0.00, 0.03)}),
+        (0, 2, {"careless": (0.97, 0.97, 0.00), "minority": (0.00, 0.03, 0.03), "careful": (0.00, 0.00, 0.03)}),
     ],
 )
 def test_how_often_careless_and_careful_people_are_marked(

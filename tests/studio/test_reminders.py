@@ -113,6 +113,29 @@ def test_who_asks_for_it_is_reminded_by_mail_of_what_waits_for_them(
     assert not Person.objects.filter(email=ADDRESS).exists()
 
 
+def test_a_digest_says_how_much_is_new_and_not_of_what(
+    project: Any, reviewed: dict[str, Someone], mailing: Any
+) -> None:
+    from django.utils.translation import gettext as _
+
+    from kapwa.studio.core.interface import speaking
+    from kapwa.studio.core.reminders import remind
+
+    people = reviewed
+    people["berto"].post("me/", {"action": "profile", "email": "berto@example.org"})
+    assert remind() == (0, 0)
+    people["edo"].act("situations/1/vote/", {"round": "1", "choice": "accept", "best": "1"})
+    people["dina"].act("situations/1/reveal/")
+    assert remind() == (1, 1)
+    (mail,) = mailing.mails
+    with speaking("fil", project):
+        assert _("News of your own things:") + " 1" in mail.replace("\r", "")
+        assert (_("The votes on your situation %(number)s are revealed.") % {"number": 1}) not in mail
+    people["berto"].post("news/")
+    people["berto"].act("situations/1/discuss/", {"text": "Salamat."})
+    assert "situation 1" not in mail
+
+
 def test_nobody_is_reminded_before_they_agree_to_a_new_consent_text(
     project: Any, reviewed: dict[str, Someone], mailing: Any
 ) -> None:
@@ -194,9 +217,10 @@ def test_each_reads_the_consent_text_in_their_language_and_whose_words_it_is(
     from kapwa.studio.core.consent import first_texts
     from kapwa.studio.core.interface import shipped
 
-    assert first_texts().keys() == {"en", *shipped()}
-    assert len({text.count("\n") for text in first_texts().values()}) == 1
-    assert all("30" in text for text in first_texts().values())
+    first = first_texts("kalahi", "CC-BY-4.0")
+    assert first.keys() == {"en", *shipped()}
+    assert len({text.count("\n") for text in first.values()}) == 1
+    assert all("30" in text for text in first.values())
     project = commands.new_project("baryo", language=languages[0], languages=languages[1:])
     ana = enter(project, "Ana", "coordinator")
     machine = "A machine translated this text"
@@ -218,7 +242,7 @@ def test_each_reads_the_consent_text_in_their_language_and_whose_words_it_is(
     ana.client.cookies["django_language"] = "en"
     settings = ana.get("settings/")
     assert settings.count('<span class="state">machine-made</span>') == len(shipped())
-    own = {f"consent_{tag}": text for tag, text in first_texts().items()} | {f"consent_{languages[1]}": "Our own."}
+    own = {f"consent_{tag}": text for tag, text in first.items()} | {f"consent_{languages[1]}": "Our own."}
     ana.post("settings/", {"action": "consent", **own})
     assert first_read(languages[1].partition("-")[0]) == [languages[1]]
 
@@ -241,7 +265,7 @@ def test_a_section_of_the_settings_changes_what_is_in_it_and_says_that_it_is_sav
     assert project.quorum == 3
 
 
-@pytest.mark.parametrize(("answer", "card"), [("", True), ("yes", True), ("no", False)])
+@pytest.mark.parametrize(("answer", "card"), [("", False), ("yes", True), ("no", False)])
 def test_a_card_says_what_the_project_says_of_native_speakers(
     project: Any, reviewed: dict[str, Someone], answer: str, card: bool
 ) -> None:
@@ -255,9 +279,10 @@ def test_a_card_says_what_the_project_says_of_native_speakers(
 def test_the_header_marks_the_page_and_names_the_person(people: dict[str, Someone]) -> None:
     ana = people["ana"]
     current = r'<a href="([^"]+)" aria-current="(\w+)">'
-    assert re.findall(current, ana.get("releases/")) == [("/p/baryo/releases/", "page")]
-    assert re.findall(current, ana.get("situations/new/")) == [("/p/baryo/situations/", "true")]
-    assert re.findall(current, ana.get("")) == []
+    # The place in the menu, and the page among those of the place.
+    assert re.findall(current, ana.get("releases/")) == [("/p/baryo/releases/", "true"), ("/p/baryo/releases/", "page")]
+    assert re.findall(current, ana.get("situations/new/")) == [("/p/baryo/situations/", "true")] * 2
+    assert re.findall(current, ana.get("")) == [("/p/baryo/", "page")]
     assert "<summary><bdi>Ana</bdi></summary>" in ana.get("")
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import stat
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 from studio_people import Someone
 
 import warm
+from kapwa import studio
 from kapwa.cli.studio_home import network_of
 from ports import free_port
 
@@ -132,17 +134,31 @@ def page_of(port: int, headers: dict[str, str], process: subprocess.Popen[str]) 
 
 
 def stop(process: subprocess.Popen[str]) -> None:
-    os.killpg(process.pid, 9)
-    process.wait()
+    """End what was started here, and what it started; of one that has ended itself the number may be another's."""
+    if process.poll() is None:
+        os.killpg(process.pid, 9)
+        process.wait()
+
+
+def at_a_port(home: Path, port: int) -> None:
+    """Install a ``kapwa`` of which ``studio serve`` takes this port where people install it: 8000 may be taken here."""
+    installed = home / ".local" / "bin" / "kapwa"
+    installed.parent.mkdir(parents=True)
+    installed.write_text(f'#!/bin/sh\nexec "{warm.programs() / "kapwa"}" "$@" --port {port}\n')
+    installed.chmod(0o755)
 
 
 def test_the_steps_of_the_container_without_a_container(server: Path, tmp_path: Path) -> None:
-    """start.sh in a folder that lasts, twice, as when the host starts the container anew; one secret, from outside."""
+    """start.sh in a folder that lasts, three times, with one secret from outside; before the last the project is there,
+    and what tells of it is not, as after a start that was cut off."""
     secret, port = "s" * 40, free_port()
     variables = {"PORT": str(port), "KAPWA_STUDIO_SECRET": secret, "KAPWA_LANGUAGE": "fil"}
     seen = {"Host": HOST, "X-Forwarded-Proto": "https"}  # as the host's proxy sends it
     codes = []
-    for _start in range(2):
+    home = tmp_path / "kapwa-studio"
+    for start in range(3):
+        if start == 2:
+            (home / "begun").unlink()
         process = started(tmp_path, ["sh", str(server / "start.sh")], variables)
         try:
             answer = page_of(port, seen, process)
@@ -150,37 +166,111 @@ def test_the_steps_of_the_container_without_a_container(server: Path, tmp_path: 
             assert all("Secure" in cookie for cookie in answer.headers.get_all("Set-Cookie"))
         finally:
             stop(process)
-        codes.append((tmp_path / "kapwa-studio" / "first-code.txt").read_text())
-    home = tmp_path / "kapwa-studio"
+        codes.append((home / "first-code.txt").read_text())
     assert (home / "secret.key").read_text().strip() == secret
     assert stat.S_IMODE((home / "secret.key").stat().st_mode) == 0o600
     assert (home / "address.txt").read_text().strip() == f"https://{HOST}"
     assert codes[0] == codes[1]  # the project is made once
+    assert re.search(r"\d{4}-\d{4}", codes[2])
+    assert codes[2] != codes[0]
+    assert (home / "begun").is_file()
     assert "1 project," in kapwa("studio", "check", cwd=tmp_path).stderr
 
 
-def test_the_starter_of_a_laptop_opens_an_empty_folder_in_the_browser_and_shares_it(tmp_path: Path) -> None:
+BROWSER = f"{sys.executable} -c \"import sys; open('opened', 'w').write(sys.argv[1])\" %s"
+
+
+def opened_by(folder: Path, process: subprocess.Popen[str]) -> str:
+    """What the browser was asked to open, once it was."""
+    end = time.monotonic() + 240
+    while not ((folder / "opened").is_file() and (folder / "opened").read_text()):
+        assert process.poll() is None, (folder / "printed").read_text()
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    address = (folder / "opened").read_text()
+    (folder / "opened").unlink()
+    return address
+
+
+@pytest.mark.parametrize("starter", ["start-studio.command", "start-studio.sh"])
+def test_the_starter_of_a_laptop_opens_an_empty_folder_in_the_browser_and_shares_it(
+    tmp_path: Path, starter: str
+) -> None:
     """Twice: the second time it opens what the first made, and no code is in the address that the browser keeps."""
     kapwa("studio", "deploy", ".", cwd=tmp_path)
-    browser = f"{sys.executable} -c \"import sys; open('opened', 'w').write(sys.argv[1])\" %s"
-    home, opened = tmp_path / "kapwa-studio", tmp_path / "opened"
+    home, leads, port = tmp_path / "kapwa-studio", "", free_port()
+    at_a_port(tmp_path, port)
+    variables = {"BROWSER": BROWSER, "HOME": str(tmp_path), "KAPWA_WINDOW": "1"}
     for begun in (False, True):
-        opened.unlink(missing_ok=True)
-        process = started(tmp_path, ["sh", str(tmp_path / "start-studio.command")], {"BROWSER": browser})
+        process = started(tmp_path, ["sh", str(tmp_path / starter)], variables)
         try:
-            end = time.monotonic() + 240
-            while not (opened.is_file() and opened.read_text()):
-                if process.poll() is not None:
-                    pytest.skip("this machine has another server at port 8000")
-                assert time.monotonic() < end
-                time.sleep(0.2)
+            address = opened_by(tmp_path, process)
+            if not begun:  # the words of the browser's process name a page, which alone holds the code
+                assert address == (home / "open.html").as_uri()
+                leads = (home / "open.html").read_text()
         finally:
             stop(process)
-        assert bool(re.fullmatch(r"http://127.0.0.1:8000/join/[-\d]{19}/", opened.read_text())) is not begun
-        assert begun or f"To begin a project, open {opened.read_text()} (" in (tmp_path / "printed").read_text()
+        assert (home / "open.html").is_file() is not begun  # the next start removes what a killed one left
+        link = re.search(rf"http://127.0.0.1:{port}/join/[-\d]{{19}}/", leads)
+        assert link
+        assert begun or f"To create a project, open {link[0]} (" in (tmp_path / "printed").read_text()
         kapwa("studio", "new", f"baryo-{begun:d}", cwd=tmp_path)
-    assert opened.read_text() == "http://127.0.0.1:8000"
+    assert address == f"http://127.0.0.1:{port}"
     assert ("127.0.0.1" in (home / "address.txt").read_text()) is not bool(network_of("0.0.0.0")[0])
+
+
+def test_a_second_double_click_opens_the_studio_that_runs(tmp_path: Path) -> None:
+    """By the entry that file managers of Linux start, in a folder whose name has spaces and signs."""
+    folder = tmp_path / 'Ang $aming "kultura" 2'
+    folder.mkdir()
+    kapwa("studio", "deploy", ".", cwd=folder)
+    kapwa("studio", "new", "baryo", cwd=folder)
+    port = free_port()
+    at_a_port(tmp_path, port)
+    variables = {"BROWSER": BROWSER, "HOME": str(tmp_path), "KAPWA_WINDOW": "1"}
+    entry = folder / "start-studio.desktop"
+    assert os.access(entry, os.X_OK)
+    # As the specification reads it: "\\\\" is a backslash, and quotes are those of a shell.
+    line = re.search(r"^Exec=(.*)$", entry.read_text(), re.MULTILINE)
+    assert line
+    words = line[1].replace("\\\\", "\\").replace("%k", shlex.quote(str(entry)))
+    first = started(folder, ["sh", "-c", f"exec {words}"], variables)
+    try:
+        assert opened_by(folder, first) == f"http://127.0.0.1:{port}"
+        (folder / "printed").rename(folder / "printed-first")
+        second = started(folder, ["sh", str(folder / "start-studio.sh")], variables)
+        assert second.wait(240) == 0, (folder / "printed").read_text()
+        assert (folder / "opened").read_text() == f"http://127.0.0.1:{port}"
+        assert "runs already" in (folder / "printed").read_text()
+        assert first.poll() is None
+        assert page_of(port, {}, first).status == 200
+    finally:
+        stop(first)
+
+
+@pytest.mark.parametrize("starter", ["start-studio.command", "start-studio.sh"])
+def test_without_a_network_a_starter_says_so_and_waits(tmp_path: Path, starter: str) -> None:
+    """Where nothing is installed yet; once the network is there, it goes on."""
+    kapwa("studio", "deploy", ".", cwd=tmp_path)
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("sh", "dirname", "basename", "cat", "rm"):
+        (tools / name).symlink_to(shutil.which(name) or name)
+    network = tmp_path / "network"
+    called = tmp_path / "called"
+    for name, does in {
+        "curl": f"test -e {network}",
+        "uv": f'echo "uv $*" >> {called}; exit 1',
+        "sleep": f": > {network}",  # while it sleeps, the network comes
+    }.items():
+        (tools / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tools / name).chmod(0o755)
+    environment = {"PATH": str(tools), "HOME": str(tmp_path), "KAPWA_WINDOW": "1"}
+    command = ["sh", str(tmp_path / starter)]
+    done = subprocess.run(command, env=environment, input="\n", capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert done.stdout.count("There is no internet connection") == 1
+    assert called.read_text() == "uv tool install --python 3.12 kapwa[studio]\n"
 
 
 @pytest.mark.parametrize("kind", ["::1", "its own"])
@@ -218,15 +308,18 @@ def test_a_laptop_that_is_a_hotspot_itself_is_reached_by_its_phones() -> None:
 def test_the_starter_of_windows_says_what_the_other_says(tmp_path: Path) -> None:
     """It cannot run here; its commands of Kapwa and uv are those of the one that can."""
     kapwa("studio", "deploy", ".", cwd=tmp_path)
-    texts = [(tmp_path / f"start-studio.{kind}").read_bytes() for kind in ("bat", "command")]
-    assert b"\r\n" in texts[0]
-    assert b"\r" not in texts[1]
+    texts = [(tmp_path / f"start-studio.{kind}").read_bytes() for kind in ("bat", "command", "sh")]
+    lines = texts[0].split(b"\n")
+    assert all(line.endswith(b"\r") and line.count(b"\r") == 1 for line in lines[:-1])
+    assert b"\r" not in texts[1] + texts[2]
+    template = Path(studio.__file__).parent / "deploy" / "laptop" / "start-studio.bat"
+    assert template.read_bytes() == texts[0]  # people download it as it lies there
 
     def commands(text: bytes) -> list[str]:
         lines = re.findall(r"(?:kapwa studio|uv tool) .*", text.decode().replace("\r", ""))
-        return [re.sub(r'"[%$](\w+)%?"', r"<\1>", line.split(" ||")[0]) for line in lines]
+        return [re.sub(r'"[%$](\w+)%?"', r"<\1>", line.split(" ||")[0].rstrip("'")) for line in lines]
 
-    assert commands(texts[0]) == commands(texts[1]) != []
+    assert commands(texts[0]) == commands(texts[1]) == commands(texts[2]) != []
 
 
 def test_doctor_says_what_lacks_and_backup_is_one_of_it(tmp_path: Path) -> None:
@@ -267,7 +360,7 @@ def test_doctor_finds_each_fault_and_nothing_where_nothing_is(
 
     served = free_port()
     (tmp_path / ADDRESS_NAME).write_text(f"http://10.0.0.7:{served}\n")
-    monkeypatch.setattr(doctor, "_answer", lambda url: doctor.Finding("server", url))
+    monkeypatch.setattr(doctor, "_answer", lambda url: doctor.Diagnosis("server", url))
     assert lacking("10.0.0.7").keys() <= {"backup", "fonts"}
     assert "no address of this machine now" in lacking("10.0.0.8")["address"]
     monkeypatch.undo()
@@ -275,7 +368,7 @@ def test_doctor_finds_each_fault_and_nothing_where_nothing_is(
     (tmp_path / ADDRESS_NAME).write_text(f"http://127.0.0.1:{served}\n")
     assert "does not answer" in lacking()["server"]
     (tmp_path / ADDRESS_NAME).write_text(f"http://{HOST}\n")
-    monkeypatch.setattr(doctor, "_answer", lambda url: doctor.Finding("server", url))
+    monkeypatch.setattr(doctor, "_answer", lambda url: doctor.Diagnosis("server", url))
     assert "reads what is sent" in lacking()["certificate"]
     (tmp_path / doctor.BACKED_UP).write_text("/backups\n")
     assert "backup" not in lacking()

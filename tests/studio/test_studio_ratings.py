@@ -17,10 +17,10 @@ from typer.testing import CliRunner
 
 import kapwa
 from kapwa.errors import KapwaError, UsageError
-from kapwa.people.choices import human_baseline
-from kapwa.people.ratings import human_ratings
+from kapwa.labels.choices.baseline import human_baseline
+from kapwa.labels.ratings.analysis import human_ratings
 from kapwa.report.wording import decimal
-from kapwa.tables_io import read_sheet
+from kapwa.tables import read_sheet
 
 CODES = ("Ste", "Par", "Ref", "Non", "Unn", "Oth")
 
@@ -115,7 +115,7 @@ def test_three_people_rate_wrong_answers_and_the_report_takes_it(
     project: Any, saq: Path, people: dict[str, Someone], tmp_path: Path
 ) -> None:
     """Planted answers: shares and agreement come out as counted by hand, in the page, in the command and the report."""
-    from kapwa.report.page import build_report
+    from kapwa.report.page.runs import build_report
     from kapwa.studio.models import Drawn, Judgement
 
     made = draw(project, "errors", saq, sample=12, where=CULTURE)
@@ -144,7 +144,7 @@ def test_three_people_rate_wrong_answers_and_the_report_takes_it(
             said = [value for value in said if value != "unsure"]
             n += bool(said)
             yes += bool(said) and 3 * said.count("yes") >= 2 * len(said)
-        assert (row["model"], row["agreed"], row["n"]) == ("secretive-1b", yes, n)
+        assert (row["system"], row["agreed"], row["n"]) == ("secretive-1b", yes, n)
     page = people["ana"].get("results/errors/")
     for row in found.shares.iter_rows(named=True):
         assert f"{100 * row['value']:.1f}%" in page
@@ -181,7 +181,7 @@ def test_the_last_rating_of_a_person_counts(project: Any, saq: Path, tmp_path: P
 
 def test_three_validators_make_the_ceiling(project: Any, people: dict[str, Someone], tmp_path: Path) -> None:
     """Six situations; choices count by the option and not by its place, in the page, the command and the report."""
-    from kapwa.report.page import build_report
+    from kapwa.report.page.runs import build_report
     from kapwa.studio.core.freeze import freeze
     from kapwa.studio.models import Drawn, Event
 
@@ -216,7 +216,7 @@ def test_three_validators_make_the_ceiling(project: Any, people: dict[str, Someo
     for row in found.agreement.iter_rows(named=True):
         shown = "–" if row["value"] is None else decimal(row["value"], 3)
         assert shown in page, row
-    told = CliRunner().invoke(_app(), ["agreement", str(folder), "--data", str(release), "--json"])
+    told = CliRunner().invoke(_app(), ["label", "agree", str(folder), "--data", str(release), "--json"])
     assert json.loads(told.stdout)["agreement"] == found.to_dict()["agreement"]
     # What they score is the ceiling of a run of the release, and of its report.
     ran = kapwa.evaluate(task, Shortest(), out=tmp_path / "runs", progress=False, validators=folder)
@@ -349,7 +349,7 @@ def test_several_draws_of_a_project_are_each_written_as_a_table_of_their_own(
 def test_pairs_are_blind_and_counted_by_the_text_and_by_the_side(
     project: Any, saq: Path, other_saq: Path, people: dict[str, Someone], tmp_path: Path
 ) -> None:
-    from kapwa.report.page import build_report
+    from kapwa.report.page.runs import build_report
     from kapwa.studio.core.desks import DESKS
     from kapwa.studio.models import Drawn, Event, Membership
 
@@ -528,14 +528,14 @@ def test_the_command_line(project: Any, saq: Path, tmp_path: Path, studio: Path,
         return CliRunner().invoke(_app(), ["studio", *given])
 
     told = run("tasks", "baryo", str(saq), "--kind", "errors", "--sample", "2", "--raters", "1", *where)
-    assert (told.exit_code, "Draw 1: 2 for 1 person each, seed 1." in told.output) == (0, True), told.output
+    assert (told.exit_code, "Sample 1: 2 for 1 person each, seed 1." in told.output) == (0, True), told.output
     told = run("results", "baryo", "--kind", "errors", "-o", str(tmp_path / "out"))
     assert "Nobody has judged anything" in str(told.exception)
     work(raters(project, 1)[0], "errors", lambda page, choices: dict.fromkeys(CODES, "no"))
     told = run("results", "baryo", "--kind", "errors", "-o", str(tmp_path / "out"))
     assert told.exit_code == 0, told.output
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["errors.csv"]
-    told = CliRunner().invoke(_app(), ["ratings", str(tmp_path / "out")])
+    told = CliRunner().invoke(_app(), ["label", "read", str(tmp_path / "out")])
     assert told.exit_code == 0, told.output
     for verb in (("results", "-o", str(tmp_path / "x")), ("tasks",)):
         told = run(verb[0], "baryo", *verb[1:], "--kind", "pears")
@@ -545,7 +545,7 @@ def test_the_command_line(project: Any, saq: Path, tmp_path: Path, studio: Path,
     task = kapwa.load_task("blend/saq", data="sample", language="local", where=CULTURE, limit=2)
     proud = answered(tmp_path / "proud", task, lambda item: "Ako si Talkative, kaibigan.", "talkative-9b")
     told = run("tasks", "baryo", str(proud), "--kind", "errors", "--sample", "2", *where)
-    assert "2 of them name the model that wrote them, so raters can tell." in told.output
+    assert "2 of them name the model that wrote them, so raters can recognize it." in told.output
 
 
 def test_choices_among_words_that_an_erasure_took_back_do_not_count(project: Any, people: dict[str, Someone]) -> None:

@@ -64,9 +64,9 @@ def test_a_batch_has_fifty_tasks_with_all_that_a_phone_shows(food: Any, answerer
 
 def test_batches_of_real_texts_fit_a_poor_network(project: Any, food: Any, answerer: Someone, monkeypatch: Any) -> None:
     """50 questions of a sample pack, 50 ratings of answers to situations of another, and of stories, as they travel."""
-    from kapwa.studio.core.desks import Option, Shown, Task, Work
+    from kapwa.labels.rubrics import suite_rubric
+    from kapwa.studio.core.desks import DeskTask, Option, Shown, Work
     from kapwa.studio.ratings.desks import _yes_or_no
-    from kapwa.suites.base import rating_suite
     from kapwa.suites.kalahi.data import read_situations
 
     situations, _ = read_situations("sample:filipino")
@@ -75,16 +75,15 @@ def test_batches_of_real_texts_fit_a_poor_network(project: Any, food: Any, answe
     chance = random.Random(1)
     buttons = (Option("save", "Save and continue"), Option("cannot", "I cannot judge this"))
 
-    def tasks(suite: str, size: int) -> list[Task]:
+    def tasks(suite: str, size: int) -> list[DeskTask]:
         made = []
-        fields = tuple(
-            _yes_or_no(f"{about.name}: {about.question}", about.code) for about in rating_suite(suite).criteria
-        )
+        asked = suite_rubric(suite).criteria
+        fields = tuple(_yes_or_no(f"{about.name}: {about.question['en']}", about.code) for about in asked)
         for number in range(50):
             prompt = f"{number}. {full[number % len(full)].fields['prompt']}"
             text = " ".join(chance.choices(words, k=size // 6))
             shown = (Shown("What was asked", prompt, "fil"), Shown("", text, "fil"))
-            made.append(Task("food", f"{number:036d}", "0123456789abcdef", shown, fields, buttons))
+            made.append(DeskTask("food", f"{number:036d}", "0123456789abcdef", shown, fields, buttons))
         return made
 
     for suite, size in (("kalahi", 600), ("eecc", 3000)):

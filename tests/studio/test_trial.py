@@ -1,7 +1,7 @@
 """The whole trial: from an empty folder to the report of a model by buttons alone, on phones that lose the network.
 
-All of it over HTTP; over HTTPS, behind a proxy, what is written at the desks. Seeded; KAPWA_CUTS=200 for as many cuts
-as issue 26 asks for, two thirds of them over HTTP.
+All of it over HTTP; over HTTPS, behind a proxy, what is written at the desks. Seeded; KAPWA_CUTS=200 cuts the network
+as often, two thirds of it over HTTP.
 """
 
 import os
@@ -29,10 +29,12 @@ from studio_cuts import LOSSES, Network
 from studio_people import a_situation, accepted, enter
 from test_kept import HERE, HOST, OUT, SENT, UNSENT, Person, Served
 
+from kapwa.suites.kalahi.form import TOPICS
+
 CADDY, CERTUTIL = shutil.which("caddy"), shutil.which("certutil")
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
+pytestmark = [pytest.mark.slow(100), pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 CADDYFILE = Path(package.__file__).parent / "deploy" / "server" / "Caddyfile"
-CUTS = int(os.environ.get("KAPWA_CUTS", "24"))
+CUTS = int(os.environ.get("KAPWA_CUTS", "12"))
 SECURE = CUTS // 3  # of them over HTTPS
 EMPTY = 50  # looks, ten a second, at a page that stays empty: a page that is still loading is none
 PROJECT = "ang-buhay-natin"
@@ -114,8 +116,8 @@ class Trial:
         assert page.locator(field).input_value() == text, self.happened
         return page
 
-    def send(self, who: Person, button: Any) -> None:
-        """Press a button, of which something may happen, until what was typed has arrived."""
+    def send(self, who: Person, button: Any, acts: int = 1) -> None:
+        """Press a button, of which something may happen, until what was typed has arrived, as so many ``acts``."""
         kind, page = self.cut(SENDING), who.page
         before = self.acts()
         if kind in LOSSES:
@@ -129,7 +131,7 @@ class Trial:
             who.context.set_offline(True)
         button.click()
         if kind == "killed":
-            killing.finished.wait(20)
+            killing.finished.wait(PATIENCE / 1000)
             killing.join()
             self.studio.start()
         elif kind == "ended visit":
@@ -142,7 +144,7 @@ class Trial:
             who.context.set_offline(False)
             page = who.page if kind == "no network" else who.open(f"/p/{PROJECT}/")
         self.arrived(page)
-        assert (self.acts(), self.studio.network.next) == (before + 1, ""), self.happened
+        assert (self.acts(), self.studio.network.next) == (before + acts, ""), self.happened
 
     def arrived(self, page: Any) -> None:
         """Wait until a page says that the studio has what was sent; the device notices its network in between."""
@@ -175,8 +177,17 @@ def begin(trial: Trial) -> tuple[Person, list[str]]:
         page.get_by_label(role).fill("2")
     page.get_by_role("button", name="Begin").click()
     assert "is not the tag of a language" in page.locator("#wrong-languages").inner_text()
-    page.get_by_label("Languages people write in").fill("Filipino, Cebuano")
     trial.restart()
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_label("Code").first.wait_for()  # the visit ended with that start, whose link may be anybody's by now
+    page.goto(trial.studio.address + trial.studio.link)
+    page.get_by_role("button", name="Continue").click()
+    for label, text in (("Title", "Ang buhay natin"), ("Whose culture", "Filipino")):
+        page.get_by_label(label).fill(text)
+    page.get_by_label("Languages people write in").fill("Filipino, Cebuano")
+    page.get_by_label("Situations from people's lives").check()
+    for role in ("Writer", "Reviewer"):
+        page.get_by_label(role).fill("2")
     page.get_by_role("button", name="Begin").click()
     page.get_by_label("A name that others will see").fill("Ana")
     trial.restart()
@@ -196,7 +207,9 @@ def come(trial: Trial, *names: str) -> tuple[Person, list[Person]]:
     people = [trial.phone(code, name) for code, name in zip(codes, names, strict=False)]
     for who in people[:2]:
         page = trial.type(who, f"/p/{PROJECT}/topics/", "#topic-name", trial.text("paksa"))
-        trial.send(who, page.get_by_role("button", name="Add", exact=True))
+        # With the first topic of its own a project takes over the paper's.
+        taken_over = len(TOPICS) if who is people[0] else 0
+        trial.send(who, page.get_by_role("button", name="Add", exact=True), acts=1 + taken_over)
     return ana, people
 
 
@@ -231,13 +244,17 @@ def review(trial: Trial, number: int, ana: Person, voters: list[Person]) -> None
 
 
 def evaluated(trial: Trial, ana: Person) -> None:
-    """Let the studio's computer evaluate the release; the studio dies meanwhile, and what it began goes on."""
-    page = ana.open(f"/p/{PROJECT}/releases/1.0.0/evaluation/")
+    """Let the studio's computer evaluate the release; it dies with the studio, and goes on when it is asked for."""
+    path = f"/p/{PROJECT}/releases/1.0.0/evaluation/"
+    page = ana.open(path)
     page.get_by_role("button", name="Evaluate smollm2 on kalahi/mc").click()
-    page.get_by_text("running").wait_for()
+    page.get_by_text("running", exact=True).wait_for()
     trial.restart()
-    end = time.monotonic() + 4 * PATIENCE / 1000  # a model is loaded and asked meanwhile
-    while not ana.open(f"/p/{PROJECT}/releases/1.0.0/evaluation/").get_by_text("finished").count():
+    page = ana.open(path)
+    page.get_by_text("stopped", exact=True).wait_for()
+    page.get_by_role("button", name="Evaluate smollm2 on kalahi/mc").click()
+    end = time.monotonic() + 2 * PATIENCE / 1000  # a model is loaded and asked meanwhile
+    while not ana.open(path).get_by_text("finished", exact=True).count():
         assert time.monotonic() < end, page.locator("main").inner_text()
         page.wait_for_timeout(1000)
 
@@ -265,7 +282,7 @@ def hold_against_what_was_typed(trial: Trial) -> None:
     bodies = trial.studio.bodies()
     typed = trial.typed[2:]  # situations name the topics, too
     assert [sum(text in body for body in bodies) for text in typed] == [1] * len(typed)
-    assert "every table agrees with its events" in kapwa("studio", "check", cwd=trial.studio.folder).stderr
+    assert "all tables match their events" in kapwa("studio", "check", cwd=trial.studio.folder).stderr
 
 
 def hold_against_one_without_cuts(trial: Trial) -> None:
@@ -282,7 +299,7 @@ def hold_against_one_without_cuts(trial: Trial) -> None:
     people = {name: enter(project, name, role) for name, role in roles.items()}
     topics, contexts = trial.typed[:2], [text for text in trial.typed if text.startswith("Nakita ko")]
     for name, topic in zip(("berto", "carla"), topics, strict=True):
-        people[name].post("topics/", {"name": topic, "origin": "seed"})
+        people[name].post("topics/", {"name": topic, "origin": "seed", "usual": "keep"})
     for place, context in enumerate(contexts):
         who = people[("berto", "carla")[place % 2]]
         who.post("situations/new/", a_situation(f"Liza {place}", context=context, topic=topics[place % 2]))

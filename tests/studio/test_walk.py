@@ -104,7 +104,7 @@ def test_a_community_goes_from_a_topic_to_a_release_that_runs(
 
 
 def test_agreement_is_that_of_the_votes_that_are_revealed(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.people.agreement import agreement_rows
+    from kapwa.labels.agreement import agreement_rows
     from kapwa.studio.situations.views.overview import agreement
 
     assert agreement(project) == []

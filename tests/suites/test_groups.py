@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 import kapwa
 from kapwa.errors import DataError
 from kapwa.records import Item
-from kapwa.report.board import board_table
-from kapwa.report.overview import group_sentences
-from kapwa.report.view import arrange
+from kapwa.report.board.table import board_table
+from kapwa.report.sentences.groups import group_sentences
+from kapwa.report.view.tasks import arrange
 from kapwa.suites.base import Selection
-from kapwa.suites.groups import agreement_excess
+from kapwa.suites.groups import _Answered, _rough_notes, agreement_excess
 from kapwa.suites.items import linked, select
 
 HEAD = "id,country,question_id,topic,question,option_A,option_B,option_C,answer,variant,group,step\n"
@@ -69,6 +69,11 @@ def estimates(run: Any, column: str = "value", culture: str = "Peru") -> dict[st
 
 def slow_excess(groups: Sequence[tuple[int, int]]) -> float:
     """Groups that agree, less pᵏ + (1 − p)ᵏ; corrected for bias by leaving each out (the jackknife)."""
+    return float(np.mean(pseudo_values(groups)))
+
+
+def pseudo_values(groups: Sequence[tuple[int, int]]) -> np.ndarray:
+    """What leaving out each group says of it."""
 
     def plain(kept: Sequence[tuple[int, int]]) -> float:
         p = sum(right for _, right in kept) / sum(k for k, _ in kept)
@@ -76,7 +81,7 @@ def slow_excess(groups: Sequence[tuple[int, int]]) -> float:
 
     n = len(groups)
     left_out = [plain([*groups[:i], *groups[i + 1 :]]) for i in range(n)]
-    return n * plain(groups) - (n - 1) * sum(left_out) / n
+    return n * plain(groups) - (n - 1) * np.array(left_out)
 
 
 GROUPS = st.lists(st.integers(2, 5).flatmap(lambda k: st.tuples(st.just(k), st.integers(0, k))), min_size=2, max_size=9)
@@ -86,7 +91,11 @@ GROUPS = st.lists(st.integers(2, 5).flatmap(lambda k: st.tuples(st.just(k), st.i
 @settings(max_examples=60, deadline=None)
 def test_agreement_above_chance_is_what_leaving_out_each_group_says(groups: list[tuple[int, int]]) -> None:
     sizes, rights = (np.array(part, dtype=float) for part in zip(*groups, strict=True))
-    assert agreement_excess(sizes, rights).mean() == pytest.approx(slow_excess(groups), abs=1e-9)
+    values, n = agreement_excess(sizes, rights), len(groups)
+    assert values.mean() == pytest.approx(slow_excess(groups), abs=1e-9)
+    # About their mean they lie as the jackknife's pseudo-values do, but for the allowance of four groups.
+    pseudo = pseudo_values(groups)
+    assert values - values.mean() == pytest.approx(np.sqrt(1 + 4 / n) * (pseudo - pseudo.mean()), abs=1e-9)
 
 
 def test_right_answers_dealt_out_at_random_agree_no_more_than_chance() -> None:
@@ -159,6 +168,13 @@ def test_a_report_tells_groups_and_gains_in_words(tmp_path: Path) -> None:
         "Groups with every item right: replies.jsonl 100.0% (no interval); guessing would give 11.1%.",
         "Gain from “less” to “more” (paired by group): replies.jsonl 0.0 points (no interval).",
     ]
+
+
+@pytest.mark.parametrize(("groups", "right", "rough"), [(19, 9, True), (20, 10, False), (20, 20, True), (1, 1, False)])
+def test_agreement_beyond_chance_is_rough_of_few_or_easy_groups(groups: int, right: int, rough: bool) -> None:
+    answered = [_Answered([item(f"{n}", group=f"g{n}")], 0, [float(n < right)] * 2) for n in range(groups)]
+    notes = list(_rough_notes(answered))
+    assert [note.partition(":")[0] for note in notes] == ["The interval of consistency_excess is rough in Peru"] * rough
 
 
 # --- what belongs together ----------------------------------------------------------------------------------

@@ -14,17 +14,17 @@ from kapwa.datasets.rows import (
     Filled,
     FilledTexts,
     Language,
-    Row,
+    RowModel,
     Text,
     YesNo,
     one_of,
     read_rows,
     whole,
 )
-from kapwa.datasets.tables import read_records
+from kapwa.tables import read_records
 
 
-class Answer(Row):
+class Answer(RowModel):
     """An answer of a made-up form."""
 
     unique: ClassVar[tuple[str, ...]] = ("id",)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from kapwa.languages.codes import canonical
-from kapwa.suites.blend.questions import Question, is_valid_code
+from kapwa.suites.blend.questions import CountryQuestion, is_valid_code
 
 # By language: "and" and "or" between words, forms that are written on the word before or after, and the words of prose.
 WORDS: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
@@ -24,7 +24,7 @@ Join = Callable[..., tuple[str, str]]
 class Listed(NamedTuple):
     """A planted reply: to which question, how its members are joined, the reply, and its first member."""
 
-    question: Question
+    question: CountryQuestion
     how: str
     text: str
     first: str
@@ -68,8 +68,8 @@ def joined_in(ways: str) -> Join:
     """
 
     def join(members: Sequence[str], language: str, random: Random, *, known: bool) -> tuple[str, str]:
-        del known
-        name = random.choice(list(WORDS["ways"][ways]))
+        every = WORDS["ways"][ways]
+        name = random.choice([name for name, way in every.items() if known or not way.get("known")])
         return name, _laid_out(WORDS["ways"][ways][name], members, language)
 
     return join
@@ -77,7 +77,7 @@ def joined_in(ways: str) -> Join:
 
 def _laid_out(way: Mapping[str, Any], members: Sequence[str], language: str) -> str:
     """Lay members out as a row of "ways" says."""
-    words = {name: WORDS[name][language] for name in ("and", "first", "also", "opening")}
+    words = {name: WORDS[name][language] for name in ("and", "or", "etc", "first", "also", "opening", "particle")}
     words |= {"comma": COMMAS.get(language, ", "), "head": members[0], "either": WORDS["either"].get(language, "")}
     words |= {"semicolon": WORDS["semicolon"].get(language, "; "), "quotes": WORDS["quotes"].get(language, "«»")}
     digits = str.maketrans("0123456789", WORDS["native_digits"].get(language, "0123456789"))
@@ -97,7 +97,7 @@ def _laid_out(way: Mapping[str, Any], members: Sequence[str], language: str) -> 
     return WORDS["frame"][language].format(text) if way.get("framed") else text
 
 
-def planted(questions: Sequence[Question], country: str, count: int, join: Join = joined) -> Iterator[Listed]:
+def planted(questions: Sequence[CountryQuestion], country: str, count: int, join: Join = joined) -> Iterator[Listed]:
     """Yield lists of four to six answers, in a seeded order: all to one question, or every other one to another.
 
     Members are answers of at most three words that hold no sign which parts a list.

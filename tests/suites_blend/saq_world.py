@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+from kapwa.models.gate import gate
 from kapwa.records import Answer, Item, Response
 from kapwa.suites.base import DataSource, Judged, Selection, Task
 from kapwa.suites.blend.data import BlendData
 from kapwa.suites.blend.judge import Judge
-from kapwa.suites.blend.prompts import PromptBook, Template
-from kapwa.suites.blend.questions import Group, Question, region_of
+from kapwa.suites.blend.prompts import PromptBook, PromptTemplate
+from kapwa.suites.blend.questions import AnswerGroup, CountryQuestion, region_of
 from kapwa.suites.blend.saq_grading import SaqOptions
 from kapwa.suites.blend.saq_match import Grader, Others
 from kapwa.suites.blend.saq_tables import judge_saq
@@ -18,13 +19,13 @@ GRADER = Grader()
 NOBODY = {"idk": 0, "no-answer": 0, "not-applicable": 0}
 
 
-def group(votes: int, local: str, en: str | None = None) -> Group:
+def group(votes: int, local: str, en: str | None = None) -> AnswerGroup:
     """One answer group; answers are separated by semicolons."""
     english = local if en is None else en
-    return Group(tuple(local.split(";")), tuple(filter(None, english.split(";"))), votes)
+    return AnswerGroup(tuple(local.split(";")), tuple(filter(None, english.split(";"))), votes)
 
 
-def question(country: str, question_id: str, *groups: Group, **changes: Any) -> Question:
+def question(country: str, question_id: str, *groups: AnswerGroup, **changes: Any) -> CountryQuestion:
     """A question of the small world."""
     parts: dict[str, Any] = {
         "country": country,
@@ -37,7 +38,7 @@ def question(country: str, question_id: str, *groups: Group, **changes: Any) -> 
         "kind": "text",
         "language": region_of(country).language,
     }
-    return Question(**parts | changes)
+    return CountryQuestion(**parts | changes)
 
 
 WORLD = (
@@ -57,13 +58,13 @@ WORLD = (
 )
 OTHERS = Others(WORLD)
 TEMPLATES = {
-    ("", "inst-4"): Template("Question: {q}\nAnswer:", "{q}\n답변:"),
-    ("", "pers-3"): Template("You are from there. {q}", "persona {q}"),
+    ("", "inst-4"): PromptTemplate("Question: {q}\nAnswer:", "{q}\n답변:"),
+    ("", "pers-3"): PromptTemplate("You are from there. {q}", "persona {q}"),
 }
 BOOK = PromptBook([region_of(country) for country in dict.fromkeys(q.country for q in WORLD)], TEMPLATES)
 
 
-def find(country: str, question_id: str) -> Question:
+def find(country: str, question_id: str) -> CountryQuestion:
     """The question of a country."""
     return next(q for q in WORLD if (q.country, q.id) == (country, question_id))
 
@@ -82,7 +83,7 @@ def task(items: Sequence[Item], *, options: SaqOptions | None = None, judge: Jud
 def answers(of: Task, texts: Sequence[str | None]) -> list[Answer]:
     """Replies to a task's requests in order; None is a failed one."""
     return [
-        Answer(request, Response("key", error="broken") if text is None else Response("key", text=text))
+        Answer(request, gate(Response("key", error="broken")) if text is None else gate(Response("key", text=text)))
         for request, text in zip(of.requests(of.items()), texts, strict=True)
     ]
 

@@ -9,7 +9,7 @@ from releasewriter import write
 from kapwa.errors import DataError
 from kapwa.suites.blend.check import check
 from kapwa.suites.blend.data import load_path, read_data
-from kapwa.suites.blend.questions import Group
+from kapwa.suites.blend.questions import AnswerGroup
 
 QUESTIONS = """id,topic,local,english,idk
 q1,Food,¿Qué?,What?,1
@@ -49,9 +49,9 @@ def test_a_pack(tmp_path: Path) -> None:
     assert (first.item_id, first.language, first.topic, first.local, first.english) == (
         "Mexico/q1", "es", "Food", "¿Qué?", "What?",
     )  # fmt: skip
-    assert first.groups == (Group(("café", "cafecito"), ("coffee",), 3), Group(("té",), ("tea",), 1))
+    assert first.groups == (AnswerGroup(("café", "cafecito"), ("coffee",), 3), AnswerGroup(("té",), ("tea",), 1))
     assert first.idks == {"idk": 1, "no-answer": 0, "not-applicable": 0}
-    assert (second.kind, second.groups) == ("date", (Group(("12/31",), (), 2),))
+    assert (second.kind, second.groups) == ("date", (AnswerGroup(("12/31",), (), 2),))
     assert data.source.card["title"] == "Two questions"
 
 
@@ -59,14 +59,14 @@ def test_answers_as_lists_may_hold_semicolons(tmp_path: Path) -> None:
     folder = pack(tmp_path / "p")
     (folder / "answers.csv").unlink()
     write(folder / "answers.jsonl", '{"id": "q1", "votes": 2, "local": ["a;b", "c"], "english": null}\n')
-    assert read_data(folder).questions[0].groups == (Group(("a;b", "c"), (), 2),)
+    assert read_data(folder).questions[0].groups == (AnswerGroup(("a;b", "c"), (), 2),)
 
 
 def test_english_speakers_need_one_text(tmp_path: Path) -> None:
     card = CARD.replace("es", "en", 1).replace("language: es", "language: en").replace("Mexico", "Jamaica")
     folder = pack(tmp_path / "p", "id,topic,english\nq1,Food,What?\n", "id,votes,local\nq1,2,tea\n", card)
     question = read_data(folder).questions[0]
-    assert (question.local, question.groups) == ("What?", (Group(("tea",), ("tea",), 2),))
+    assert (question.local, question.groups) == ("What?", (AnswerGroup(("tea",), ("tea",), 2),))
 
 
 def test_several_cultures_in_one_folder(tmp_path: Path) -> None:

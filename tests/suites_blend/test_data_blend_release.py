@@ -10,6 +10,7 @@ import pytest
 from huggingface_hub.errors import GatedRepoError
 from releasewriter import ENGLISH, entry, write_annotations, write_release, write_rows
 
+import kapwa
 from kapwa.errors import DataError, UsageError
 from kapwa.languages.codes import name_of
 from kapwa.suites.blend.data import ANSWER_FILES, BLEND_ID, CHOICE_FILES, BlendData, hub_files, load_path, read_data
@@ -17,8 +18,8 @@ from kapwa.suites.blend.mcq_data import read_mcq
 from kapwa.suites.blend.questions import (
     COUNTRIES,
     IDK_KEYS,
-    Group,
-    Question,
+    AnswerGroup,
+    CountryQuestion,
     is_valid_code,
     is_valid_paper,
     kind_of,
@@ -32,7 +33,7 @@ FACTS = {country: (language, *map(int, counts)) for country, language, *counts i
 TOPICS = {"Food": 105, "Holidays/Celebration/Leisure": 92, "Sport": 88, "Education": 84, "Work life": 68, "Family": 63}
 
 
-def by_country(blend: BlendData, country: str) -> list[Question]:
+def by_country(blend: BlendData, country: str) -> list[CountryQuestion]:
     return [question for question in blend.questions if question.country == country]
 
 
@@ -100,7 +101,7 @@ def test_released_layout(release: Path) -> None:
     ]
     spain = questions[3]
     assert (spain.local, spain.english) == ("¿Qué se pone al pan?", "What do people in Spain put on bread?")
-    assert spain.groups == (Group(("mantequilla",), ("butter",), 4),)
+    assert spain.groups == (AnswerGroup(("mantequilla",), ("butter",), 4),)
     assert [question.kind for question in questions[3:]] == ["text", "time", "number"]
     assert (spain.text("local"), spain.text("en")) == (spain.local, spain.english)
     assert source.name == "release"
@@ -152,10 +153,10 @@ def test_digest_does_not_depend_on_the_place(tmp_path: Path) -> None:
     ],
 )
 def test_valid_rules(idks: dict[str, int], code: bool, paper: bool) -> None:
-    groups = (Group(("a",), ("a",), 1),)
-    question = Question("US", "x", "Food", "q", "q", groups, idks, "text", "en")
+    groups = (AnswerGroup(("a",), ("a",), 1),)
+    question = CountryQuestion("US", "x", "Food", "q", "q", groups, idks, "text", "en")
     assert (is_valid_code(question), is_valid_paper(question)) == (code, paper)
-    empty = Question("US", "x", "Food", "q", "q", (), idks, "text", "en")
+    empty = CountryQuestion("US", "x", "Food", "q", "q", (), idks, "text", "en")
     assert not is_valid_code(empty)
     assert not is_valid_paper(empty)
 
@@ -209,7 +210,8 @@ def test_blend_is_read_from_the_files_of_two_configurations(tmp_path: Path, monk
     assert len(data.questions) == 6
     assert data.source.name == "nayeon212/BLEnD@0123456789ab"
     assert (asked["repo"], asked["revision"], asked["repo_type"]) == (BLEND_ID, "v1", "dataset")
-    assert asked["allow_patterns"] == ["data/annotations_hf/*", "data/questions_hf/*"]
+    assert asked["allow_patterns"] == list(ANSWER_FILES)
+    assert {"data/annotations_hf/*", "data/questions_hf/*", "data/prompts/*"} < set(ANSWER_FILES)
     with pytest.raises(UsageError, match="no prompt 'inst-4' in Korean"):
         data.prompts.template("South_Korea", "local", "inst-4")
     with pytest.raises(DataError, match="holds no multiple-choice questions"):
@@ -233,3 +235,34 @@ def test_what_cannot_be_had(monkeypatch: pytest.MonkeyPatch, error: Any, said: s
     monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
     with pytest.raises(UsageError, match=said):
         read_data(BLEND_ID)
+
+
+def test_prompts_of_the_hub_are_read_with_its_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write_release(tmp_path / "0123456789abcdef", hub=True)
+    for country in ("Spain", "South_Korea"):
+        prompts = [{"id": "inst-4", "English": "Q: {q}", "Translation": f"{country}: {{q}}"}]
+        write_rows(folder / f"data/prompts/{country}_prompts.csv", prompts)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: str(folder))
+    data = read_data(BLEND_ID)
+    assert data.prompts.template("South_Korea", "local", "inst-4") == "South_Korea: {q}"
+    task = kapwa.load_task("blend/saq", data=BLEND_ID, variant="local/inst-4")
+    assert {request.messages[0].content for request in task.requests(task.items())} >= {
+        "Spain: ¿Qué se pone al pan?",
+        "South_Korea: 빵에 무엇을 바르나요?",
+    }
+
+
+def test_the_released_answers_in_the_hub_s_folders_are_asked_as_released(blend_data: Path, tmp_path: Path) -> None:
+    """What the paper's table of short answers rests on: the same questions and local prompts, to the letter."""
+    for role in ("annotations", "questions", "prompts"):
+        (tmp_path / "data").mkdir(exist_ok=True)
+        (tmp_path / "data" / role).symlink_to(blend_data / role)
+    hub, released = (
+        kapwa.load_task("blend/saq", data=place, variant="local/inst-4,local/pers-3", limit=20)
+        for place in (tmp_path, blend_data)
+    )
+    assert [item.fields["question"] for item in hub.items()] == [item.fields["question"] for item in released.items()]
+    assert len(hub.items()) == 16 * 20 * 2
+    assert [request.messages for request in hub.requests(hub.items())] == [
+        request.messages for request in released.requests(released.items())
+    ]

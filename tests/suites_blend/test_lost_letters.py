@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kapwa.datasets.tables import WrittenText, find_lost_letters
+from kapwa.datasets.lost_letters import WrittenText, find_lost_letters
 from kapwa.languages.codes import scripts_of
 from kapwa.suites.blend.data import load_path as load_questions
 from kapwa.suites.kalahi.data import load_path as load_situations

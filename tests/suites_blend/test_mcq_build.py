@@ -32,7 +32,7 @@ from kapwa.errors import UsageError
 from kapwa.suites.base import DataSource
 from kapwa.suites.blend.mcq_build import build_mcq
 from kapwa.suites.blend.mcq_data import MCQ_COLUMNS, read_mcq
-from kapwa.suites.blend.questions import Question
+from kapwa.suites.blend.questions import CountryQuestion
 
 
 def test_a_sound_question_gives_every_combination_once(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ CUP = (("Coffee",), 3)
 NUMBER = "At what age do children start school in {country}? (Provide Arabic numerals (e.g., 12) only.)"
 
 
-def numbers(answers: dict[str, Answers]) -> list[Question]:
+def numbers(answers: dict[str, Answers]) -> list[CountryQuestion]:
     return [question(country, groups, text=NUMBER) for country, groups in answers.items()]
 
 
@@ -167,7 +167,7 @@ def test_a_question_that_is_another_one_in_a_country_lends_no_options(tmp_path: 
     ],
 )
 def test_questions_left_out_in_every_country(
-    tmp_path: Path, changed: Question, rule: Any, reason: str, detail: str
+    tmp_path: Path, changed: CountryQuestion, rule: Any, reason: str, detail: str
 ) -> None:
     sound = [question(c, [((d,), 3)], name="q-2") for c, d in zip(COUNTRIES, "VWXYZ", strict=True)]
     built, table = build([changed, *drinks()[1:], *sound], tmp_path, rule=rule)
@@ -189,7 +189,7 @@ def test_questions_left_out_in_every_country(
         (question("Atland", [(("juice, mint tea, palm wine",), 3)]), "too_few_options"),
     ],
 )
-def test_questions_left_out_in_one_country(tmp_path: Path, changed: Question, reason: str) -> None:
+def test_questions_left_out_in_one_country(tmp_path: Path, changed: CountryQuestion, reason: str) -> None:
     built, table = build([changed, *drinks()[1:]], tmp_path)
     assert reasons(built, "Atland") == [reason]
     assert not of(table, "Atland")

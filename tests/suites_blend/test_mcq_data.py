@@ -118,7 +118,7 @@ def test_the_digest_follows_the_content(tmp_path: Path) -> None:
     [
         (built_row(answer="E"), "column 'answer': 'E' is not the letter of an option"),
         (built_row(option_B=" "), "row 2, column 'option_B': is empty"),
-        (built_row(option_B="coffee"), "'coffee' appears twice"),
+        (built_row(option_B="coffee"), "'Coffee' appears twice"),
         (released_row(choices="A: tea"), "column 'choices': is not JSON"),
         (released_row(choices="[1]"), "column 'choices': is not a set of lettered texts"),
         (released_row(choices='{"A": "tea", "C": "water"}'), "letters its options A, C"),

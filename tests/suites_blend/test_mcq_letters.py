@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kapwa.suites.blend.choice_reader import UNREAD, read_choice
 from kapwa.suites.blend.mcq_judging import reference_choice
+from kapwa.suites.choices.reader import UNREAD, read_choice
 
 FOODS = ("Rice", "Bread", "Noodles", "Potatoes")
 OPTIONS = {
@@ -25,7 +25,7 @@ SHAPES = [(one["reply"], OPTIONS[one["options"]], one["letter"]) for one in map(
 
 # Replies in many languages. "development" and "held out" were written before the rules that read them, and so was
 # "names and scripts"; the second and the third of those after the rules, each before its kinds were looked at; and so
-# the fourth, fifth and sixth set of kinds.
+# the fourth to ninth set of kinds. When first tried, 2, 9 and 10 of the eighth (1 wrong) and ninth were not read right.
 PLANTED = [*map(json.loads, (HERE / "letter_replies.jsonl").read_text(encoding="utf-8").splitlines())]
 # By which rule a reply is read, and what the released parser makes of one.
 READS = json.loads((HERE / "letter_reads.json").read_text(encoding="utf-8"))
@@ -35,13 +35,16 @@ READS = json.loads((HERE / "letter_reads.json").read_text(encoding="utf-8"))
     ("which", "most_wrong", "least_right", "count"),
     [
         ("development", 1, 128, 138),
-        ("held out", 6, 121, 138),
-        ("names and scripts", 0, 143, 145),
-        ("names and scripts, second", 0, 164, 167),
-        ("names and scripts, third", 1, 155, 160),
+        ("held out", 4, 124, 138),
+        ("names and scripts", 0, 144, 145),
+        ("names and scripts, second", 0, 166, 167),
+        ("names and scripts, third", 1, 159, 160),
         ("kinds, fourth", 0, 152, 153),
         ("kinds, fifth", 0, 151, 151),
-        ("kinds, sixth", 2, 119, 122),
+        ("kinds, sixth", 1, 120, 122),
+        ("kinds, seventh", 0, 165, 167),
+        ("kinds, eighth", 1, 154, 160),
+        ("kinds, ninth", 0, 142, 144),
     ],
 )
 def test_planted_replies_are_rarely_read_wrong(which: str, most_wrong: int, least_right: int, count: int) -> None:
@@ -63,7 +66,6 @@ def test_planted_replies_are_rarely_read_wrong(which: str, most_wrong: int, leas
         ("B (rice) is incorrect. C (noodles) is what people eat", ("C", None)),
         ("The answer is B. In contrast, the answer for the US would be A.", "B"),
         ("I'd say C or maybe D; if I had to pick, D.", ("D", None)),
-        ("<think>Question: which one?\nAnswer: A</think>\nC", "C"),
     ],
 )
 def test_a_wrong_letter_is_worse_than_none(reply: str, letters: tuple[str | None, ...]) -> None:
@@ -122,16 +124,11 @@ def test_space_around_a_reply_changes_nothing(shape: tuple[str, tuple[str, ...],
     assert read_choice(space + reply + space, options).letter == letter
 
 
-@given(st.sampled_from([shape for shape in SHAPES if "<think>" not in shape[0]]))
-def test_thoughts_are_passed_over(shape: tuple[str, tuple[str, ...], str | None]) -> None:
-    reply, options, letter = shape
-    assert read_choice(f"<think>The answer is D, or is it A? So {{D}}.</think>\n{reply}", options).letter == letter
-
-
 def test_long_replies_are_read_whole() -> None:
     noise = "Many people there eat many things. " * 1000
     assert read_choice(f"{noise}The answer is C.", FOODS).letter == "C"
     assert read_choice("B " * 7_000, FOODS).letter in (None, "B")
+    assert read_choice("{" * 4_000 + "B", FOODS).letter in (None, "B")  # took 14 seconds: runs of signs have a limit
 
 
 @pytest.mark.parametrize(("reply", "letter"), READS["released"].items())

@@ -14,9 +14,9 @@ from kapwa.suites.blend.mcq_build import Built, build_mcq
 from kapwa.suites.blend.mcq_build.options import Rule, by_question, ineligible
 from kapwa.suites.blend.mcq_data import ChoiceQuestion, read_mcq
 from kapwa.suites.blend.mcq_task import item_of, mcq_floors
-from kapwa.suites.blend.questions import Question, top_votes
+from kapwa.suites.blend.questions import CountryQuestion, top_votes
 
-People = dict[tuple[str, str], Question]
+People = dict[tuple[str, str], CountryQuestion]
 
 
 @pytest.fixture(scope="module")

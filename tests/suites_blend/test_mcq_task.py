@@ -12,7 +12,8 @@ from sklearn.metrics import cohen_kappa_score
 from test_mcq_data import PROMPT, built_row, released_row
 
 from kapwa.errors import DataError, UsageError
-from kapwa.people.forms import options_of
+from kapwa.labels.choices.sheets import options_of
+from kapwa.models.gate import gate
 from kapwa.records import SCORE_COLUMNS, Answer, ContinuationScore, Request, Response
 from kapwa.suites.base import Selection, Task
 from kapwa.suites.blend.mcq_judging import (
@@ -44,7 +45,7 @@ def opened(data: Path, **options: object) -> Task:
 def replies(task: Task, texts: Sequence[str | None]) -> list[Answer]:
     requests = list(task.requests(task.items()))
     return [
-        Answer(request, Response("k", text=text) if text is not None else Response("k", error="timed out"))
+        Answer(request, gate(Response("k", text=text)) if text is not None else gate(Response("k", error="timed out")))
         for request, text in zip(requests, texts, strict=True)
     ]
 
@@ -54,7 +55,7 @@ def logprobs(request: Request, values: Sequence[float]) -> Answer:
         ContinuationScore(value, max(len(text) // 4, 1), len(text.encode()), len(text))
         for value, text in zip(values, request.continuations, strict=True)
     )
-    return Answer(request, Response("k", logprobs=scores))
+    return Answer(request, gate(Response("k", logprobs=scores)))
 
 
 def column(frame: pl.DataFrame, metric: str, name: str) -> list[object]:
@@ -72,7 +73,7 @@ def test_it_is_a_task_and_its_items_say_who_and_what(built: Path) -> None:
         "en",
     )
     assert (item.suite, item.category, item.topic) == ("blend", "Food", "Food")
-    assert task.options == {"how": "generate", "max_new_tokens": 128, "reader": 4}
+    assert task.options == {"how": "generate", "max_new_tokens": 128, "reader": 7}
     assert task.needs == {"generate"}
     assert task.headline == ("mcq_acc",)
     assert set(task.headline) <= set(task.metrics)
@@ -157,7 +158,7 @@ def test_samples_are_kept_apart_and_repeats_refused(built: Path) -> None:
     task = open_mcq_task(built, Selection(where={"id": ("Testland/q-1/1",)}), {})
     (request,) = task.requests(task.items())
     second = Request(request.item_id, request.variant, "generate", request.messages, sample=1)
-    answers = [Answer(second, Response("j", text="A")), Answer(request, Response("k", text="C"))]
+    answers = [Answer(second, gate(Response("j", text="A"))), Answer(request, gate(Response("k", text="C")))]
     scores = task.score(task.items(), answers).scores
     assert column(scores, "mcq_acc", "sample") == [0, 1]
     assert column(scores, "mcq_acc", "value") == [1.0, 0.0]
@@ -176,7 +177,7 @@ def test_judging_log_probabilities(built: Path) -> None:
         logprobs(requests[1], (-1.0, -2.0, -3.0, -4.0)),  # the wrong letter
         logprobs(requests[2], (-6.0, -5.0, -5.0, -5.0)),  # long text: wrong summed, right per byte
         logprobs(requests[3], (-1.0, -1.0, -3.0, -4.0)),  # a tie
-        Answer(requests[4], Response("k", error="timed out")),
+        Answer(requests[4], gate(Response("k", error="timed out"))),
         logprobs(requests[5], (-9.0, -1.0, -9.0, -9.0)),
     ]
     judged = task.score(task.items(), answers)

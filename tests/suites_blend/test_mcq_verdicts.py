@@ -11,8 +11,8 @@ from releasewriter import write_rows
 from kapwa.errors import DataError
 from kapwa.records import Request, Response
 from kapwa.suites.blend.mcq_build import build_mcq
-from kapwa.suites.blend.mcq_build.verdicts import COLUMNS, Verdict
-from kapwa.suites.blend.questions import Question
+from kapwa.suites.blend.mcq_build.verdicts import COLUMNS, PairVerdict
+from kapwa.suites.blend.questions import CountryQuestion
 
 
 class Judge:
@@ -40,7 +40,7 @@ def pair(one: str, other: str) -> frozenset[str]:
     return frozenset({one.casefold(), other.casefold()})
 
 
-def people() -> list[Question]:
+def people() -> list[CountryQuestion]:
     return [*drinks(), question("Feland", [(("Lemonade",), 3)])]
 
 
@@ -164,5 +164,5 @@ def test_rows_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_unreadable_verdict_counts_against_the_pair() -> None:
-    assert Verdict("q", "?", "a", "b", "unparsed", "judge").same
-    assert not Verdict("q", "?", "a", "b", "unparsed", "judge", override="distinct").same
+    assert PairVerdict("q", "?", "a", "b", "unparsed", "judge").same
+    assert not PairVerdict("q", "?", "a", "b", "unparsed", "judge", override="distinct").same

@@ -8,7 +8,7 @@ from releasewriter import write
 from kapwa.datasets.packs import DataSet
 from kapwa.errors import DataError, UsageError
 from kapwa.suites.blend.data import BlendData, read_data
-from kapwa.suites.blend.prompts import PromptBook, Template, answer_label, read_prompts, split_variant
+from kapwa.suites.blend.prompts import PromptBook, PromptTemplate, answer_label, read_prompts, split_variant
 from kapwa.suites.blend.questions import COUNTRIES, region_of
 from kapwa.suites.blend.variants import LANGUAGES, PROMPTS
 
@@ -19,7 +19,7 @@ LABELS = """
 """
 
 
-def book(*templates: tuple[str, str, Template], countries: tuple[str, ...] = ("Spain", "UK")) -> PromptBook:
+def book(*templates: tuple[str, str, PromptTemplate], countries: tuple[str, ...] = ("Spain", "UK")) -> PromptBook:
     return PromptBook(map(region_of, countries), {(owner, key): found for owner, key, found in templates})
 
 
@@ -58,7 +58,7 @@ def test_a_prompt_without_a_place_for_the_question_is_not_used(blend: BlendData)
 
 
 def test_every_slot_is_filled_and_braces_are_left_alone() -> None:
-    found = book(("Spain", "a", Template("{q} {x} {q}", "{{q}}")))
+    found = book(("Spain", "a", PromptTemplate("{q} {x} {q}", "{{q}}")))
     assert found.render("Spain", "en", "a", "{q}!") == "{q}! {x} {q}!"
     assert found.render("Spain", "local", "a", "¿?") == "{¿?}"
 
@@ -73,7 +73,7 @@ def test_defaults_are_english_only() -> None:
 
 
 def test_unknown_names() -> None:
-    found = book(("", "a", Template("Q {q}", "P {q}")))
+    found = book(("", "a", PromptTemplate("Q {q}", "P {q}")))
     assert found.template("Spain", "en", "a") == "Q {q}"
     with pytest.raises(UsageError, match="no prompt 'b'"):
         found.template("Spain", "en", "b")

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -17,7 +18,7 @@ from kapwa.suites.blend.mcq_judging import HOWS
 from kapwa.suites.blend.questions import is_valid_code
 from kapwa.suites.blend.saq_grading import SaqOptions, saq_metrics
 from kapwa.suites.blend.saq_match import Grader, Others, Target, reference_reply
-from kapwa.suites.blend.saq_tables import people_said
+from kapwa.suites.blend.saq_tables import answers_line
 from kapwa.suites.blend.saq_task import saq_item, saq_items
 from kapwa.suites.blend.variants import LANGUAGES, PROMPTS, SAQ_VARIANTS, VARIANTS, saq_variants
 from kapwa.suites.items import CASE_SCHEMA
@@ -49,6 +50,42 @@ def test_function_words_of_the_reply_give_no_english_answer() -> None:
     target = Target.of_question(question("Spain", "school", group(3, "el instituto", "ESO")), "local")
     assert GRADER.find("No sé, eso es lo que hay", target) is None
     assert GRADER.find("Acaban la ESO", target) is not None
+
+
+def test_an_ampersand_is_the_word_for_and() -> None:
+    target = Target.of_question(question("UK", "dinner", group(3, "fish and chips", "fish and chips")), "local")
+    assert all(GRADER.find(text, target) for text in ("Fish & chips", "fish and chips", "fish&chips"))
+    target = Target.of_question(question("UK", "shop", group(3, "Marks & Spencer", "Marks & Spencer")), "local")
+    assert all(GRADER.find(text, target) for text in ("Marks and Spencer", "marks & spencer", "Marks Spencer"))
+
+
+def test_the_answer_that_matches_best_counts() -> None:
+    groups = (group(5, "rice", "rice"), group(2, "rice cake", "rice cake"), group(1, "cakes", "cakes"))
+    target = Target.of_question(question("UK", "snack", *groups), "local")
+    found = {
+        text: GRADER.find(text, target) for text in ("rice cake", "People eat a rice cake.", "cakes", "rice and cakes")
+    }
+    assert {text: hit and hit.votes for text, hit in found.items()} == {
+        "rice cake": 2,
+        "People eat a rice cake.": 2,
+        "cakes": 1,
+        "rice and cakes": 5,
+    }
+    assert GRADER.reference("rice cake", target) == 1.0
+
+
+def test_nearly_every_answer_of_the_release_is_paid_by_its_own_group(blend: BlendData) -> None:
+    """Before, an earlier group that matches loosely was paid in 67 of 3,869 answers."""
+    grader, other, asked = Grader(), 0, 0
+    for chosen in filter(is_valid_code, blend.questions[::13]):
+        target = Target.of_question(chosen, "local")
+        for place, each in enumerate(chosen.groups):
+            for text in each.local[:1]:
+                hit = grader.find(text, target)
+                other += hit is not None and hit.group != place and hit.rule != "exact"
+                asked += 1
+    assert asked > 1500
+    assert other == 0
 
 
 @pytest.mark.parametrize(
@@ -231,7 +268,7 @@ def test_no_items_give_empty_tables() -> None:
 
 
 def test_people_said_without_translation_is_said_as_it_is() -> None:
-    assert people_said([group(1, "감", "")], english=True) == "감 (1)"
+    assert answers_line([group(1, "감", "")], english=True) == "감 (1)"
 
 
 def test_usual_answers_of_others() -> None:
@@ -300,6 +337,21 @@ def test_an_english_locale_is_asked_once() -> None:
     assert {one.variant for one in open_task("blend/saq", None, named, {}).items()} == {"en/inst-4"}
 
 
+def test_released_questions_in_english_are_asked_once_whatever_their_two_texts(blend_data: Path) -> None:
+    """495 of the 500 US texts, and all of the UK, differ between the two columns ("in the UK", "in UK")."""
+    chosen = open_task("blend/saq", blend_data, Selection(), {}).items()
+    asked = Counter((one.culture, one.fields["asked_in"]) for one in chosen)
+    assert {key: n for key, n in asked.items() if key[0] in ("US", "UK")} == {
+        ("US", "local"): 461,
+        ("UK", "local"): 456,
+    }
+    assert len(chosen) == 13_926  # 7,421 in the local language (one has no Chinese), the others' 6,505 in English
+    in_english = open_task("blend/saq", blend_data, Selection(variants=("en/inst-4",)), {}).items()
+    assert len(in_english) == 7_422
+    uk = next(one for one in chosen if one.id == next(o.id for o in in_english if o.culture == "UK"))
+    assert uk.fields["question"].endswith("in the UK?")
+
+
 def test_bad_names() -> None:
     with pytest.raises(UsageError, match="no prompt 'inst-9'"):
         open_task("blend/saq", None, Selection(variants=("en/inst-9",)), {})
@@ -350,8 +402,11 @@ def test_the_release_opens_by_country(blend_data: Path) -> None:
     chosen = opened.items()
     assert [(one.culture, one.variant) for one in chosen] == [
         (country, variant)
-        for variant in ("local/inst-4", "en/inst-4")
-        for country in ("South_Korea", "US")
+        for country, variant in (
+            ("South_Korea", "local/inst-4"),
+            ("US", "local/inst-4"),
+            ("South_Korea", "en/inst-4"),
+        )
         for _ in "12"
     ]
     assert {one.language for one in chosen if one.culture == "US"} == {"en"}

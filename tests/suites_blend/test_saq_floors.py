@@ -11,7 +11,7 @@ from saq_world import BOOK, GRADER, OTHERS, WORLD, group, item, judged, question
 
 from kapwa.records import Floor
 from kapwa.suites.blend.data import BlendData
-from kapwa.suites.blend.questions import Group, Question, is_valid_code, is_valid_paper
+from kapwa.suites.blend.questions import AnswerGroup, CountryQuestion, is_valid_code, is_valid_paper
 from kapwa.suites.blend.saq_floors import (
     ALL_OTHERS,
     COMMONEST,
@@ -37,7 +37,7 @@ def named(floors: list[Floor], name: str, metric: str = "sem_b", note: str = "")
     return next(f.value for f in floors if (f.name, f.metric, f.note) == (name, metric, note))
 
 
-def groups(*votes: int) -> list[Group]:
+def groups(*votes: int) -> list[AnswerGroup]:
     return [group(n, f"answer {i}") for i, n in enumerate(votes)]
 
 
@@ -68,7 +68,7 @@ def test_leave_one_out_by_drawing_every_vote() -> None:
     assert leave_one_out(groups(*votes)) == pytest.approx((b / 9, w / 9))
 
 
-def keys_without_one(asked: Question, asked_in: AskedIn) -> Iterator[tuple[float, str, Question | None]]:
+def keys_without_one(asked: CountryQuestion, asked_in: AskedIn) -> Iterator[tuple[float, str, CountryQuestion | None]]:
     """Every way in which people may have written the wordings, one person left out: chance, wording, key.
 
     For groups that have as many votes as wordings or more, or one vote.
@@ -89,11 +89,13 @@ def keys_without_one(asked: Question, asked_in: AskedIn) -> Iterator[tuple[float
                     if others:
                         kept = tuple(t for t in sides[index] if t in others)
                         local = asked_in == "local"
-                        left.append(Group(kept if local else group_.local, group_.en if local else kept, len(others)))
+                        left.append(
+                            AnswerGroup(kept if local else group_.local, group_.en if local else kept, len(others))
+                        )
                 yield 1 / len(allocations) / total, text, replace(asked, groups=tuple(left)) if left else None
 
 
-def right(asked: Question | None, asked_in: AskedIn, text: str) -> float:
+def right(asked: CountryQuestion | None, asked_in: AskedIn, text: str) -> float:
     return 0.0 if asked is None else FloorMaker(Others([asked]), GRADER, 3).judge(asked, asked_in, text).b
 
 
@@ -111,7 +113,7 @@ DRINKS = question(
 @pytest.mark.parametrize("asked_in", ["local", "en"])
 @pytest.mark.parametrize("asked", [DRINKS, WORLD[3], WORLD[4]])
 def test_a_person_by_text_is_judged_by_every_key_that_the_others_may_have_made(
-    asked: Question, asked_in: AskedIn
+    asked: CountryQuestion, asked_in: AskedIn
 ) -> None:
     ways = keys_without_one(asked, asked_in)
     expected = sum(chance * right(key, asked_in, text) for chance, text, key in ways)

@@ -17,6 +17,7 @@ def test_every_pack_can_be_asked_in_every_variant() -> None:
     assert asked == {
         "nationalities": {"direct", "direct_reference", "letter", "letter_reference"},
         "cities": {"direct", "spanish"},
+        "crossed": {"direct"},
     }
 
 

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from kapwa.cli.main import app
 from kapwa.errors import UsageError
+from kapwa.models.gate import gate
 from kapwa.records import Answer, Item, Params, Request, Response
 from kapwa.suites.base import Judged, Selection, Task
 from kapwa.suites.eecc import suite
@@ -76,7 +77,7 @@ def test_a_report_finds_what_it_needs(folder: Path) -> None:
         "category": "kitchen", "topic": "soup", "cluster": "soup", "prompt": "Say what soup is to a Ugandan friend.",
         "attribute": "nationality", "country": "Uganda", "template": "direct",
     }  # fmt: skip
-    assert suite.pack_names() == ["cities", "nationalities"]
+    assert suite.pack_names() == ["cities", "crossed", "nationalities"]
 
 
 # Judging
@@ -89,7 +90,7 @@ def item(identity: str = "Irish", *names: str, language: str = "en") -> Item:
 
 def answer(one: Item, sample: int, text: str | None, finish: str | None = "stop", error: str | None = None) -> Answer:
     request = Request(one.id, one.variant, "generate", (), sample=sample)
-    return Answer(request, Response("k", text=text, finish_reason=finish, error=error))
+    return Answer(request, gate(Response("k", text=text, finish_reason=finish, error=error)))
 
 
 def values(judged: Judged, item_id: str) -> dict[str, float | None]:

@@ -14,7 +14,7 @@ import yaml
 
 from kapwa.errors import DataError
 from kapwa.suites.folders.adding import add_suite
-from kapwa.tables_io import MAX_CELL
+from kapwa.tables import MAX_CELL
 from kapwa.user_suites import registered
 
 ROWS = [

@@ -16,12 +16,12 @@ import pytest
 import kapwa
 from kapwa.datasets.conversations import LARGEST, in_conversation
 from kapwa.errors import DataError, ModelError, UsageError
+from kapwa.labels.choices.sheets import asked_of
 from kapwa.models.base import check_capabilities
 from kapwa.models.transformers import TransformersModel
-from kapwa.people.forms import asked_of
 from kapwa.records import Message, request_key
-from kapwa.report.answers import answer_table, browser
-from kapwa.report.view import arrange
+from kapwa.report.page.answers import answer_table, browser
+from kapwa.report.view.tasks import arrange
 from kapwa.runs.directory import Run
 from kapwa.suites.folders.adding import check_folder
 
@@ -284,7 +284,7 @@ def test_small_media_are_kept_with_the_run_and_shown_in_its_report(
         ["image/png", PICTURE["alt"], "CC0-1.0", base64.b64encode(PNG).decode()],
     ]
     assert media_in_report(run) == (shown, [[0, 1], [0, 1]])
-    monkeypatch.setattr("kapwa.report.answers.MEDIA_ROOM", len(PNG))
+    monkeypatch.setattr("kapwa.report.page.answers.MEDIA_ROOM", len(PNG))
     assert media_in_report(run) == (shown[:1], [[0], [0]]), "a page holds no more than it has room for"
     monkeypatch.setattr("kapwa.runs.media.LARGEST", 4)
     assert media_in_report(evaluated("small")) == (shown[:1], [[0], [0]]), "large files are named alone"

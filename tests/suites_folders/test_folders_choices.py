@@ -11,8 +11,9 @@ import yaml
 
 import kapwa
 from kapwa.errors import DataError, UsageError
+from kapwa.models.gate import gate
 from kapwa.records import Answer, ContinuationScore, Request, Response
-from kapwa.suites.blend.choice_reader import read_choice
+from kapwa.suites.choices.reader import read_choice
 from kapwa.suites.folders.adding import check_folder
 from kapwa.suites.folders.paths import cell_at, column_of
 from kapwa.suites.items import ALL_LETTERS
@@ -106,7 +107,7 @@ def test_likelihoods_of_unlike_numbers_of_options(tmp_path: Path) -> None:
             ContinuationScore(value, 1, len(text), len(text))
             for value, text in zip(sums, request.continuations, strict=True)
         ]
-        return Answer(request, Response("", logprobs=tuple(logprobs)))
+        return Answer(request, gate(Response("", logprobs=tuple(logprobs))))
 
     judged = task.score(task.items(), [answer(request) for request in task.requests(task.items())])
     values = {(row["cluster"], row["metric"]): row["value"] for row in judged.scores.iter_rows(named=True)}

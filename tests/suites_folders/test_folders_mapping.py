@@ -8,14 +8,14 @@ import pytest
 import yaml
 
 import kapwa
-from kapwa.cli.options import parse_list, parse_where
-from kapwa.datasets.tables import read_records
+from kapwa.cli.parsing import parse_where
 from kapwa.errors import DataError, UsageError
 from kapwa.languages.places import places
-from kapwa.suites.blend.questions import people_said
+from kapwa.suites.blend.questions import answers_line
 from kapwa.suites.folders.adding import add_suite, check_folder
 from kapwa.suites.folders.layout import laid_out
 from kapwa.suites.folders.locales import country_of, culture_of, language_of
+from kapwa.tables import read_records
 
 SHORT = """locale\tid\tquestion\tanswers
 es-MX\t01\t¿Qué se unta en el pan por la mañana?\tmantequilla | cajeta | Cajeta
@@ -65,13 +65,13 @@ def test_short_answers_by_locale_become_questions(tmp_path: Path) -> None:
         ("Mexico", "02", "local/inst-4"),
         ("South_Korea", "01", "local/inst-4"),
         ("UK", "01", "local/inst-4"),
-        ("UK", "01", "en/inst-4"),  # English is the language there, so it can be asked in both ways
-    }
+    }  # English is the language of the UK, so the question is asked once
     mexico = asked["Mexico", "01", "local/inst-4"]
     assert mexico.language == "es"
     assert mexico.fields["prompt"] == "¿Qué se unta en el pan por la mañana?"
     assert [group.local for group in mexico.fields["answers"]] == [("mantequilla",), ("cajeta",)]
-    assert asked["UK", "01", "en/inst-4"].fields["prompt"] == "Briefly: What is spread on bread in the morning?"
+    (alone,) = kapwa.load_task("short/saq", variant="en/inst-4", where={"culture": "UK"}).items()
+    assert alone.fields["prompt"] == "Briefly: What is spread on bread in the morning?"
 
 
 def test_what_says_that_there_is_no_answer_is_none(tmp_path: Path) -> None:
@@ -80,7 +80,10 @@ def test_what_says_that_there_is_no_answer_is_none(tmp_path: Path) -> None:
     table = f"locale\tid\tquestion\tanswers\n{rows}en-GB\t2\tWhat is sung?\tno answer\n"
     path = folder(tmp_path / "short", SHORT_MAP | {"non_answers": ["K.A."]}, short_tsv=table)
     items = kapwa.load_task("blend/saq", data=path, variant="local/inst-4").items()
-    assert {one.id: people_said(one.fields["answers"]) for one in items} == {"China/1": "包子 (1)", "UK/1": "toast (1)"}
+    assert {one.id: answers_line(one.fields["answers"]) for one in items} == {
+        "China/1": "包子 (1)",
+        "UK/1": "toast (1)",
+    }
     found = [one for one in check_folder(path).report.findings if "says that there is no answer" in one.message]
     assert [(Path(one.path).name, one.severity, one.row, one.column) for one in found] == [
         ("short.tsv", "warning", row, "answers") for row in (2, 3, 3, 4)
@@ -93,7 +96,7 @@ def test_a_mapping_keeps_a_none_that_is_an_answer(tmp_path: Path) -> None:
     table = "locale\tid\tquestion\tanswers\nen-GB\t1\tHow much milk?\tNone | n/a | a drop\n"
     path = folder(tmp_path / "short", SHORT_MAP | {"non_answers": ["!none"]}, short_tsv=table)
     task = kapwa.load_task("blend/saq", data=path, variant="local/inst-4")
-    assert people_said(task.items()[0].fields["answers"]) == "None (1); a drop (1)"
+    assert answers_line(task.items()[0].fields["answers"]) == "None (1); a drop (1)"
     told = [one.message for one in check_folder(path).report.findings if "no answer" in one.message]
     assert told == ["'n/a' says that there is no answer: it is not taken for one"]
     replies = tmp_path / "replies.jsonl"
@@ -371,7 +374,7 @@ def test_a_culture_with_a_comma_can_be_chosen_and_others_left_out(tmp_path: Path
     place = folder(tmp_path / "short", mapping, short_tsv=SHORT)
 
     def cultures(text: str) -> set[str]:
-        where = parse_where([], parse_list(text))
+        where = parse_where([], text)
         return {item.culture for item in kapwa.load_task("blend/saq", data=place, where=where).items()}
 
     assert cultures("Korea, Republic of") == {"Korea, Republic of"}

@@ -12,8 +12,7 @@ import yaml
 import kapwa
 from kapwa.errors import UsageError
 from kapwa.suites.blend.guessing import guess_mapping
-
-MAPPINGS = Path(__file__).parents[2] / "examples" / "mappings"
+from published_tables import MAPPINGS
 
 
 def tables(folder: Path) -> list[Path]:
@@ -92,6 +91,6 @@ def test_the_command_writes_a_mapping_once(
     assert "Not used: data_idx" in (tmp_path / "easy" / "mapping.yaml").read_text(encoding="utf-8")
     again = cli(*command)
     assert again.returncode == 2
-    assert "exists already" in again.stderr
+    assert "already exists" in again.stderr
     assert cli("data", "check", "easy").returncode == 0
     assert cli("suite", "guess", "none.csv").returncode == 2

@@ -248,8 +248,8 @@ def test_the_files_longest_unused_go_first(short: Path, cache: Path, monkeypatch
     monkeypatch.setattr(sealed, "MOST_FILES", 2)
     seals = [sealed.Seal(cache / f"{name}.sealed", b"key") for name in ("a", "b")]
     for age, seal in enumerate(seals):
-        seal.keep(sealed.KeptReading(b"[]"))
+        seal.keep(sealed.CachedReading(b"[]"))
         os.utime(seal.path, (age, age))
     kapwa.load_task("blend/saq", data=short)
-    assert [seal.opened() for seal in seals] == [None, sealed.KeptReading(b"[]")]
+    assert [seal.opened() for seal in seals] == [None, sealed.CachedReading(b"[]")]
     assert len(list(cache.iterdir())) == 2

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kapwa.datasets.sheets import Column, Sheet, render, right_to_left, shuffled, write_files
+from kapwa.datasets.sheets import Sheet, SheetColumn, render, right_to_left, shuffled, write_files
 from kapwa.errors import UsageError
-from kapwa.tables_io import csv_text, disarm, printable, read_sheet, rearm
+from kapwa.tables import csv_text, disarm, printable, read_sheet, rearm
 
 tricky = st.text(alphabet=st.sampled_from("='+-@\t\ra\"\n ,;#1"), max_size=8) | st.text(max_size=30)
 
@@ -28,7 +28,9 @@ def test_a_disarmed_cell_is_safe_and_the_shared_disarming_agrees(text: str) -> N
 @given(st.lists(tricky, min_size=1, max_size=4), st.sampled_from(["csv", "xlsx"]))
 @settings(max_examples=60, deadline=None)
 def test_every_text_survives_a_file(tmp_path_factory: pytest.TempPathFactory, texts: list[str], kind: str) -> None:
-    sheet = Sheet("s", [Column("id"), Column("text")], [[f"i{n}", text] for n, text in enumerate(texts)], "# Do this")
+    sheet = Sheet(
+        "s", [SheetColumn("id"), SheetColumn("text")], [[f"i{n}", text] for n, text in enumerate(texts)], "# Do this"
+    )
     path = tmp_path_factory.mktemp("s") / f"s.{kind}"
     path.write_bytes(render(sheet, [kind])[f"s.{kind}"])
     assert [row.cells["text"] for row in read_sheet(path)] == [printable(text) for text in texts]
@@ -39,7 +41,7 @@ def test_printable_keeps_scripts_and_replaces_what_no_file_holds() -> None:
 
 
 def test_no_cell_of_the_workbook_is_a_formula() -> None:
-    sheet = Sheet("s", [Column("t")], [["=1+1"], ["@SUM(A1)"], ["#REF!"], ["+1"]], "=evil")
+    sheet = Sheet("s", [SheetColumn("t")], [["=1+1"], ["@SUM(A1)"], ["#REF!"], ["+1"]], "=evil")
     book = openpyxl.load_workbook(io.BytesIO(render(sheet)["s.xlsx"]))
     kinds = {cell.data_type for page in book for row in page.iter_rows() for cell in row if cell.value is not None}
     assert kinds == {"s"}
@@ -67,13 +69,13 @@ def test_right_to_left_follows_the_majority_of_letters() -> None:
 
 def test_the_sheet_of_a_right_to_left_text_runs_right_to_left() -> None:
     for text, expected in (("اسأل والديك أولاً", True), ("Tanungin mo", False)):
-        sheet = Sheet("s", [Column("id"), Column("text")], [["1", text]], "Do this")
+        sheet = Sheet("s", [SheetColumn("id"), SheetColumn("text")], [["1", text]], "Do this")
         book = openpyxl.load_workbook(io.BytesIO(render(sheet, ["xlsx"])["s.xlsx"]))
         assert bool(book.worksheets[0].sheet_view.rightToLeft) is expected
 
 
 def test_answers_are_validated_row_by_row_and_the_header_stays_in_view() -> None:
-    columns = [Column("q"), Column("choice", 9, [("1", "2"), ("1", "2", "3")], ("choice", "Pick one."))]
+    columns = [SheetColumn("q"), SheetColumn("choice", 9, [("1", "2"), ("1", "2", "3")], ("choice", "Pick one."))]
     book = openpyxl.load_workbook(io.BytesIO(render(Sheet("s", columns, [["a", ""], ["b", ""]], "x"))["s.xlsx"]))
     page = book.worksheets[0]
     rules = {str(rule.sqref): (rule.type, rule.formula1, rule.prompt) for rule in page.data_validations.dataValidation}
@@ -84,7 +86,7 @@ def test_answers_are_validated_row_by_row_and_the_header_stays_in_view() -> None
 
 
 def test_a_text_longer_than_a_cell_is_refused_for_xlsx_only() -> None:
-    sheet = Sheet("s", [Column("t")], [["x" * 32_767]], "")
+    sheet = Sheet("s", [SheetColumn("t")], [["x" * 32_767]], "")
     with pytest.raises(UsageError, match=r"Row 2 of s\.xlsx: column 't' has 32,767"):
         render(sheet)
     assert len(render(sheet, ["csv"])["s.csv"]) > 32_767
@@ -92,7 +94,7 @@ def test_a_text_longer_than_a_cell_is_refused_for_xlsx_only() -> None:
 
 def test_an_unknown_format_names_the_nearest() -> None:
     with pytest.raises(UsageError, match=r"'xls'.*\n.*'xlsx'"):
-        render(Sheet("s", [Column("t")], [["x"]], ""), ["xls"])
+        render(Sheet("s", [SheetColumn("t")], [["x"]], ""), ["xls"])
 
 
 def test_files_that_may_hold_answers_are_never_overwritten(tmp_path: Path) -> None:
@@ -105,7 +107,7 @@ def test_files_that_may_hold_answers_are_never_overwritten(tmp_path: Path) -> No
 
 def test_rows_are_high_enough_for_their_wrapped_text() -> None:
     texts = ["short", "word " * 40, "one\ntwo\nthree", "가" * 40, "x" * 30_000]
-    sheet = Sheet("s", [Column("t", 42)], [[text] for text in texts], "# Title\n\nLong\nline\n\n- **a**\n  b")
+    sheet = Sheet("s", [SheetColumn("t", 42)], [[text] for text in texts], "# Title\n\nLong\nline\n\n- **a**\n  b")
     book = openpyxl.load_workbook(io.BytesIO(render(sheet, ["xlsx"])["s.xlsx"]))
     heights = [book["form"].row_dimensions[row].height for row in range(2, 7)]
     assert heights == [15 * 1.4, 15 * 5.4, 15 * 3.4, 15 * 2.4, 409]

@@ -11,8 +11,7 @@ import kapwa
 import warm
 from kapwa.loading import suite_of
 from kapwa.suites.trying import try_items
-
-MAPPINGS = Path(__file__).parents[2] / "examples" / "mappings"
+from published_tables import MAPPINGS
 
 
 @pytest.mark.parametrize("task", ["kalahi/mc", "kalahi/open", "blend/saq", "eecc/stories"])

@@ -96,7 +96,7 @@ def test_the_first_of_many_problems_says_how_many_more(tmp_path: Path) -> None:
     write_pack(tmp_path, [ROW, SECOND | {"topic": ""}, THIRD | {"context": "", "base": "?"}])
     error = _refusal(tmp_path)
     assert (error.row, error.column) == (3, "topic")
-    assert "2 more problems: 'kapwa data check'" in str(error)
+    assert "(2 more problems; 'kapwa data check' lists them all.)" in str(error)
 
 
 @pytest.mark.parametrize(

@@ -155,10 +155,10 @@ def test_the_samples_are_the_default_and_one_goes_by_name_or_by_folder() -> None
         ("sample:filipno", "'filipino'"),
         ("sampel", "'sample'"),
         ("aisingapore/kalahy", "'aisingapore/kalahi'"),
-        ("", "Known"),
-        ("bad\0name", "Known"),
-        ("x" * 5000, "Known"),
-        ("~nobody-of-this-name/x", "Known"),
+        ("", "Available"),
+        ("bad\0name", "Available"),
+        ("x" * 5000, "Available"),
+        ("~nobody-of-this-name/x", "Available"),
     ],
 )
 def test_unknown_names_are_usage_errors_with_the_nearest(name: str, hint: str) -> None:

@@ -17,7 +17,7 @@ from kapwa.stats.tables import compare_variants
 from kapwa.suites.items import grouped, score_frame, score_row
 from kapwa.suites.kalahi.check import check
 from kapwa.suites.kalahi.data import PACKS, read_situations
-from kapwa.suites.kalahi.form import PARTS, TOPICS, Situation, reference_response
+from kapwa.suites.kalahi.form import PARTS, TOPICS, SituationRow, reference_response
 
 TABLE_3 = dict(zip(TOPICS, (16, 4, 20, 5, 6, 16, 18, 7, 13, 19, 26), strict=True))
 
@@ -207,7 +207,7 @@ def test_the_examples_are_read(tmp_path: Path) -> None:
 
 def test_the_page_names_every_column_and_field() -> None:
     named = set(re.findall(r"`(\w+)`", PAGE.read_text(encoding="utf-8")))
-    assert set(columns_of(Situation)) | set(Card.model_fields) <= named
+    assert set(columns_of(SituationRow)) | set(Card.model_fields) <= named
 
 
 @pytest.mark.parametrize("name", ["egyptian", "filipino"])

@@ -10,6 +10,7 @@ import pytest
 
 import kapwa
 from kapwa.errors import UsageError
+from kapwa.models.gate import gate
 from kapwa.records import SCORE_COLUMNS, Answer, ContinuationScore, Item, Response
 from kapwa.suites.kalahi.form import reference_response
 from kapwa.suites.kalahi.mc import MC_METRICS, judge_mc, mc_requests
@@ -44,7 +45,7 @@ def answer(item: Item, logprob: Callable[[str], float], closing: float | None = 
         )
         for text in request.continuations
     )
-    return Answer(request, Response(request.key, logprobs=scores))
+    return Answer(request, gate(Response(request.key, logprobs=scores)))
 
 
 def values(frame: pl.DataFrame) -> dict[str, float]:
@@ -107,7 +108,7 @@ def test_the_case_names_what_the_model_preferred_with_its_gloss() -> None:
 
 def test_a_failed_item_has_no_value_and_is_counted() -> None:
     items = [situation(1), situation(2)]
-    failed = Answer(answer(items[1], lambda t: -1.0).request, Response("", error="prompt too long"))
+    failed = Answer(answer(items[1], lambda t: -1.0).request, gate(Response("", error="prompt too long")))
     judged = judge_mc(items, [answer(items[0], lambda t: -1.0), failed])
     lost = judged.scores.filter(pl.col("item_id") == "0002")
     assert lost["value"].null_count() == len(MC_METRICS) == len(lost)

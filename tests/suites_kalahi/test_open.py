@@ -16,12 +16,13 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from kapwa.errors import UsageError
 from kapwa.metrics.base import load_metric
+from kapwa.models.gate import gate
 from kapwa.records import SCORE_COLUMNS, Answer, Item, Message, Request, Response
 from kapwa.suites.base import Judged
 from kapwa.suites.items import CASE_SCHEMA
 from kapwa.suites.kalahi.closeness import open_floors
 from kapwa.suites.kalahi.data import read_situations
-from kapwa.suites.kalahi.open import OPEN_HEADLINE, OpenOptions, judge_open, open_metrics
+from kapwa.suites.kalahi.open import OPEN_HEADLINE, REFERENCE_METRICS, OpenOptions, judge_open, open_metrics
 from kapwa.suites.similarity import MODEL_FREE
 
 RELEVANT = ("Kausapin mo muna ang nanay mo.", "Magpaalam ka sa mga magulang mo.", "Humingi ka ng payo sa lola mo.")
@@ -50,7 +51,7 @@ def answer(
     to: Item, text: str | None, *, sample: int = 0, finish: str | None = "stop", error: str | None = None
 ) -> Answer:
     request = Request(to.id, to.variant, "generate", (Message("user", to.fields["prompt"]),), sample=sample)
-    return Answer(request, Response(f"k{to.id}{sample}", text=text, finish_reason=finish, error=error))
+    return Answer(request, gate(Response(f"k{to.id}{sample}", text=text, finish_reason=finish, error=error)))
 
 
 def cell(judged: Judged, metric: str, number: int = 1, sample: int = 0) -> tuple[float | None, str]:
@@ -81,7 +82,13 @@ TWINS: dict[str, Callable[[str, str], float]] = {
     "rouge2": rouge("rouge2"),
     "rougeL": rouge("rougeL"),
 }
-TWIN_REFERENCES = {"chrfpp": TWINS["chrf"], "rougeL": rouge("rougeLsum")}
+TWIN_REFERENCES = {
+    "bleu": sacre(sacrebleu.sentence_bleu, smooth_method="none", use_effective_order=False),
+    "chrfpp": TWINS["chrf"],
+    "rouge1": rouge("rouge1"),
+    "rouge2": rouge("rouge2"),
+    "rougeL": rouge("rougeLsum"),
+}
 WORD = st.sampled_from(" ".join((*RELEVANT, *IRRELEVANT)).split())
 PHRASE = st.lists(WORD, min_size=1, max_size=10).map(" ".join)
 
@@ -153,7 +160,7 @@ def test_empty_answers_resemble_nothing_and_are_counted(text: str | None) -> Non
 def test_refusals_keep_their_value_and_are_counted_and_signatures_come_with_the_scores() -> None:
     judged = judge_one(REFUSAL)
     signatures = dict(judged.tables["signatures"].iter_rows())
-    assert set(signatures) == {*MODEL_FREE, "rougeL_reference"}
+    assert set(signatures) == {*MODEL_FREE, *REFERENCE_METRICS.values()}
     assert signatures["chrf"] == load_metric("chrf").signature
     value, outcome = cell(judged, "chrfpp_acc")
     assert outcome == "refused"
@@ -307,7 +314,7 @@ def test_kalahi_best_and_irrelevant_answers_mark_the_ends(kalahi_data: Path) -> 
     for text, value in ((lambda i: i.fields["best"], 1.0), (lambda i: i.fields["irrelevant"][0], 0.0)):
         scores = judge_open(items, [answer(i, text(i)) for i in items]).scores
         accuracies = scores.filter(pl.col("metric").str.contains("_acc"))
-        assert accuracies.height == 150 * 9
+        assert accuracies.height == 150 * 13
         assert accuracies["value"].unique().to_list() == [value]
 
 

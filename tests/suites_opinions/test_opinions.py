@@ -3,31 +3,37 @@
 import json
 import math
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.simulations import opinions as planted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
-from scipy.stats import binom, hypergeom
+from scipy.stats import binom
 from typer.testing import CliRunner
 
 import kapwa
 from kapwa.cli.main import app
 from kapwa.errors import DataError, KapwaError, ModelError, UsageError
+from kapwa.models.gate import gate
 from kapwa.records import Answer, ContinuationScore, Item, Response
 from kapwa.stats.pooled import pooled_mean
 from kapwa.suites.base import Selection, Task
+from kapwa.suites.choices.reader import read_choice
+from kapwa.suites.choices.shares import read_percentages
 from kapwa.suites.folders.opening import open_task
 from kapwa.suites.opinions import suite
 from kapwa.suites.opinions.between import correlation_words, persistence_words
-from kapwa.suites.opinions.judging import floors, read_choice, read_percentages
+from kapwa.suites.opinions.judging import floors
 from kapwa.suites.opinions.shares import distances, people_of
+from published_tables import MAPPINGS
 
-MAPPINGS = Path(__file__).parents[2] / "examples" / "mappings"
 OPTIONS = ("Yes", "No", "It depends")
 HEADER = "question_id,culture,language,question,options,counts,shares,people\n"
 
@@ -96,7 +102,7 @@ def test_distances_are_those_of_their_definitions(counts: tuple[list[int], list[
     ],
 )
 def test_a_choice_is_read_where_it_is_one(reply: str, place: int | None) -> None:
-    assert read_choice(reply, OPTIONS) == place
+    assert read_choice(reply, OPTIONS).letter == (None if place is None else "ABC"[place])
 
 
 @pytest.mark.parametrize(
@@ -114,7 +120,7 @@ def test_a_choice_is_read_where_it_is_one(reply: str, place: int | None) -> None
     ],
 )
 def test_percentages_are_read_strictly(reply: str, shares: tuple[float, ...] | None) -> None:
-    read = read_percentages(reply, 3)
+    read = read_percentages(reply, OPTIONS)
     assert (None if read is None else tuple(read)) == (None if shares is None else pytest.approx(shares))
 
 
@@ -123,10 +129,12 @@ def answers(task: Task, reply: Any) -> list[Answer]:
     for request in task.requests(task.items()):
         text = reply(request)
         if request.kind == "generate":
-            made.append(Answer(request, Response(request.key, text=text, error=None if text is not None else "lost")))
+            made.append(
+                Answer(request, gate(Response(request.key, text=text, error=None if text is not None else "lost")))
+            )
         else:
             logs = tuple(ContinuationScore(math.log(share), 1, 1, 1) for share in text)
-            made.append(Answer(request, Response(request.key, logprobs=logs)))
+            made.append(Answer(request, gate(Response(request.key, logprobs=logs))))
     return made
 
 
@@ -158,10 +166,12 @@ def test_samples_are_shares_of_the_replies_that_name_an_option(tmp_path: Path) -
     assert task.score(task.items(), made).notes == ["1 of 4 replies name no option as asked; they count for none."]
     none = answers(task, lambda _request: "I cannot say")
     assert value_of(task, none, "tv_overlap", "q/Kenya") == (None, "unparsed")
-    (ceiling,) = [
-        f.value for f in task.floors(task.items()) if (f.name, f.metric) == ("people drawn again", "tv_overlap")
-    ]
-    assert ceiling == pytest.approx(1 - sum(binom.pmf(k, 5, 0.6) * abs(k / 5 - 0.6) for k in range(6)), abs=0.04)
+    (ceiling,) = [f.value for f in task.floors(task.items()) if (f.name, f.metric) == ("perfect model", "tv_overlap")]
+    # Both the five replies and the hundred people are draws.
+    apart = sum(
+        binom.pmf(k, 5, 0.6) * binom.pmf(n, 100, 0.6) * abs(k / 5 - n / 100) for k in range(6) for n in range(101)
+    )
+    assert ceiling == pytest.approx(1 - apart, abs=0.04)
 
 
 def test_a_file_of_replies_is_scored_with_as_many_as_it_holds(tmp_path: Path) -> None:
@@ -203,23 +213,35 @@ def test_prompts_of_the_data_are_asked_in_their_language(tmp_path: Path) -> None
 # --- floors and ceilings ----------------------------------------------------------------------------------------
 
 
-def test_noise_of_people_is_that_of_its_definition() -> None:
-    """Of each option the halves' difference is hypergeometric, that of people drawn anew binomial: both exactly."""
+def plain_apart(shares: Sequence[float], n: int) -> float:
+    """Mean total variation between shares and those of ``n`` people drawn from them: of each option binomial."""
+    return sum(binom.pmf(k, n, p) * abs(k / n - p) / 2 for p in shares for k in range(n + 1))
+
+
+def test_a_perfect_model_scores_what_the_population_would_against_its_sample() -> None:
+    """The slow twin: of draws of people, what their population and their own shares score; twice one less the other."""
     counts, n = (31, 13, 6), 50
-    items = [item(f"q{number}", "Kenya", counts, people=n) for number in range(40)]
+    items = [item(f"q{number}", "Kenya", counts, people=n) for number in range(30)]
     marks = {floor.name: floor for floor in floors(items) if floor.metric == "tv_overlap"}
-    half = n // 2
-    halves = sum(
-        hypergeom.pmf(k, n, c, half) * abs(k / half - (c - k) / (n - half)) / 2 for c in counts for k in range(half + 1)
-    )
-    again = sum(binom.pmf(k, n, c / n) * abs(k - c) / n / 2 for c in counts for k in range(n + 1))
-    assert marks["one half of the people"].value == pytest.approx(1 - halves, abs=0.002)
-    assert marks["people drawn again"].value == pytest.approx(1 - again, abs=0.002)
-    assert {marks[name].kind for name in ("one half of the people", "people drawn again")} == {"ceiling"}
-    assert floors(items)[2].by_item == floors(items[:1] + items[1:])[2].by_item  # seeded by the item alone
+    shares = [count / n for count in counts]
+    again = np.random.default_rng(2).multinomial(n, shares, 100) / n
+    twice = np.mean([plain_apart(drawn.tolist(), n) for drawn in again])
+    assert marks["perfect model"].value == pytest.approx(1 - (2 * plain_apart(shares, n) - twice), abs=0.004)
+    assert marks["perfect model"].kind == "ceiling"
+    at = [floor.name for floor in floors(items)].index("perfect model")
+    assert floors(items)[at].by_item == floors(items[:1] + items[1:])[at].by_item  # seeded by the item alone
 
 
-def test_floors_are_those_of_no_preference_and_of_others() -> None:
+def test_a_perfect_model_is_seldom_called_above_perfect_models_and_a_blind_one_better_than_blind_answers() -> None:
+    """Against half of the people and the other half, and other cultures one by one, both were always called so."""
+    random, design = np.random.default_rng(4), (4, 40, 100, 0.3)
+    above, _ = planted.wrongly(random, 8, "perfect", design, 0)
+    assert above <= 25
+    assert planted.wrongly(random, 3, "mean", design, 0) == (0, 0)
+    assert planted.wrongly(random, 3, "median", design, 20) == (0, 0)
+
+
+def test_floors_are_those_of_no_preference_and_of_one_answer_for_all() -> None:
     items = [
         item("q", "Kenya", (3, 1)),
         item("q", "Peru", (1, 3)),
@@ -227,12 +249,22 @@ def test_floors_are_those_of_no_preference_and_of_others() -> None:
         item("r", "Fiji", (1, 1)),
     ]
     marks = {(floor.name, floor.note): floor for floor in floors(items) if floor.metric == "tv_overlap"}
-    assert {name for name, _ in marks} == {"no preference", "another culture's answers"}  # nobody says how many people
+    # Nobody says how many people.
+    assert {name for name, _ in marks} == {"no preference", "mean of all cultures", "median of all cultures"}
     assert marks["no preference", "Fiji"].by_item == [0.5, 1.0]
-    others = marks["another culture's answers", ""].by_item
-    assert others is not None
-    assert list(others[:3]) == pytest.approx([(0.5 + 0.75) / 2, (0.5 + 0.25) / 2, (0.75 + 0.25) / 2])
-    assert math.isnan(others[3])
+    mean = marks["mean of all cultures", ""].by_item
+    assert mean is not None
+    assert list(mean[:3]) == pytest.approx([1 - 1 / 12, 1 - 5 / 12, 1 - 1 / 3])
+    assert math.isnan(mean[3])
+    middle = marks["median of all cultures", ""].by_item
+    assert middle is not None
+    assert list(middle[:3]) == pytest.approx([1.0, 0.5, 0.75])
+
+
+def test_where_no_option_is_chosen_by_most_cultures_the_median_is_the_mean() -> None:
+    items = [item("q", name, shares) for name, shares in zip("abc", ((1, 0, 0), (0, 1, 0), (0, 0, 1)), strict=True)]
+    marks = {floor.name: floor for floor in floors(items) if (floor.metric, floor.note) == ("tv_overlap", "")}
+    assert marks["median of all cultures"].by_item == marks["mean of all cultures"].by_item
 
 
 # --- persistence, and how often intervals hold ------------------------------------------------------------------
@@ -320,14 +352,17 @@ def test_intervals_of_persistence_hold() -> None:
     assert 0.89 <= held / 150 <= 0.99
 
 
+NATIONS = ("Kenya", "Peru", "Fiji", "Japan", "Norway", "Egypt", "India", "Mexico")
+
+
 def nations(generator: np.random.Generator, likeness: float) -> tuple[list[Item], dict[tuple[str, str], Any]]:
     """Eight cultures that answer 12 questions; the model's shares are ``likeness`` theirs and the rest by chance."""
     items, model = [], {}
     places = generator.normal(size=8)
     for question in range(12):
-        for culture, place in enumerate(places):
+        for culture, place in zip(NATIONS, places, strict=True):
             share = 1 / (1 + np.exp(-place - generator.normal()))
-            made = item(f"q{question}", f"c{culture}", (100 * share, 100 - 100 * share))
+            made = item(f"q{question}", culture, (100 * share, 100 - 100 * share))
             answered = likeness * share + (1 - likeness) * generator.random()
             items.append(made)
             model[made.id, made.variant] = np.array([answered, 1 - answered])
@@ -337,8 +372,8 @@ def nations(generator: np.random.Generator, likeness: float) -> tuple[list[Item]
 def test_distances_between_cultures_are_correlated_as_their_definition_says() -> None:
     items, model = nations(np.random.default_rng(4), 0.8)
     ours, theirs = [], []
-    for first, second in combinations(range(8), 2):
-        pairs = [(f"q{q}/c{first}", f"q{q}/c{second}") for q in range(12)]
+    for first, second in combinations(NATIONS, 2):
+        pairs = [(f"q{q}/{first}", f"q{q}/{second}") for q in range(12)]
         people = {made.id: people_of(made) for made in items}
         ours.append(np.mean([plain_distances(*(list(model[k, "person"]) for k in pair))[0] for pair in pairs]))
         theirs.append(np.mean([plain_distances(*(list(people[k]) for k in pair))[0] for pair in pairs]))
@@ -347,17 +382,27 @@ def test_distances_between_cultures_are_correlated_as_their_definition_says() ->
     assert r == pytest.approx(np.corrcoef(ours, theirs)[0, 1], abs=0.006)
     assert p < 0.05
     assert "8 cultures and 12 questions" in sentence
-    few = [made for made in items if made.culture in ("c0", "c1", "c2")]
+    few = [made for made in items if made.culture in NATIONS[:3]]
     assert correlation_words(few, model) == []
     alike = {key: np.array([0.5, 0.5]) for key in model}
     assert correlation_words(items, alike) == []
+    # Of cultures that are no places, or the same one, nobody knows which maps would be as smooth.
+    named = [replace(made, culture=f"c{made.culture}") for made in items]
+    assert correlation_words(named, model) == []
+    same = [replace(made, culture="Kenyan") if made.culture == "Peru" else made for made in items]
+    assert correlation_words(same, model) == []
+
+
+def test_blocks_of_regions_in_both_are_seldom_a_correlation() -> None:
+    """By shuffled names alone all ten of such surveys had one."""
+    assert planted.correlated(np.random.default_rng(3), 10, "region", 30) <= 20
 
 
 def test_a_model_that_tells_no_cultures_apart_seldom_correlates_with_people() -> None:
-    """400 surveys of a model that answers by chance, seed 6: p is below .05 in about 5 %."""
+    """25 surveys of a model that answers by chance, seed 6: p is below .05 in at most about 5 %."""
     generator = np.random.default_rng(6)
-    below = sum(numbers_in(correlation_words(*nations(generator, 0.0))[0])[1] <= 0.05 for _ in range(400))
-    assert 8 <= below <= 32
+    below = sum(numbers_in(correlation_words(*nations(generator, 0.0))[0])[1] <= 0.05 for _ in range(25))
+    assert below <= 4
 
 
 def test_intervals_of_overlap_hold() -> None:

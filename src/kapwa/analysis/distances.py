@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kapwa.analysis.corpus import ConceptKey, ConceptTexts, Corpus
+from kapwa.analysis.crossed import crossing_of
 from kapwa.analysis.inputs import Backend, Brevity, Matched, Settings, Surveys, match
 from kapwa.analysis.parts import Part, Reals, packed, part_path, write_part
-from kapwa.analysis.topics import CorpusFacts, Named
+from kapwa.analysis.topics import CorpusColumns, CorpusFacts
 from kapwa.analysis.words.counts import count_words
 from kapwa.metrics import distance
-from kapwa.metrics.tokens import Encoded, encode, tokenizer_for
+from kapwa.metrics.tokens import Encoded, encode, tokenizer_for, without_words
 from kapwa.parallel.base import Executor
 from kapwa.runs.progress import Meter, Show
 from kapwa.stats.distances import lexical_variance, lexical_variance_reference, permanova, permdisp
@@ -59,6 +60,14 @@ class Prepared:
     facts: CorpusFacts
 
 
+class WithoutWords(NamedTuple):
+    """A concept of a corpus, and the words that its texts are compared without."""
+
+    part: Prepared
+    key: ConceptKey
+    words: frozenset[str] = frozenset()
+
+
 class Counted(NamedTuple):
     """How many parts were there before, how many were computed now, and by which engine: "local" or "ray"."""
 
@@ -68,11 +77,12 @@ class Counted(NamedTuple):
 
 
 class _Job(NamedTuple):
-    """A concept to compute, and where its part goes."""
+    """A concept to compute, and where its part goes; ``left_out``: words that its texts are compared without."""
 
     texts: ConceptTexts
     settings: ConceptSettings
     path: Path
+    left_out: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         return f"The concept {'/'.join(self.texts.key)}"
@@ -91,6 +101,7 @@ def prepare(corpus: Corpus, surveys: Surveys, store: Path, settings: Settings) -
     many = len(corpus.identities) > MOST_IDENTITIES
     drawn = SAMPLED_PAIRS if settings.pairs is None and many else settings.pairs or 0
     same = settings.brevity, settings.backend, settings.permutations, settings.seed
+    crossing = None if drawn else crossing_of(corpus.attribute, corpus.identities)
     chosen = ConceptSettings(corpus.language, *same, pairs=drawn)
     depends = depends_on(chosen)
     paths = {}
@@ -98,7 +109,7 @@ def prepare(corpus: Corpus, surveys: Surveys, store: Path, settings: Settings) -
         paths[key] = part_path(store, concept.digest, {**depends, "order": concept.order})
     matched = match(surveys, corpus)
     facts = CorpusFacts(
-        name=Named(corpus.label, corpus.task),
+        name=CorpusColumns(corpus.label, corpus.task),
         model=corpus.model,
         temperature=corpus.temperature,
         attribute=corpus.attribute,
@@ -110,6 +121,7 @@ def prepare(corpus: Corpus, surveys: Surveys, store: Path, settings: Settings) -
         seed=settings.seed,
         top=settings.top,
         drawn=bool(drawn),
+        crossing=crossing,
     )
     return Prepared(corpus, chosen, paths, matched, facts)
 
@@ -121,15 +133,18 @@ def depends_on(settings: ConceptSettings) -> dict[str, Any]:
     return {**named, "tokenizer": tokenizer_for(settings.language).name, "kernels": KERNELS}
 
 
-def compute_parts(prepared: Sequence[Prepared], show: Show, executor: Executor) -> Counted:
-    """Compute every part that is not there yet."""
+def compute_parts(
+    prepared: Sequence[Prepared], show: Show, executor: Executor, without: Mapping[Path, WithoutWords] | None = None
+) -> Counted:
+    """Compute every part that is not there yet; ``without``: those of texts without some words, in place of all."""
     # Two corpora may hold the same texts of a concept: one part serves both.
-    wanted = {path: (part, key) for part in prepared for key, path in part.paths.items()}
+    wanted = without or {path: WithoutWords(part, key) for part in prepared for key, path in part.paths.items()}
     missing = {path: concept for path, concept in wanted.items() if not path.exists()}
     counted = Counted(len(wanted) - len(missing), len(missing), executor.name)
-    meter = Meter(show, "comparing texts", len(wanted), stage="", unit="texts")
+    doing = "comparing texts without words" if without else "comparing texts"
+    meter = Meter(show, doing, len(wanted), stage="", unit="texts")
     meter.add(counted.kept, kept=counted.kept)
-    jobs = (_Job(part.corpus.texts(key), part.settings, path) for path, (part, key) in missing.items())
+    jobs = (_Job(one.part.corpus.texts(one.key), one.part.settings, path, one.words) for path, one in missing.items())
     # Each process writes its own parts: a hundred of them would wait long for one that writes for all. The machines of
     # a cluster see no folder of ours: their parts come back, and are written here.
     work = _compute_and_write if executor.shares_files else _compute
@@ -148,7 +163,7 @@ def compute_again(prepared: Prepared, paths: Sequence[Path]) -> None:
 
 
 def _compute(job: _Job) -> _Done:
-    return _Done(packed(concept_part(job.texts, job.settings)), job.path, len(job.texts.texts))
+    return _Done(packed(concept_part(job.texts, job.settings, job.left_out)), job.path, len(job.texts.texts))
 
 
 def _compute_and_write(job: _Job) -> _Done:
@@ -157,13 +172,16 @@ def _compute_and_write(job: _Job) -> _Done:
     return done._replace(part=b"")
 
 
-def concept_part(texts: ConceptTexts, settings: ConceptSettings) -> Part:
+def concept_part(texts: ConceptTexts, settings: ConceptSettings, left_out: frozenset[str] = frozenset()) -> Part:
     """Compute everything an analysis keeps of one concept; a pure function of picklable inputs, run anywhere.
 
-    Texts are lower-cased before they are cut into words, as released.
+    Texts are lower-cased before they are cut into words, as released. ``left_out``: words that they are compared
+    without.
     Raises KapwaError naming a pair of texts where the kernels disagree with each other.
     """
     encoded = encode(texts.texts, tokenizer_for(settings.language))
+    if left_out:
+        encoded = without_words(encoded, left_out)
     g = len(texts.identities)
     lengths = np.diff(encoded.offsets)
     if settings.backend not in _checked:
@@ -211,6 +229,7 @@ def _exact(texts: ConceptTexts, encoded: Encoded, settings: ConceptSettings, see
         "wed": pairs.wed[upper],
         "bleu": pairs.similarity[upper],
         "bleu_reference": pairs.similarity_reference(texts.order)[upper],
+        "wed_own": np.diagonal(pairs.wed).copy(),
     }
 
 
@@ -224,5 +243,5 @@ def _drawn(texts: ConceptTexts, encoded: Encoded, settings: ConceptSettings, see
         "means": np.array([within.estimate / 2, across.estimate / 2, np.nan, np.nan]),
         "permanova": np.full(5, np.nan),
         "bounds": np.array([within.low, within.high, across.low, across.high]) / 2,
-        **dict.fromkeys(("wed", "bleu", "bleu_reference"), np.empty(0)),
+        **dict.fromkeys(("wed", "bleu", "bleu_reference", "wed_own"), np.empty(0)),
     }

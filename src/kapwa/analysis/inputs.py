@@ -22,7 +22,7 @@ Brevity = Literal["nmt", "closest", "average"]
 Backend = Literal["auto", "numba", "rapidfuzz"]
 # Two distances to others are needed for an order among them.
 _LEAST_COUNTRIES = 3
-_AT_LEAST = {"workers": 1, "permutations": 19, "seed": 0, "pairs": 2, "top": 1}
+_AT_LEAST = {"workers": 1, "permutations": 19, "seed": 0, "pairs": 2, "top": 1, "markers": 0}
 _CHOICES = {"brevity": get_args(Brevity), "backend": get_args(Backend)}
 
 
@@ -37,7 +37,8 @@ class Settings:
     closest, average. ``backend``: auto, numba, rapidfuzz. ``top``: words listed an identity. ``keep``, ``drop``:
     questions of surveys that stay although they look like codes, and that are left out; "table:question" means that of
     one table. ``choose``: what an ambiguous identity or row of a survey means, as an ISO code; "" leaves it out.
-    ``country_column``: the column that names the rows of the surveys.
+    ``country_column``: the column that names the rows of the surveys. ``markers``: compare texts again without each
+    identity's name and so many words that mark it (:mod:`kapwa.analysis.unmarked`); 0 does not.
     """
 
     attribute: str | None = None
@@ -54,6 +55,7 @@ class Settings:
     drop: tuple[str, ...] = ()
     choose: Mapping[str, str] = field(default_factory=dict)
     country_column: str | None = None
+    markers: int = 0
 
 
 class AnalysisSettings(TypedDict, total=False):
@@ -73,6 +75,7 @@ class AnalysisSettings(TypedDict, total=False):
     drop: str | Sequence[str]
     choose: Mapping[str, str]
     country_column: str | None
+    markers: int
 
 
 def settings_of(options: Mapping[str, Any]) -> Settings:

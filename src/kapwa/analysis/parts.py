@@ -26,7 +26,7 @@ from kapwa.files import replacing
 
 log = logging.getLogger(__name__)
 
-FORMAT = 3
+FORMAT = 5
 Reals = NDArray[np.float64]
 Whole = NDArray[np.int64]
 # What reading a file that was cut off or overwritten raises.
@@ -40,8 +40,8 @@ class Part:
     ``samples``, ``tokens``, ``empty`` (G,): texts, their tokens, those without one. ``within``, ``across`` (G,):
     lexical variance by the corrected estimate, ``*_reference`` as released; each with its mean over identities.
     ``wed``, ``bleu``, ``bleu_reference``: upper triangles, (G(G−1)/2,), row by row; empty where pairs were drawn.
-    ``permanova``: f, r2, p; f, p of PERMDISP. ``bounds``: 95 % bounds of within and across (low, high, low, high), NaN
-    for all pairs.
+    ``wed_own`` (G,): mean distance of two texts of an identity; empty with those. ``permanova``: f, r2, p; f, p of
+    PERMDISP. ``bounds``: 95 % bounds of within and across (low, high, low, high), NaN for all pairs.
     """
 
     topic: str
@@ -60,6 +60,7 @@ class Part:
     wed: Reals
     bleu: Reals
     bleu_reference: Reals
+    wed_own: Reals
     words: WordCounts
 
 

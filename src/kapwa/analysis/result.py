@@ -7,20 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
 from kapwa.errors import RunError, UsageError, nearest
 from kapwa.files import jsonable, table_rows
-from kapwa.runs.directory import Tables, load_manifest, read_table, table_of
-from kapwa.tables_io import schema_of
+from kapwa.runs.folder import FolderRecord, Tables, read_table, table_of
+from kapwa.tables import schema_of
 
 FORMAT = 1
 NAME = "analysis.json"
 _AGAIN = "Analyze again with the same command; concepts already done are kept."
+RECORD = FolderRecord("analysis", NAME, FORMAT, _AGAIN)
 # What programs are given; the rest is long and stands in the folder's Parquet files.
-_IN_DICT = ("corpora", "tests", "correlations", "notes")
+_IN_DICT = ("corpora", "tests", "correlations", "factors", "factor_pairs", "unmarked", "templates", "notes")
+# Tables that analyses of before do not have.
+_LATER = ("unmarked", "templates")
 
 Schema = Mapping[str, pl.DataType]
 
@@ -48,6 +51,10 @@ def frame(name: str, columns: Mapping[str, Any]) -> pl.DataFrame:
     return pl.DataFrame({column: columns[column] for column in schema}, schema=dict(schema)).fill_nan(None)
 
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+
 class Analysis:
     """What many texts say together: ``path``, ``manifest`` and ``tables`` by name (columns: :data:`SCHEMAS`)."""
 
@@ -60,6 +67,12 @@ class Analysis:
     similarity: pl.DataFrame = _table("similarity")
     identities: pl.DataFrame = _table("identities")
     words: pl.DataFrame = _table("words")
+    factors: pl.DataFrame = _table("factors")
+    factor_levels: pl.DataFrame = _table("factor_levels")
+    factor_pairs: pl.DataFrame = _table("factor_pairs")
+    factor_words: pl.DataFrame = _table("factor_words")
+    unmarked: pl.DataFrame = _table("unmarked")
+    templates: pl.DataFrame = _table("templates")
     texts: pl.DataFrame = _table("texts")
     values: pl.DataFrame = _table("values")
     notes: pl.DataFrame = _table("notes")
@@ -78,9 +91,17 @@ class Analysis:
         """Return a table by name; raise UsageError for one that no analysis has, RunError for a damaged one."""
         if name not in SCHEMAS:
             raise UsageError(f"An analysis has no table {name!r}.", hint=nearest(name, SCHEMAS))
+        if name in _LATER and "markers" not in self.manifest.get("settings", {}):
+            return empty(name)  # an older analysis
         if name not in self._tables:
             self._tables[name] = read_table(self.path / f"{name}.parquet", list(SCHEMAS[name]), SCHEMAS[name], _AGAIN)
         return self._tables[name]
+
+    def to_pandas(self, name: str) -> pd.DataFrame:
+        """Return a table as a pandas frame; see :func:`kapwa.to_pandas`."""
+        from kapwa.tables.pandas_frames import to_pandas
+
+        return to_pandas(self.table(name))
 
     def as_dict(self) -> dict[str, Any]:
         """Return path, manifest and the tables that are short and say most, as plain values, for JSON."""
@@ -108,4 +129,4 @@ def _manifest(path: Path) -> dict[str, Any]:
         raise RunError(f"{path} is not a folder.", hint="Name an analysis' folder, such as one in analyses/.")
     if not file.exists():
         raise RunError(f"{path} is not an analysis, or not finished: it has no {NAME}.", hint=_AGAIN)
-    return load_manifest(file, "analysis", FORMAT, _AGAIN)
+    return RECORD.read(path)

@@ -14,6 +14,15 @@ from typing import NamedTuple
 
 import polars as pl
 
+from kapwa.analysis.crossed import (
+    CrossedFacts,
+    Labels,
+    crossing_note,
+    factor_levels_table,
+    factor_pairs_table,
+    factor_words_table,
+    factors_table,
+)
 from kapwa.analysis.distances import MOST_PERMUTED, Prepared, compute_again
 from kapwa.analysis.result import SCHEMAS, empty, frame
 from kapwa.analysis.tables import (
@@ -73,7 +82,7 @@ class CorpusResult(NamedTuple):
 
 def make_tables(prepared: Sequence[Prepared], show: Show, executor: Executor) -> dict[str, pl.DataFrame]:
     """Return every table of the analysis; corpora, and topics within them, stand in the order they were given."""
-    work = Work(prepared)
+    work = ConceptJobs(prepared)
     meter = Meter(show, "summing up", work.jobs, stage="", unit="texts")
     few = work.parts < _FEW[executor.name]
     jobs = work if few or executor.shares_files else map(_with_parts, work)
@@ -98,7 +107,7 @@ def _with_parts(job: TopicJob | CorpusJob) -> TopicJob | CorpusJob:
     return job._replace(sent=sent)
 
 
-class Work:
+class ConceptJobs:
     """The jobs of the stage and what came of them.
 
     Iterating gives jobs, each once. The tables of a corpus can only be made of its topics, so jobs are added while
@@ -187,13 +196,37 @@ def corpus_tables(job: CorpusJob) -> dict[str, pl.DataFrame]:
         table: pl.concat([*([whole[table]] if table in whole else []), *(result.tables[table] for result in results)])
         for table in results[0].tables
     }
-    return by_topic | {
-        "corpora": corpus_table(facts, topics, sums),
-        "tests": tests_table(facts.name, topics),
-        "notes": spread_note(facts.name, topics),
-        "anchors": anchors_table(facts, topics, sums),
-        "similarity": similarity_table(facts, sums),
-        "identities": identities_table(facts, sums),
+    return (
+        by_topic
+        | crossed_tables(facts, topics, job.counts)
+        | {
+            "corpora": corpus_table(facts, topics, sums),
+            "tests": tests_table(facts.name, topics),
+            "notes": spread_note(facts.name, topics),
+            "anchors": anchors_table(facts, topics, sums),
+            "similarity": similarity_table(facts, sums),
+            "identities": identities_table(facts, sums),
+        }
+    )
+
+
+def crossed_tables(facts: CorpusFacts, topics: Sequence[TopicSummary], counts: WordCounts) -> dict[str, pl.DataFrame]:
+    """Make the tables of factors of a corpus whose identities are crossed, over all topics; else none."""
+    complete = [topic.crossed for topic in topics if topic.crossed is not None]
+    if facts.crossing is None or not complete:
+        return {}
+    labels, crossing, joined = Labels(*facts.name, ALL), facts.crossing, CrossedFacts.joined(complete)
+    of_topics = [
+        factors_table(labels._replace(topic=topic.topic), crossing, topic.crossed)
+        for topic in topics
+        if topic.crossed is not None
+    ]
+    words = factor_words_table(labels, crossing, facts.identities, counts, top=facts.top, language=facts.language)
+    return {
+        "factors": pl.concat([factors_table(labels, crossing, joined), *of_topics]),
+        "factor_levels": factor_levels_table(labels, crossing, joined),
+        "factor_pairs": factor_pairs_table(labels, crossing, joined),
+        "factor_words": words,
     }
 
 
@@ -223,6 +256,7 @@ def _notes(prepared: Sequence[Prepared]) -> pl.DataFrame:
                 "the texts are in several languages, and all are cut into words by the rules of one "
                 f"({part.corpus.language}); in other scripts signs may stick to words."
             )
+        texts += [note for note in (crossing_note(part.corpus.attribute, part.corpus.identities),) if note]
         if part.corpus.samples < 2:
             texts.append("one text an identity and concept, so nothing is known of chance within.")
         notes |= dict.fromkeys([*(("warning", f"{name}: {text}") for text in texts), *part.matched.notes])

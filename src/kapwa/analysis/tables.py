@@ -19,8 +19,8 @@ from kapwa.analysis.topics import (
     MEASURES,
     WED,
     ConceptTaus,
+    CorpusColumns,
     CorpusFacts,
-    Named,
     Sums,
     TauKey,
     TopicSummary,
@@ -50,7 +50,7 @@ MOST_IDENTITIES = 300
 _PERMUTED = ("permanova_f", "permanova_r2", "permanova_p", "permdisp_f", "permdisp_p")
 
 
-def variance_table(name: Named, summary: TopicSummary) -> pl.DataFrame:
+def variance_table(name: CorpusColumns, summary: TopicSummary) -> pl.DataFrame:
     """One row a concept and estimator."""
     facts, frames = summary.concepts, []
     for estimator, (within, across) in zip(ESTIMATORS, ((0, 1), (2, 3)), strict=True):
@@ -71,7 +71,7 @@ def variance_table(name: Named, summary: TopicSummary) -> pl.DataFrame:
     return pl.concat(frames)
 
 
-def tests_table(name: Named, topics: Sequence[TopicSummary]) -> pl.DataFrame:
+def tests_table(name: CorpusColumns, topics: Sequence[TopicSummary]) -> pl.DataFrame:
     """One row a topic and test, and one of all topics together; p adjusted by Holm over the topics of a test."""
     means, permanova = ([getattr(topic.concepts, part) for topic in topics] for part in ("means", "permanova"))
     # All topics together are one test, which needs no adjustment.
@@ -84,16 +84,19 @@ def tests_table(name: Named, topics: Sequence[TopicSummary]) -> pl.DataFrame:
     return frame("tests", {**name._asdict(), **{column: [row[column] for row in rows] for column in rows[0]}})
 
 
-def spread_note(name: Named, topics: Sequence[TopicSummary]) -> pl.DataFrame:
-    """Warn where PERMANOVA may take unequal spread for a difference: groups differ in spread, and in size."""
+def spread_note(name: CorpusColumns, topics: Sequence[TopicSummary]) -> pl.DataFrame:
+    """Warn where PERMANOVA may take unequal spread for a difference, most of all where groups differ in size, too."""
     p = _combined(*np.concatenate([topic.concepts.permanova for topic in topics])[:, [1, 4]].T)[-2]
     uneven = any((topic.concepts.identities * topic.concepts.most > topic.concepts.texts).any() for topic in topics)
+    sizes = ", and identities have unequal numbers of texts"
+    much = ", most of all where the identities with few texts are spread more widely"
+    little = " about twice as often as its p says, where all have as many texts"
     text = (
-        f"{name.corpus}, {name.task}: texts of some identities are spread more widely than those of others (PERMDISP), "
-        "and identities have unequal numbers of texts. PERMANOVA can mistake this for a difference between identities, "
-        "most of all where the identities with few texts are spread more widely; the paired test of variances does not."
+        f"{name.corpus}, {name.task}: texts of some identities are spread more widely than those of others "
+        f"(PERMDISP){sizes if uneven else ''}. PERMANOVA can mistake this for a difference between identities"
+        f"{much if uneven else little}; the paired test of variances does not."
     )
-    texts = [text] if p < 0.05 and uneven else []
+    texts = [text] if p < 0.05 else []
     return frame("notes", {"severity": ["warning"] * len(texts), "text": texts})
 
 
@@ -198,7 +201,7 @@ def corpus_table(facts: CorpusFacts, topics: Sequence[TopicSummary], sums: Sums)
 # -- do texts resemble each other where values do? -------------------------------------------------------
 
 
-def concept_taus_table(name: Named, summary: TopicSummary) -> pl.DataFrame:
+def concept_taus_table(name: CorpusColumns, summary: TopicSummary) -> pl.DataFrame:
     """One row a concept, values table, measure and estimator."""
     rows = []
     for key, taus in summary.taus.items():
@@ -345,7 +348,7 @@ def words_table(facts: CorpusFacts, topic: str, counts: WordCounts) -> pl.DataFr
     return rows.with_columns(pl.lit(value).alias(column) for column, value in same.items()).select(*SCHEMAS["words"])
 
 
-def texts_table(name: Named, corpus: Corpus, topics: Sequence[TopicSummary], characters: int) -> pl.DataFrame:
+def texts_table(name: CorpusColumns, corpus: Corpus, topics: Sequence[TopicSummary], characters: int) -> pl.DataFrame:
     """Return texts of a corpus, about ``characters`` long together, whole concepts at a time."""
     frames: list[pl.DataFrame] = []
     left = characters

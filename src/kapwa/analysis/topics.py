@@ -16,9 +16,10 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kapwa.analysis.crossed import CrossedFacts, Crossing, concept_facts
 from kapwa.analysis.parts import Part, Reals, Whole, read_part
-from kapwa.analysis.values.controls import geographic_distance, other_region
 from kapwa.analysis.words.counts import WordCounts, WordSums
+from kapwa.languages.between_places import geographic_distance, shared_blocks
 from kapwa.languages.places import Place
 from kapwa.stats.kendall import (
     Anchors,
@@ -68,7 +69,7 @@ class ValuesOf:
     controls: tuple[tuple[str, Reals], ...]
 
 
-class Named(NamedTuple):
+class CorpusColumns(NamedTuple):
     """The columns that say which corpus a row is of."""
 
     corpus: str
@@ -78,10 +79,11 @@ class Named(NamedTuple):
 class CorpusFacts(NamedTuple):
     """What a corpus says of itself, and how its tables are made: ``top`` words listed an identity.
 
-    ``drawn``: pairs of texts were drawn, so there are no distances between single identities.
+    ``drawn``: pairs of texts were drawn, so there are no distances between single identities. ``crossing``: the factors
+    of crossed identities; None where there are none.
     """
 
-    name: Named
+    name: CorpusColumns
     model: str
     temperature: float | None
     attribute: str
@@ -93,6 +95,7 @@ class CorpusFacts(NamedTuple):
     seed: int
     top: int
     drawn: bool
+    crossing: Crossing | None = None
 
 
 class TopicJob(NamedTuple):
@@ -221,7 +224,7 @@ class ConceptTaus:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopicSummary:
-    """What a topic comes to."""
+    """What a topic comes to; ``crossed``: None where identities are not crossed, or no concept is complete."""
 
     corpus: int
     topic: str
@@ -229,6 +232,7 @@ class TopicSummary:
     sums: Sums
     taus: Mapping[TauKey, ConceptTaus]
     words: WordCounts
+    crossed: CrossedFacts | None = None
 
 
 def joined_sums(topics: Sequence[TopicSummary]) -> Sums:
@@ -248,6 +252,7 @@ def summarize(job: TopicJob) -> TopicSummary | Damaged:
     place = {identity: i for i, identity in enumerate(facts.identities)}
     sums, words = Sums(size, drawn=facts.drawn), WordSums(size)
     rows = []
+    crossed: list[CrossedFacts] = []
     taus: dict[TauKey, list[ConceptTaus]] = {}
     unreadable: list[Path] = []
     for start in range(0, len(job.paths), _BATCH):
@@ -264,6 +269,9 @@ def summarize(job: TopicJob) -> TopicSummary | Damaged:
             words.add(part.words if len(members) == size else part.words.spread(members, size))
             counts = len(part.identities), part.samples.sum()
             rows.append((part.concept, *counts, part.means, part.permanova, part.bounds, part.samples.max()))
+            if facts.crossing is not None:
+                one = concept_facts(part, facts.crossing, permuted=facts.permutations, seed=facts.seed)
+                crossed += [] if one is None else [one]
         for values in () if facts.drawn else facts.values:
             by_key = concept_taus(batch, values, place, permutations=facts.permutations, seed=facts.seed)
             for key, several in by_key.items():
@@ -273,7 +281,13 @@ def summarize(job: TopicJob) -> TopicSummary | Damaged:
     names, *columns = zip(*rows, strict=True)
     joined = {key: ConceptTaus.joined(several) for key, several in taus.items()}
     return TopicSummary(
-        job.corpus, job.topic, ConceptFacts(names, *map(np.array, columns)), sums, joined, words.result()
+        job.corpus,
+        job.topic,
+        ConceptFacts(names, *map(np.array, columns)),
+        sums,
+        joined,
+        words.result(),
+        crossed=CrossedFacts.joined(crossed) if crossed else None,
     )
 
 
@@ -320,14 +334,14 @@ def concept_taus(
 
 @lru_cache(maxsize=4)
 def smooth_draws(distance: bytes, iso3: tuple[str, ...], seed: int) -> Reals | None:
-    """Distances of values (the bytes of (m, m)) on other maps as smooth and regional, worked out once in each process.
+    """Distances of values (the bytes of (m, m)) on other maps as smooth and in blocks, worked out once in each process.
 
     None for fewer than four countries, or one without a place.
     """
     if len(iso3) < 4 or not all(iso3):
         return None
     near = np.frombuffer(distance).reshape(len(iso3), len(iso3))
-    return surrogate_maps(near, geographic_distance(iso3), other_region(iso3), draws=SURROGATES, seed=seed)
+    return surrogate_maps(near, geographic_distance(iso3), shared_blocks(iso3), draws=SURROGATES, seed=seed)
 
 
 @lru_cache(maxsize=4)

@@ -1,40 +1,64 @@
-"""``kapwa data``, ``build`` and ``card``: check data, make questions of what people answered, describe data."""
+"""``kapwa data``, ``build`` and ``card``: check data, build questions from people's answers, describe data."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import typer
 
-from kapwa.cli import options as opt
-from kapwa.cli.options import group
-from kapwa.cli.output import note, show, show_check, show_json, show_table, tell
+from kapwa.cli import shared_options as opt
+from kapwa.cli.output import note, show, show_check, show_json, show_table, show_text
+from kapwa.cli.parsing import judge_settings
 
-data = typer.Typer(help="List sample packs, or check data.", invoke_without_command=True)
+data = typer.Typer(invoke_without_command=True)
 
 
 @data.callback()
 def packs(context: typer.Context) -> None:
-    """List the sample packs that ship with Kapwa (illustrative, not reviewed by native speakers)."""
+    """List available data, or check a data file.
+
+    Without a command: fetched benchmarks, and the sample packs (illustrative, not reviewed by native speakers).
+    """
     if context.invoked_subcommand is not None:
         return
+    from kapwa.catalog.hub import in_megabytes
+    from kapwa.catalog.lookup import all_fetched
     from kapwa.inventory import suites
 
+    fetched = [
+        (
+            each.name,
+            each.revision[:12],
+            each.when[:10],
+            each.licence or "not stated",
+            in_megabytes(each.bytes),
+            f"{each.missing} is missing: kapwa fetch {each.name}" if each.missing else "complete",
+        )
+        for each in all_fetched().values()
+    ]
+    if fetched:
+        show_table(("fetched", "revision", "on", "licence", "size", "state"), fetched)
+        show("\nFolder of each, and SHA-256 of its files: kapwa fetch NAME --json\n")
     rows = [
         (f"sample:{name}", suite.name, str(suite.packs / name)) for suite in suites() for name in suite.pack_names()
     ]
     show_table(("--data", "suite", "folder"), rows)
     show(
-        "\nIllustrative, not reviewed by native speakers. Your own data: --data FOLDER (see: kapwa data check FOLDER)."
+        "\nSample packs are illustrative, not reviewed by native speakers. Published benchmarks: kapwa fetch --list. "
+        "Your own data: --data FOLDER (see: kapwa data check FOLDER)."
     )
 
 
 @data.command("check")
-def check(path: Path, every: bool = False, json: bool = False) -> None:
-    """List everything odd in a data file or folder, with row numbers as a spreadsheet shows them.
+def check(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A file, a folder, or the name of a suite you added.")],
+    every: opt.AllFindings = False,
+    json: opt.Json = False,
+) -> None:
+    """List every problem in a data file or folder, with row numbers as a spreadsheet shows them.
 
-    Exit code 2 when a run would stop at one of them.
+    Exits with code 2 if one of them would stop a run.
     """
     from kapwa.api import check_data
 
@@ -42,52 +66,86 @@ def check(path: Path, every: bool = False, json: bool = False) -> None:
     show_check(report, report, json=json, every=every)
 
 
-build = group("Make questions from what people answered.")
+build = typer.Typer(no_args_is_help=True)
 
 
 @build.command("mcq")
 def mcq(
-    data: str | None = None,
-    output: Path = Path("mcq"),
-    rule: str = "code",
-    seed: int = 0,
-    max_variants: int = 5,
-    judge: str | None = None,
-    judge_option: list[Any] | None = None,
-    review: Path | None = None,
-    json: bool = False,
+    data: opt.Data = None,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder to write to.")] = Path("mcq"),
+    rule: Annotated[
+        str, typer.Option(metavar="RULE", help="Which questions to use: code (as released) or paper (as published).")
+    ] = "code",
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Seed of the random choice and of the order of options.")
+    ] = 0,
+    max_variants: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Maximum multiple-choice items per question.")
+    ] = 5,
+    judge: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="A model that decides whether two options mean the same.")
+    ] = None,
+    judge_option: opt.JudgeOption = None,
+    review: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="verdicts.csv of an earlier build, corrected by a person.")
+    ] = None,
+    json: opt.Json = False,
 ) -> None:
-    """Build multiple-choice questions: the answer of one culture among the answers of others.
+    """Build multiple-choice questions from people's answers: one culture's answer among those of other cultures.
 
-    The same seed gives the same questions everywhere. Pairs of options that might mean the same are listed in
-    verdicts.csv, where a person can overrule them.
+    The same seed gives the same questions on every machine. Pairs of options that might mean the same are listed in
+    verdicts.csv, where a person can correct them.
     """
     import kapwa
 
-    settings: dict[str, Any] = {"rule": rule, "seed": seed, "max_variants": max_variants, "review": review}
-    asking = opt.judge_settings(judge_option) if judge_option else None
-    built = kapwa.build_mcq(data, output, judge=judge, judge_options=asking, **settings)
+    built = kapwa.build_mcq(
+        data,
+        output,
+        judge=judge,
+        judge_options=judge_settings(judge_option) if judge_option else None,
+        rule=rule,
+        seed=seed,
+        max_variants=max_variants,
+        review=review,
+    )
     if json:
         show_json(built._asdict() | {"folder": str(built.folder), "skipped": [row._asdict() for row in built.skipped]})
         return
     note(f"{built.items} items from {built.questions} questions about {built.countries} cultures: {built.folder}")
-    note(f"{len(built.skipped)} questions of a culture could not be used; {built.folder / 'skipped.csv'} says why.")
+    note(f"{len(built.skipped)} questions of a culture could not be used; see {built.folder / 'skipped.csv'}.")
 
 
-card = group("Write documents that travel with a dataset.")
+card = typer.Typer(no_args_is_help=True)
 
 
 @card.command("datasheet")
-def datasheet(path: Path, out: Path | None = None, attribute: str | None = None, overwrite: bool = False) -> None:
-    """Write a datasheet: the questions of Gebru et al. (2021), answered as far as files can.
+def datasheet(
+    path: Annotated[
+        Path, typer.Argument(metavar="RUN_OR_FOLDER", help="A run, a data pack of any suite, or a folder of responses.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE.md", help="Write to this file instead of standard output."),
+    ] = None,
+    attribute: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="For responses: the column that the prompts vary, if there are several candidates."
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace FILE.md, including what people wrote in it.")
+    ] = False,
+) -> None:
+    """Write a datasheet: the questions of Gebru et al. (2021), answered as far as the files allow.
 
-    Each number names its source. What only people know is left as a marked question; nothing is made up.
+    Each number names its source. Questions that only people can answer are marked and left open.
     """
     from kapwa.analysis.datasheet import TO_ANSWER, datasheet, write_datasheet
 
     if out is None:
-        tell(datasheet(path, attribute=attribute).rstrip())
+        show_text(datasheet(path, attribute=attribute).rstrip())
         return
     written = write_datasheet(path, out, attribute=attribute, overwrite=overwrite)
-    open_ones = written.read_text(encoding="utf-8").count(f"> **{TO_ANSWER}:**")
-    note(f"{written}: {open_ones} questions are left for people to answer.")
+    unanswered = written.read_text(encoding="utf-8").count(f"> **{TO_ANSWER}:**")
+    note(f"{written}: {unanswered} questions are left for people to answer.")

@@ -1,4 +1,4 @@
-"""``kapwa cache``: what a folder of shared answers holds, and taking answers out of it."""
+"""``kapwa cache``: what a folder of shared answers contains, and deleting answers from it."""
 
 from __future__ import annotations
 
@@ -6,71 +6,85 @@ import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from rich.filesize import decimal
 
+from kapwa.cli import shared_options as opt
 from kapwa.cli.output import note, show, show_json, show_table
 
-app = typer.Typer(help="See or shrink a folder of answers that runs share (kapwa run --cache).", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
+
+CacheFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The cache, as given to --cache.")]
 
 _DAYS = {"h": 3600, "d": 86_400, "w": 7 * 86_400}
 _BYTES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 @app.command("ls")
-def ls(folder: Path, json: bool = False) -> None:
-    """List the models whose answers a cache holds: how many, how large, added when."""
+def ls(folder: CacheFolder, json: opt.Json = False) -> None:
+    """List the models in a cache: number and size of their answers, and when they were added."""
     from kapwa.runs.cache import contents, open_cache, size_of
 
     with open_cache(folder, create=False)[0] as store:
-        kept, size, name = contents(store), size_of(store), store.identity
+        entries, size, name = contents(store), size_of(store), store.identity
     if json:
-        models = [{**entry._asdict(), **{at: _stamp(getattr(entry, at)) for at in _TIMES}} for entry in kept]
+        models = [{**entry._asdict(), **{at: _stamp(getattr(entry, at)) for at in _TIMES}} for entry in entries]
         show_json({"folder": str(folder), "id": name, "bytes": size, "models": models})
         return
     rows = []
-    for entry in kept:
-        who = (entry.name, entry.revision[:12], _settings(entry.fingerprint))
+    for entry in entries:
+        columns = (entry.name, entry.revision[:12], _settings(entry.fingerprint))
         when = (_stamp(entry.added_first)[:10], _stamp(entry.added_last)[:10])
-        rows.append((*who, f"{entry.answers:,}", decimal(entry.bytes), *when))
+        rows.append((*columns, f"{entry.answers:,}", decimal(entry.bytes), *when))
     if rows:
         show_table(("model", "revision", "settings", "answers", "size", "first", "last"), rows, numbers=4)
-    note(f"{folder}: {sum(entry.answers for entry in kept):,} answers, {decimal(size)} on disk.")
+    note(f"{folder}: {sum(entry.answers for entry in entries):,} answers, {decimal(size)} on disk.")
 
 
 @app.command("prune")
 def prune(
-    folder: Path,
-    older_than: str | None = None,
-    model: str | None = None,
-    max_size: str | None = None,
-    json: bool = False,
+    folder: CacheFolder,
+    older_than: Annotated[
+        str | None, typer.Option(metavar="AGE", help="Answers added longer ago than this: 12h, 30d, 8w.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", metavar="MODEL", help="Answers of this model, as MODEL or MODEL@REVISION."),
+    ] = None,
+    max_size: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="The oldest answers, until the file is no larger than this: 500M, 2G."),
+    ] = None,
+    json: opt.Json = False,
 ) -> None:
     """Delete answers from a cache; with several options, only those that match all of them.
 
-    Runs keep their own answers: only later runs ask again for what is deleted here.
+    Finished runs keep their answers; only later runs ask again for what is deleted here.
     """
     from kapwa.errors import RunError, UsageError, check_known
     from kapwa.runs import cache
 
     if older_than is None and model is None and max_size is None:
-        raise UsageError("Nothing says which answers to delete.", hint="Give --older-than, --model or --max-size.")
+        raise UsageError("No answers are selected.", hint="Give --older-than, --model or --max-size.")
     before = None if older_than is None else time.time() - _number(older_than, _DAYS, "--older-than", "12h, 30d, 8w")
     most = None if max_size is None else int(_number(max_size.upper().rstrip("B"), _BYTES, "--max-size", "500M, 2G, 0"))
     store, read_only = cache.open_cache(folder, create=False)
     with store:
         if read_only:
-            raise RunError(f"The cache {folder} cannot be written, so nothing can be deleted from it.")
+            raise RunError(f"The cache {folder} is read-only, so nothing can be deleted from it.")
         if model is not None:
-            known = {name for entry in cache.contents(store) for name in (entry.name, f"{entry.name}@{entry.revision}")}
-            check_known(model, known, f"{folder} holds no answers of {model!r}.")
-        gone = cache.prune(store, before=before, model=model, most_bytes=most)
+            models = {
+                name for entry in cache.contents(store) for name in (entry.name, f"{entry.name}@{entry.revision}")
+            }
+            check_known(model, models, f"{folder} contains no answers of {model!r}.")
+        deleted = cache.prune(store, before=before, model=model, most_bytes=most)
     if json:
-        show_json({"folder": str(folder), **gone._asdict()})
+        show_json({"folder": str(folder), **deleted._asdict()})
         return
-    show(f"{gone.answers:,} answers deleted: {decimal(gone.bytes_before)} before, {decimal(gone.bytes_after)} now.")
+    sizes = f"{decimal(deleted.bytes_before)} before, {decimal(deleted.bytes_after)} now"
+    show(f"{deleted.answers:,} answers deleted: {sizes}.")
 
 
 _TIMES = ("added_first", "added_last")

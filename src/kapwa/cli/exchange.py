@@ -3,62 +3,118 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from kapwa.cli.output import note, show_json, tell
+import typer
 
-
-@dataclass(kw_only=True)
-class ExportOptions:
-    """What some formats want and a run does not know: keywords of :func:`kapwa.export_run`."""
-
-    organization: str | None = None
-    relationship: str = "other"
-    dataset: str | None = None
-    task_id: str | None = None
+from kapwa.cli import shared_options as opt
+from kapwa.cli.output import note, show_json, show_text
 
 
 def export(
-    run: Path, form: str, output: Path, overwrite: bool = False, *, added: ExportOptions, json: bool = False
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help="eee (Every Eval Ever), lm-eval, inspect, hf-eval-results, csv or parquet.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder to write to.")],
+    overwrite: opt.Overwrite = False,
+    organization: Annotated[
+        str | None, typer.Option(metavar="NAME", help="For eee: the organization that evaluated.")
+    ] = None,
+    relationship: Annotated[
+        str,
+        typer.Option(
+            metavar="WORD",
+            help="For eee: the evaluator's relationship to the model's developer: first_party, third_party, "
+            "collaborative or other.",
+        ),
+    ] = "other",
+    dataset: Annotated[
+        str | None, typer.Option(metavar="OWNER/NAME", help="For hf-eval-results: the benchmark on the Hub.")
+    ] = None,
+    task_id: Annotated[
+        str | None, typer.Option(metavar="ID", help="For hf-eval-results: the benchmark's task.")
+    ] = None,
+    json: opt.Json = False,
 ) -> None:
-    """Write a run in the form of another tool.
+    """Write a run in another tool's format.
 
-    Files are written whole or not at all, and never hold a key. What a run does not know is left out.
+    Files are written completely or not at all, and never contain an API key. What is not known of a run is left out.
     """
     import kapwa
 
-    _tell("files", kapwa.export_run(run, output, form, overwrite=overwrite, **vars(added)), json)
+    paths = kapwa.export_run(
+        run,
+        output,
+        form,
+        overwrite=overwrite,
+        organization=organization,
+        relationship=relationship,
+        dataset=dataset,
+        task_id=task_id,
+    )
+    _show_paths("files", paths, json)
 
 
 def import_(
-    result: Path,
-    form: str,
-    output: Path = Path("runs"),
-    culture: str | None = None,
-    language: str | None = None,
-    culture_from: str | None = None,
-    language_from: str | None = None,
-    overwrite: bool = False,
-    json: bool = False,
+    result: Annotated[
+        Path, typer.Argument(metavar="RESULT", help="lm-eval's results_….json, an Inspect log, or a folder of them.")
+    ],
+    form: Annotated[str, typer.Option("--format", "-f", metavar="FORMAT", help="lm-eval or inspect.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder for the new run folders.")
+    ] = opt.RUNS,
+    culture: Annotated[str | None, typer.Option(metavar="NAME", help="The culture of all items.")] = None,
+    language: Annotated[str | None, typer.Option(metavar="CODE", help="The language of all items.")] = None,
+    culture_from: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FIELD",
+            help="The field with each item's culture, in lm-eval's documents or the metadata of Inspect's samples.",
+        ),
+    ] = None,
+    language_from: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FIELD",
+            help="The field with each item's language, in lm-eval's documents or the metadata of Inspect's samples.",
+        ),
+    ] = None,
+    overwrite: opt.Overwrite = False,
+    json: opt.Json = False,
 ) -> None:
-    """Make runs from another tool's results: one for each task.
+    """Turn another tool's results into runs, one per task.
 
-    They report and compare like any run. What the results do not say stays unknown, and notes in run.json name it.
+    You can report and compare them like any run. What the results do not state stays unknown, as notes in run.json say.
     """
     import kapwa
 
-    about = {"culture": culture, "language": language, "culture_from": culture_from, "language_from": language_from}
-    paths = kapwa.import_result(result, form, out=output, overwrite=overwrite, **about)
-    _tell("runs", paths, json)
+    paths = kapwa.import_result(
+        result,
+        form,
+        out=output,
+        overwrite=overwrite,
+        culture=culture,
+        language=language,
+        culture_from=culture_from,
+        language_from=language_from,
+    )
+    _show_paths("runs", paths, json)
     if not json:
-        note(f"See them: {shlex.join(['kapwa', 'report', *map(str, paths), '-o', 'report.html'])}")
+        note(f"To report on them: {shlex.join(['kapwa', 'report', *map(str, paths), '-o', 'report.html'])}")
     notes = [text for path in paths for text in kapwa.open_run(path).manifest["notes"]]
     for text in dict.fromkeys(notes):
         note(f"Note: {text}")
 
 
-def _tell(what: str, paths: list[Path], json: bool) -> None:
+def _show_paths(what: str, paths: list[Path], json: bool) -> None:
     if json:
         show_json({what: [str(path) for path in paths]})
         return
@@ -66,16 +122,16 @@ def _tell(what: str, paths: list[Path], json: bool) -> None:
         note(f"Wrote {path}")
 
 
-def lm_eval_path(json: bool = False) -> None:
+def lm_eval_path(json: opt.Json = False) -> None:
     """Print the folder of Kapwa's tasks for lm-eval.
 
     Use: lm-eval run --include_path "$(kapwa lm-eval-path)" --tasks kapwa_kalahi_mc ...
 
-    With --json the tasks are listed too. lm-eval itself is the extra kapwa[lm-eval].
+    With --json the tasks are listed too. Install lm-eval with: pip install 'kapwa[lm-eval]'
     """
     from kapwa.exchange import LM_EVAL_TASKS
 
     if json:
         show_json({"path": str(LM_EVAL_TASKS), "tasks": sorted(file.stem for file in LM_EVAL_TASKS.glob("*.yaml"))})
     else:
-        tell(str(LM_EVAL_TASKS))
+        show_text(str(LM_EVAL_TASKS))

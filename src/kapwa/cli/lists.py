@@ -1,18 +1,21 @@
-"""``kapwa suites``, ``models``, ``runs``: what can be measured, who can answer, what was measured; ``kapwa skill``."""
+"""``kapwa suites``, ``models``, ``runs``: what can be measured, asked, and was run; ``kapwa skill``."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from kapwa.cli.options import RUNS
-from kapwa.cli.output import show, show_json, show_table, tell
+import typer
+
+from kapwa.cli import shared_options as opt
+from kapwa.cli.output import show, show_json, show_table, show_text
 
 
-def suites(json: bool = False) -> None:
-    """List what can be measured."""
+def suites(json: opt.Json = False) -> None:
+    """List the tasks that can be measured."""
     from kapwa import inventory
 
-    known = inventory.suites()
+    installed = inventory.suites()
     if json:
         show_json(
             [
@@ -25,20 +28,20 @@ def suites(json: bool = False) -> None:
                     "form": s.form or s.name,
                     "folder": None if s.folder is None else str(s.folder),
                 }
-                for s in known
+                for s in installed
             ]
         )
         return
-    show_table(("task", "measures"), [task for suite in known for task in suite.tasks.items()])
-    for suite in known:
+    show_table(("task", "measures"), [task for suite in installed for task in suite.tasks.items()])
+    for suite in installed:
         show(f"\n{suite.title}. {suite.question}")
         packs = f"sample packs: {', '.join(suite.pack_names())}"
         data = f"the form {suite.form}, data in {suite.folder}" if suite.folder else packs
         show(f"  variants: {', '.join(suite.variants)}; {data}")
 
 
-def models(json: bool = False) -> None:
-    """List who can answer."""
+def models(json: opt.Json = False) -> None:
+    """List the kinds of models that can be asked."""
     from kapwa import inventory
 
     backends = inventory.backends()
@@ -49,20 +52,23 @@ def models(json: bool = False) -> None:
     show_table(("--model", "what it is", "ready"), rows)
 
 
-def runs(folder: Path = RUNS, json: bool = False) -> None:
-    """List the runs in a folder, the newest first: state, headline score with its 95 % interval, date."""
-    from kapwa.report.run_list import list_runs, run_lines
+def runs(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder that contains the run folders.")] = opt.RUNS,
+    json: opt.Json = False,
+) -> None:
+    """List the runs in a folder, newest first: state, headline score with its 95 % interval, date."""
+    from kapwa.report.terminal.run_list import list_runs, run_lines
 
     listed = list_runs(folder)
     if json:
         show_json(listed)
     else:
-        for line in run_lines(listed) or [f"{folder} holds no runs. Make one with: kapwa run"]:
-            tell(line)
+        for line in run_lines(listed) or [f"{folder} contains no runs. Make one with: kapwa run"]:
+            show_text(line)
 
 
 def skill() -> None:
-    """Print a page from which a coding agent uses Kapwa rightly."""
+    """Print instructions for coding agents."""
     from kapwa.files import read_text
 
-    tell(read_text(Path(__file__).with_name("skill.md")).rstrip())
+    show_text(read_text(Path(__file__).with_name("skill.md")).rstrip())

@@ -5,7 +5,6 @@ A verb's module is imported when the verb is called; the list of verbs needs non
 
 from __future__ import annotations
 
-import errno
 import inspect
 import io
 import logging
@@ -14,31 +13,18 @@ import re
 import sys
 from functools import cache
 from importlib import import_module
-from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
-from typer.main import get_command
+from typer.main import get_command, get_group
 
 import kapwa
-from kapwa.cli.options import described, grouped
-from kapwa.cli.output import Harmless, error_object, note, show_json
+from kapwa.cli.output import HarmlessFormatter, error_object, note, show_json
+from kapwa.cli.system_errors import OTHER_PATH, explained, file_of
+from kapwa.cli.verbs import HEADINGS, RENAMED, VERBS
 from kapwa.errors import KapwaError, nearest
-from kapwa.files import table_rows
-
-
-class Verb(NamedTuple):
-    """A verb: the "module:attribute" of :mod:`kapwa.cli` that holds it, its heading, and what the list says of it."""
-
-    name: str
-    target: str
-    heading: str
-    line: str
-
-
-VERBS = {row["name"]: Verb(**row) for row in table_rows(Path(__file__).with_name("verbs.csv"))}
 
 
 class Verbs(TyperGroup):
@@ -53,7 +39,8 @@ class Verbs(TyperGroup):
         if cmd_name in VERBS:
             return loaded(cmd_name)
         if not cmd_name.startswith("-"):
-            ctx.fail(f"There is no verb {cmd_name!r}. {nearest(cmd_name, VERBS)}")
+            now = f"It is now {RENAMED[cmd_name]}." if cmd_name in RENAMED else nearest(cmd_name, VERBS)
+            ctx.fail(f"There is no verb {cmd_name!r}. {now}")
         return None
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -64,30 +51,33 @@ class Verbs(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - Typer's signature
         """Write a list of verbs under each heading, loading none of them."""
-        for heading, verbs in groupby(VERBS.items(), key=lambda pair: pair[1].heading):
+        for heading, verbs in HEADINGS.items():
             with formatter.section(heading):
-                formatter.write_dl([(name, verb.line) for name, verb in verbs], col_max=16)
+                formatter.write_dl([(verb.name, verb.line) for verb in verbs], col_max=16)
 
 
 @cache
 def loaded(name: str) -> Any:
-    """Import the verb ``name`` and return its command."""
-    module, _, attribute = VERBS[name].target.partition(":")
-    verb = getattr(import_module(f"kapwa.cli.{module}"), attribute)
-    app = verb
-    if not isinstance(verb, typer.Typer):
+    """Import the verb ``name`` and return its command, or its group of commands."""
+    verb = VERBS[name]
+    module, _, attribute = verb.target.partition(":")
+    target = getattr(import_module(f"kapwa.cli.{module}"), attribute)
+    app = target
+    if not isinstance(target, typer.Typer):
         app = typer.Typer()
-        app.command(name)(verb)
+        app.command(name)(target)
     app.pretty_exceptions_enable = False
     app._add_completion = False
-    for part in app.registered_commands:
+    for info in app.registered_commands:
         # Typer would keep the line breaks that the source has within a paragraph.
-        paragraphs = (inspect.getdoc(part.callback) or "").split("\n\n")
-        part.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-        part.callback = grouped(part.callback, name=f"{name} {part.name}" if app is verb else name)
-    command = get_command(app)
-    command.name = name
-    return command
+        paragraphs = (inspect.getdoc(info.callback) or "").split("\n\n")
+        info.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    if [info.name for info in app.registered_commands] == [name]:
+        return get_command(app)
+    group = get_group(app)
+    group.name = name
+    group.help = group.help or verb.line
+    return group
 
 
 app = typer.Typer(
@@ -104,9 +94,16 @@ app = typer.Typer(
 @app.callback(invoke_without_command=True)
 def main(
     context: typer.Context,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each step to stderr.")] = False,
-    config: Annotated[Path | None, described("config")] = None,
-    version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each step to standard error.")] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Folder of your settings, such as the suites you added.",
+            show_default="$KAPWA_CONFIG, else ~/.config/kapwa",
+        ),
+    ] = None,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
 ) -> None:
     """Set up logging and the user's settings for every verb."""
     if version:
@@ -121,27 +118,18 @@ def main(
         # The environment reaches every process that the verb may start.
         os.environ[CONFIG_VARIABLE] = str(config)
     handler = logging.StreamHandler()
-    # Where it comes from says nothing to people, until they ask for more.
-    handler.setFormatter(Harmless("%(levelname)s %(name)s: %(message)s" if verbose else "%(levelname)s: %(message)s"))
-    # The hub's library writes its own lines, which would all stand there twice.
+    # The name of the logger tells most users nothing.
+    handler.setFormatter(
+        HarmlessFormatter("%(levelname)s %(name)s: %(message)s" if verbose else "%(levelname)s: %(message)s")
+    )
+    # The Hub's library has a handler of its own: every line would appear twice.
     handler.addFilter(lambda record: not record.name.startswith("huggingface_hub"))
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
 
 
 # What Typer raises for a command that it refuses, such as one with an unknown option; it has no public name.
 _REFUSED: Any = typer.BadParameter.__bases__
-_ELSEWHERE = "Name another place."
 _STOPPED = 130  # the exit code after Ctrl-C
-# What is said of errors of the system, by their numbers here, and whether the disk or a path is at fault.
-SYSTEM_ERRORS = {
-    getattr(errno, row["name"]): row
-    for row in table_rows(Path(__file__).with_name("system_errors.csv"))
-    if hasattr(errno, row["name"])
-}
-# What libraries say that cannot be loaded, start a thread or grow.
-_NO_MEMORY = re.compile(
-    "failed to map segment|[Cc]annot allocate memory|can't start new thread|error return without exception set"
-)
 
 
 def run() -> None:
@@ -156,7 +144,7 @@ def run() -> None:
     broken = next((word for word in sys.argv[1:] if re.search("[\ud800-\udfff]", word)), None)
     if broken is not None:
         _fail(
-            KapwaError(f"{broken!r} is not UTF-8, so messages could not name the file.", hint=_ELSEWHERE), for_programs
+            KapwaError(f"{broken!r} is not UTF-8, so messages could not name the file.", hint=OTHER_PATH), for_programs
         )
     try:
         # What is wrong with the command itself Typer writes for people; for programs it is raised.
@@ -174,34 +162,12 @@ def run() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except BaseException as error:  # Rust's panics, too, which are no Exception
-        problem = None if isinstance(error, SystemExit) else _system_problem(error)
+        problem = None if isinstance(error, SystemExit) else explained(error)
         if problem is None:
             raise
-        # What we did wrong ourselves looks the same; whoever asks for it is shown where.
-        logging.getLogger(__name__).info("Stopped by an error of the system.", exc_info=True)
-        _fail(problem, for_programs, _file_named(error))
-
-
-def _file_named(error: BaseException) -> str | None:
-    """The file that the system named; where one is to be renamed, it is the new name that was asked for."""
-    return getattr(error, "filename2", None) or getattr(error, "filename", None)
-
-
-def _system_problem(error: BaseException) -> KapwaError | None:
-    """Say what is wrong with the memory, the disk or a path, and what to do; None where none is at fault."""
-    if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
-        hint = "The answers so far are kept. Use fewer items (--limit) or more memory."
-        return KapwaError("the memory is full.", hint=hint)
-    name = _file_named(error)
-    in_words = re.search(r"\(os error (\d+)\)", str(error))  # polars tells the system's number in words
-    number = getattr(error, "errno", None) or (int(in_words[1]) if in_words else 0)
-    fault = SYSTEM_ERRORS.get(number, {"of": ""})
-    if fault["of"] == "disk":
-        hint = "Make room, allow writing there, or name another place."
-        return KapwaError(f"{name or 'A file'} cannot be written: {fault['words']}.", hint=hint)
-    if name and fault["of"] == "path":
-        return KapwaError(f"{name} cannot be used: {fault['words']}.", hint=_ELSEWHERE)
-    return None
+        # A bug of Kapwa's can look the same; --verbose shows where it happened.
+        logging.getLogger(__name__).info("Stopped by a system error.", exc_info=True)
+        _fail(problem, for_programs, file_of(error))
 
 
 def _fail(error: KapwaError, for_programs: bool, file: str | None = None) -> None:

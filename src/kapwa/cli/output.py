@@ -66,7 +66,7 @@ def show_check(checked: Any, report: Any, *, json: bool, every: bool = True) -> 
             shown["error"] = error_object(first.message, first.path, first.row, first.column, remedy=remedy)
         show_json(shown)
     else:
-        from kapwa.report.terminal import render_check
+        from kapwa.report.terminal.check import render_check
 
         show(render_check(report, every=every))
     if errors:
@@ -93,7 +93,7 @@ def show_json(value: Any) -> None:
     sys.stdout.write(json.dumps(_plain(value), ensure_ascii=not wide, indent=2).translate(_STEERING) + "\n")
 
 
-def tell(text: str) -> None:
+def show_text(text: str) -> None:
     """Print a result in words to stdout."""
     sys.stdout.write(text.translate(_STEERING) + "\n")
 
@@ -103,7 +103,7 @@ def note(text: str) -> None:
     sys.stderr.write(text.translate(_STEERING) + "\n")
 
 
-class Harmless(logging.Formatter):
+class HarmlessFormatter(logging.Formatter):
     """Log records in which nothing steers a terminal."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -111,7 +111,7 @@ class Harmless(logging.Formatter):
         return super().format(record).translate(_STEERING)
 
 
-def check_place(path: Path | None, *, folder: bool = False) -> None:
+def check_writable(path: Path | None, *, folder: bool = False) -> None:
     """Raise UsageError where a file (or, if asked, a folder) can plainly not be written, before any work for it.
 
     None is no place to check; see :func:`kapwa.files.in_the_way`.
@@ -124,7 +124,7 @@ def check_place(path: Path | None, *, folder: bool = False) -> None:
 
     why = in_the_way(path if folder else path.parent)
     if why is not None:
-        raise UsageError(f"{path} cannot be written: {why}.", hint="Name another place.")
+        raise UsageError(f"{path} cannot be written: {why}.", hint="Choose another path.")
 
 
 def _plain(value: Any) -> Any:

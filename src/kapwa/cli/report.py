@@ -1,4 +1,4 @@
-"""``kapwa report``: one HTML page of runs or of an analysis; ``kapwa compare``: what changed between two runs."""
+"""``kapwa report``: an HTML page about runs or an analysis; ``kapwa compare``: what changed between two runs."""
 
 from __future__ import annotations
 
@@ -7,101 +7,153 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from kapwa.cli.output import check_place, note, show, show_json
+from kapwa.cli import shared_options as opt
+from kapwa.cli.output import check_writable, note, show, show_json
 from kapwa.errors import UsageError
 
-
-@dataclass(kw_only=True)
-class PrintedTable:
-    """Which table is printed besides, and in which form."""
-
-    table: Literal["text", "markdown", "latex"] | None = None
-    paper: str | None = None
-    groups: Path | None = None
-
-    def make(self, sources: Any, same: Any, people: Sequence[Path] = ()) -> Any:
-        """Return the table, or None where none was asked for; raise UsageError where it cannot be made."""
-        from kapwa.report.paper_tables import paper_table
-
-        if self.table is None and self.paper is None:
-            return None
-        return paper_table(sources, self.paper, same, self.groups if self.paper else None, people)
-
-    def write(self, made: Any) -> None:
-        """Print the table (None: none was asked for); its note stands within in Markdown and in LaTeX."""
-        from kapwa.report.render import in_form
-
-        if made is None:
-            return
-        show(in_form(made, self.table or "text"))
-        if self.table in (None, "text"):
-            note(made.note)
-
-
-@dataclass(kw_only=True)
-class Besides:
-    """What is written beside the page: charts, and tables as CSV."""
-
-    figures: Path | None = None
-    csv: Path | None = None
-
-    def write(self, sources: Any, people: Sequence[Path], same: Any, errata: Path | None) -> None:
-        """Write what was asked for of runs, or of an analysis, and say where."""
-        if self.figures is not None:
-            _write_figures(sources, self.figures, same)
-        if self.csv is not None:
-            _write_tables(sources, self.csv, people, same, errata)
+REGRESSION = "Regression check"
 
 
 def report(
-    runs: list[Path],
-    output: Path = Path("report.html"),
-    people: list[Path] | None = None,
-    answers: str = "1000",
-    *,
-    besides: Besides,
-    same: list[str] | None = None,
-    equal_within: float | None = None,
-    errata: Path | None = None,
-    printed: PrintedTable,
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders, or one analysis folder.")],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE|FOLDER",
+            help="The page to write; or a folder (a name without an extension), which also gets every answer and "
+            "score.",
+        ),
+    ] = Path("report.html"),
+    people: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Completed forms with their keys or sample: choices, ratings and labels to report; repeatable.",
+        ),
+    ] = None,
+    answers: Annotated[
+        str,
+        typer.Option(
+            metavar="N", help="Number of questions per task to include in search, with every answer; or 'all'."
+        ),
+    ] = "1000",
+    figures: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Also write each chart as SVG and PNG to this folder.")
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Also write every table as CSV to this folder: people's labels to people/, errata to errata/.",
+        ),
+    ] = None,
+    same: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=RUN,RUN", help="Treat these runs of different tasks as one system with this name; repeatable."
+        ),
+    ] = None,
+    equal_within: opt.EqualWithin = None,
+    errata: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also show scores without the items confirmed as faulty in this table (see kapwa items).",
+        ),
+    ] = None,
+    plan: opt.Plan = None,
+    cost: Annotated[
+        bool,
+        typer.Option(
+            "--cost", help="Also show the cost of 1,000 items on the board, at the prices given when each run was made."
+        ),
+    ] = False,
+    table: Annotated[
+        Literal["text", "markdown", "latex"] | None,
+        typer.Option(metavar="FORM", help="Also print the board, with every system and task: text, markdown or latex."),
+    ] = None,
+    paper: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TABLE",
+            help="Print a table of a paper instead of the board: kalahi-5, -10 to -15, -f, blend-10, -11, -r, eecc-3.",
+        ),
+    ] = None,
+    groups: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Groups of systems, to filter the page by and to show in that table (table: system, group).",
+        ),
+    ] = None,
 ) -> None:
-    """Write one HTML page about runs, or about an analysis.
+    """Write an HTML page about runs, or about an analysis.
 
-    The page is self-contained: it opens from disk, without a network.
+    The page is self-contained: it opens from disk, without a network. With --plan, it says what was planned, what was
+    looked at afterwards, and where what was done departs from the plan.
     """
+    from kapwa.report.board.paper import paper_table
     from kapwa.report.writing import opened, write_report
     from kapwa.runs.systems import parse_same
 
     if not re.fullmatch(r"all|\d{1,9}", answers):
         raise UsageError(f"--answers is a number of questions, or 'all', not {answers[:40]!r}.")
-    check_place(output, folder=not output.suffix)
-    for folder in (besides.figures, besides.csv):
-        check_place(folder, folder=True)
-    sources, forms = opened(runs, note), people or ()
-    named = parse_same(same or ())
-    made = printed.make(sources, named, forms)
-    if besides.csv is not None:
-        _table_folders(sources, besides.csv)
-    margins: dict[str, Any] = {"same": named, "equal_within": equal_within, "groups": printed.groups, "errata": errata}
-    most = None if answers == "all" else int(answers)
-    note(f"Report: {write_report(sources, output, people=forms, answers=most, **margins)}")
-    besides.write(sources, forms, named, errata)
-    printed.write(made)
+    check_writable(output, folder=not output.suffix)
+    for folder in (figures, csv):
+        check_writable(folder, folder=True)
+    sources = opened(runs, note)
+    forms = people or ()
+    systems = parse_same(same or ())
+    printed = None
+    if table is not None or paper is not None:
+        printed = paper_table(sources, paper, systems, groups if paper else None, forms)
+    if csv is not None:
+        _table_folders(sources, csv)
+    page = write_report(
+        sources,
+        output,
+        people=forms,
+        answers=None if answers == "all" else int(answers),
+        same=systems,
+        equal_within=equal_within,
+        groups=groups,
+        errata=errata,
+        cost=cost,
+        plan=plan,
+    )
+    note(f"Report: {page}")
+    if figures is not None:
+        _write_figures(sources, figures, systems)
+    if csv is not None:
+        _write_tables(sources, csv, forms, systems, errata)
+    if printed is not None:
+        _print_table(printed, table or "text")
+
+
+def _print_table(table: Any, form: Literal["text", "markdown", "latex"]) -> None:
+    """Print a table; its note is part of it in Markdown and LaTeX."""
+    from kapwa.report.tables.forms import in_form
+
+    show(in_form(table, form))
+    if form == "text":
+        note(table.note)
 
 
 def _write_tables(sources: Any, csv: Path, people: Sequence[Path], same: Any, errata: Path | None) -> None:
-    """Write the tables of runs, or of an analysis, each into its folder, and those of people's forms and errata."""
+    """Write the tables of each run or of the analysis to its folder, and those of people's forms and errata."""
     import kapwa
     from kapwa.analysis.result import Analysis
     from kapwa.files import write_text
-    from kapwa.report.audit import audits_of, blocks_of
-    from kapwa.report.errata import errata_parts
-    from kapwa.report.people import export_people_csv
-    from kapwa.report.view import arrange
+    from kapwa.report.board.audit import audits_of, blocks_of
+    from kapwa.report.tables.errata import errata_sections
+    from kapwa.report.tables.people import export_people_csv
+    from kapwa.report.view.tasks import arrange
     from kapwa.runs.outputs import BOM
 
     folders = _table_folders(sources, csv)
@@ -113,16 +165,16 @@ def _write_tables(sources: Any, csv: Path, people: Sequence[Path], same: Any, er
         more = blocks_of(audits_of(sources, people))
         note(f"Tables: {export_people_csv(sources, people, csv / 'people', same, more)}")
     if errata is not None:
-        for slug, part in errata_parts(arrange(sources, same), errata).items():
-            write_text(csv / "errata" / f"{slug}.csv", BOM + part["table"].csv)
+        for slug, section in errata_sections(arrange(sources, same), errata).items():
+            write_text(csv / "errata" / f"{slug}.csv", BOM + section.table.csv)
         note(f"Tables: {csv / 'errata'}")
 
 
 def _write_figures(sources: Any, folder: Path, same: Any) -> None:
-    """Write each chart of runs, or of an analysis, as SVG and PNG, and say where."""
+    """Write each chart of the runs or of the analysis as SVG and PNG."""
     from kapwa.analysis.result import Analysis
-    from kapwa.report.analysis.page import save_analysis_figures
-    from kapwa.report.figures import save_figures
+    from kapwa.report.charts.files import save_figures
+    from kapwa.report.page.analysis import save_analysis_figures
 
     of_analysis = isinstance(sources, Analysis)
     for path in save_analysis_figures(sources, folder) if of_analysis else save_figures(sources, folder, same):
@@ -130,7 +182,7 @@ def _write_figures(sources: Any, folder: Path, same: Any) -> None:
 
 
 def _table_folders(sources: Any, csv: Path) -> dict[Path, Any]:
-    """Return each source by the folder within ``csv`` of its tables; raise UsageError where two would share one."""
+    """Return each source by the folder in ``csv`` for its tables; raise UsageError if two would share one."""
     from kapwa.analysis.result import Analysis
 
     folders: dict[Path, Any] = {}
@@ -139,38 +191,49 @@ def _table_folders(sources: Any, csv: Path) -> dict[Path, Any]:
         other = folders.setdefault(folder, source)
         if other.path != source.path:
             raise UsageError(
-                f"The tables of {other.path} and {source.path} would be written into one folder of {csv}.",
-                hint="Rename one of the two run folders, or write the tables of each by 'kapwa export'.",
+                f"The tables of {other.path} and {source.path} would be written to the same folder in {csv}.",
+                hint="Rename one of the two run folders, or write the tables of each with 'kapwa export'.",
             )
     return folders
 
 
-@dataclass(kw_only=True)
-class RegressionOptions:
-    """Whether the second run lost more than a margin against the first, and what is made of that."""
+@dataclass(frozen=True, kw_only=True)
+class RegressionGate:
+    """Whether the second run lost more than a margin against the first, and what follows from that."""
 
-    margin: float | None = None
-    fail_on: Literal["regression"] | None = None
-    strict: bool = False
-    junit: Path | None = None
-    markdown: Path | None = None
+    margin: float | None
+    max_missing: float
+    fail_on: Literal["regression"] | None
+    strict: bool
+    junit: Path | None
+    markdown: Path | None
 
     def check(self, equal_within: float | None) -> None:
-        """Raise UsageError for options that do not go together, and for places that cannot be written."""
+        """Raise UsageError for options that contradict each other, and for files that cannot be written."""
         from kapwa.stats.families import check_margin
 
         check_margin(self.margin, {})
-        if self.margin is None and any((self.fail_on, self.strict, self.junit, self.markdown)):
-            raise UsageError("What a regression is depends on a margin, but none is named.", hint="Add: --margin 0.02")
+        if self.margin is None and any((self.fail_on, self.strict, self.junit, self.markdown, self.max_missing)):
+            raise UsageError("A regression needs a margin, but none is given.", hint="Add, for example: --margin 0.02")
         if self.margin is not None and equal_within is not None:
-            raise UsageError("--margin and --equal-within are two questions.", hint="Ask one at a time.")
-        check_place(self.junit)
-        check_place(self.markdown)
+            raise UsageError("--margin and --equal-within exclude each other.", hint="Use one of them at a time.")
+        check_writable(self.junit)
+        check_writable(self.markdown)
+
+    def exit_code(self, judgement: Any) -> int:
+        """Return 0 unless --fail-on or --strict is given; a proven loss takes precedence over missing answers."""
+        if not (self.fail_on or self.strict):
+            return 0
+        if judgement.outcome == "regression":
+            return 3
+        if judgement.incomplete:
+            return 1
+        return 4 if self.strict and judgement.outcome != "no regression" else 0
 
     def write(self, judgement: Any) -> None:
-        """Write the files that were asked for."""
+        """Write the requested files."""
         from kapwa.files import write_text
-        from kapwa.report.render import markdown_table
+        from kapwa.report.tables.forms import markdown_table
 
         junit, markdown = judgement.junit(strict=self.strict), markdown_table(judgement.table)
         for path, text in ((self.junit, junit), (self.markdown, markdown)):
@@ -180,60 +243,131 @@ class RegressionOptions:
 
 
 def compare(
-    run_a: Path,
-    run_b: Path,
-    gate: RegressionOptions,
-    csv: Path | None = None,
-    mid_p: bool = False,
-    equal_within: float | None = None,
-    by: Literal["culture", "label"] = "culture",
-    json: bool = False,
+    run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="A run folder.")],
+    run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="Another run folder of the same task.")],
+    margin: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            rich_help_panel=REGRESSION,
+            help="Largest acceptable loss of RUN_B against RUN_A: 0.02 is 2 percentage points.",
+        ),
+    ] = None,
+    max_missing: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=1,
+            metavar="SHARE",
+            rich_help_panel=REGRESSION,
+            help="Share of a run's answers that may be missing before --fail-on and --strict exit with 1: 0.02 is "
+            "2 in 100.",
+        ),
+    ] = 0.0,
+    fail_on: Annotated[
+        Literal["regression"] | None,
+        typer.Option(metavar="OUTCOME", rich_help_panel=REGRESSION, help="Exit with 3 on a regression."),
+    ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", rich_help_panel=REGRESSION, help="Exit with 3 on a regression, with 4 if inconclusive."
+        ),
+    ] = False,
+    junit: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", rich_help_panel=REGRESSION, help="Write a JUnit file with one test case per culture."
+        ),
+    ] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", rich_help_panel=REGRESSION, help="Write a Markdown table for a job summary or a comment."
+        ),
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the differences in all metrics as CSV.")
+    ] = None,
+    mid_p: Annotated[
+        bool,
+        typer.Option(
+            "--mid-p",
+            help="Use mid-p-values: less strict if few answers differ; the error rate may slightly exceed 5 %.",
+        ),
+    ] = False,
+    equal_within: opt.EqualWithin = None,
+    by: Annotated[
+        Literal["culture", "label"],
+        typer.Option(
+            metavar="WHAT",
+            help="Compare by culture, or by the labels of cultures in cultures.csv beside the data's card.",
+        ),
+    ] = "culture",
+    plan: opt.Plan = None,
+    json: opt.Json = False,
 ) -> None:
-    """Compare two runs, paired item by item: over all cultures together first, then in each.
+    """Compare two runs, paired item by item: first over all cultures, then in each.
 
-    Says how the two differ as measurements (their signatures), then shows difference, interval, p-value, and how
-    large a true difference these items show four times in five. With --json: "a" and "b" (path, label, signature),
-    "differ" (what differs, with both values) and "comparisons".
+    Shows how the two measurements differ (their signatures), then difference, interval, p-value, and the true
+    difference that these items detect with 80 % power. With --json: "a" and "b" (path, label, signature), "differ"
+    (what differs, with both values) and "comparisons". For one model with and without thinking, it also shows the
+    effect of thinking in each culture (--json: "thinking").
 
-    With --margin: RUN_A is the old run, RUN_B the new one. Says in one sentence whether the new one lost more than the
-    margin on the first metric, its mean over cultures, and of each culture which loss is excluded (--json: also
-    "regression"). The exit code is 0; with --fail-on regression 3 for a regression, with --strict also 4 where the
-    data leave it open.
+    With --margin, RUN_A is the old run and RUN_B the new one. Shows in one sentence whether the new run lost more than
+    the margin on the first metric, on average over cultures, and for each culture which loss is excluded (--json: also
+    "regression"). The exit code is 0; with --fail-on regression, 3 for a regression; with --strict, also 4 if the
+    result is inconclusive. With either, it is 1 if more answers are missing than --max-missing allows.
+
+    A difference is always RUN_B − RUN_A. A conclusion is drawn only if it holds whatever the missing answers are.
+
+    With --plan, shows first what was planned, what departs from it, and which comparisons are exploratory (--json:
+    "plan").
     """
     import kapwa
     from kapwa.files import write_text
-    from kapwa.report.regression import judge
-    from kapwa.report.terminal import difference_lines, render_comparison
-    from kapwa.runs.manifest import differing
+    from kapwa.report.board.planned import against_plan
+    from kapwa.report.tables.regression import judge
+    from kapwa.report.tables.thinking import thinking_sentence
+    from kapwa.report.terminal.runs import difference_lines, render_comparison
     from kapwa.runs.outputs import BOM
-    from kapwa.tables_io import csv_text
+    from kapwa.runs.signature import differing
+    from kapwa.tables import csv_text
 
-    check_place(csv)
+    check_writable(csv)
+    gate = RegressionGate(
+        margin=margin, max_missing=max_missing, fail_on=fail_on, strict=strict, junit=junit, markdown=markdown
+    )
     gate.check(equal_within)
-    if gate.margin is not None and by == "label":
-        raise UsageError("A regression is judged over cultures.", hint="Leave out --by, or --margin.")
+    if margin is not None and by == "label":
+        raise UsageError("A regression is tested by culture, not by label.", hint="Leave out --by or --margin.")
     first, second = kapwa.open_run(run_a), kapwa.open_run(run_b)
-    frame = kapwa.compare(first, second, mid_p=mid_p, equal_within=gate.margin or equal_within, by=by)
-    judgement = None if gate.margin is None else judge(first, second, frame, gate.margin)
+    planned = None if plan is None else against_plan(kapwa.read_plan(plan), first, second, margin or equal_within)
+    frame = kapwa.compare(first, second, mid_p=mid_p, equal_within=margin or equal_within, by=by)
+    judgement = None if margin is None else judge(first, second, frame, margin, max_missing)
     if judgement is not None:
         gate.write(judgement)
     if csv is not None:
         write_text(csv, BOM + csv_text(frame.columns, frame.iter_rows()))
         note(f"Table: {csv}")
+    thinking = thinking_sentence(first, second, frame)
     if json:
         runs: dict[str, Any] = {
             name: {"path": str(run.path), "label": run.label, "signature": run.manifest["signature"]}
             for name, run in (("a", first), ("b", second))
         }
         differ = [{"name": name, "a": a, "b": b} for name, a, b in differing(first.manifest, second.manifest)]
-        lost = {} if judgement is None else {"regression": judgement.as_dict()}
-        show_json({**runs, "differ": differ, **lost, "comparisons": frame.to_dicts()})
+        more: dict[str, Any] = {} if judgement is None else {"regression": judgement.as_dict()}
+        more |= {"thinking": thinking} if thinking else {}
+        more |= {"plan": planned.as_dict()} if planned else {}
+        show_json({**runs, "differ": differ, **more, "comparisons": frame.to_dicts()})
     else:
-        show("\n".join([*difference_lines(first, second), ""]))
+        if planned is not None:
+            show(planned.terminal())
+        show("\n".join([*difference_lines(first, second), *filter(None, [thinking]), ""]))
         show(render_comparison(frame, first.manifest["metrics"]) if judgement is None else judgement.terminal())
     if judgement is not None:
         if judgement.outcome == "inconclusive":
-            again = shlex.join(["kapwa", "plan", str(run_a), str(run_b), "--difference", f"{gate.margin:g}"])
-            note(f"More questions would tell. How many: {again}")
-        codes = {"regression": 3 if gate.fail_on or gate.strict else 0, "inconclusive": 4 if gate.strict else 0}
-        raise typer.Exit(codes.get(judgement.outcome, 0))
+            again = shlex.join(["kapwa", "plan", str(run_a), str(run_b), "--difference", f"{margin:g}"])
+            note(f"More questions would settle it. To see how many: {again}")
+        raise typer.Exit(gate.exit_code(judgement))

@@ -2,264 +2,350 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from shlex import quote
-from typing import Any
+from typing import Annotated
 
 import typer
 
-from kapwa.cli import options as opt
-from kapwa.cli.output import note, show, show_json, tell
-from kapwa.errors import KapwaError, UsageError
-from kapwa.registry import load
+from kapwa.cli import shared_options as opt
+from kapwa.cli.dry_run import show_dry_run
+from kapwa.cli.evaluating import finish, run_each, write_page
+from kapwa.cli.output import note, show_json
+from kapwa.cli.parsing import parse_settings, parse_where, read_text_option
+from kapwa.cli.run_file import RUN_FILES, run_file
+from kapwa.cli.tasks import AskingCommand, JudgingCommand, load_matching_judge
+from kapwa.errors import UsageError
 
-# So many variants' first requests a dry run prints in full.
-_SHOWN = 4
-
-
-@dataclass(kw_only=True)
-class ModelOptions:
-    """How a model is loaded or reached: fields of :class:`kapwa.models.base.ModelOptions`."""
-
-    dtype: str = "float32"
-    device: str = "auto"
-    template: str = "auto"
-    scoring: str = "auto"
-    batch_tokens: int = 4096
-    revision: str | None = None
-    trust_remote_code: bool = False
-    base_url: str | None = None
-    concurrency: int = 64
-    timeout: float = 120.0
-    extra: list[Any] | None = None
+run_app = typer.Typer()
+score_app = typer.Typer()
 
 
-@dataclass(kw_only=True)
-class Rehearsal:
-    """What would be asked, and what it would cost."""
-
-    dry_run: bool = False
-    price_in: float | None = None
-    price_out: float | None = None
-
-    def cost(self, tokens: Any) -> float | None:
-        """Return the price of tokens read and written; None where no price is known."""
-        if self.price_in is None and self.price_out is None:
-            return None
-        return float(tokens.cost(self.price_in or 0.0, self.price_out or 0.0))
-
-
-@dataclass(kw_only=True)
-class Prompting:
-    """What stands before every question, and how texts are drawn: keywords of :func:`kapwa.load_task`."""
-
-    system: str | None = None
-    shots: int = 0
-    temperature: float | None = None
-
-
-@dataclass(kw_only=True)
-class Evaluation:
-    """What becomes of the answers: keywords of :func:`kapwa.evaluate`, and how they are shown."""
-
-    seed: int = 0
-    out: Path = opt.RUNS
-    label: str | None = None
-    json: bool = False
-    cache: Path | None = None
-    validators: Path | None = None
-    key: list[Path] | None = None
-
-
-@partial(opt.grouped, declared=opt.suite_options(asks=True))
+@run_app.command("run", cls=AskingCommand)
 def run(
-    task: str,
-    model: list[str],
-    chosen: opt.TaskOptions,
-    prompting: Prompting,
-    evaluation: Evaluation,
-    loading: ModelOptions,
-    place: opt.EngineOptions,
-    rehearsal: Rehearsal,
-    declared: Any,
+    context: typer.Context,
+    *,
+    task: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TASK",
+            help="What to measure: a task such as kalahi/mc (see kapwa suites), a fetched benchmark (see kapwa "
+            "fetch), or a run file (CONFIG.yaml) that names tasks, models and settings.",
+        ),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="MODEL",
+            help="Model to ask: smollm2, hf:<id or folder>, openai:<name>, inspect:<name>, replay:<file>; repeat it "
+            "for one run per model and a report on all of them.",
+            show_default="required, unless a run file names models",
+        ),
+    ] = None,
+    suite: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="A set of published benchmarks instead of one task, such as cultural-core: one report, one board.",
+        ),
+    ] = None,
+    data: opt.Data = None,
+    variant: opt.Variant = None,
+    limit: opt.Limit = None,
+    subset: opt.Subset = "first",
+    where: opt.Where = None,
+    country: opt.Country = None,
+    language: opt.Language = None,
+    prompt: opt.Prompt = None,
+    matcher: opt.Matcher = "lexical",
+    judge: opt.MatchingJudge = None,
+    judge_option: opt.JudgeOption = None,
+    samples: opt.Samples = None,
+    wordings: opt.Wordings = None,
+    errata: opt.Errata = None,
+    system: opt.SystemMessage = None,
+    shots: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Answered examples before each question, drawn from other items with --seed; for tasks with answers.",
+        ),
+    ] = 0,
+    temperature: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            metavar="T",
+            help="Sampling temperature.",
+            show_default="the task's own: mostly 0; 1 for several samples",
+        ),
+    ] = None,
+    seed: opt.Seed = 0,
+    out: opt.RunsFolder = opt.RUNS,
+    label: opt.Label = None,
+    trained_on: opt.TrainedOn = None,
+    json: opt.Json = False,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Folder in which runs share answers: known ones are reused, new ones added."
+        ),
+    ] = None,
+    validators: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Choices of human validators; their accuracy becomes the human ceiling."),
+    ] = None,
+    key: opt.Key = None,
+    dtype: opt.Dtype = "float32",
+    device: opt.Device = "auto",
+    template: opt.Template = "auto",
+    scoring: opt.Scoring = "auto",
+    batch_tokens: opt.BatchTokens = 4096,
+    thinking: opt.Thinking = None,
+    thinking_tokens: opt.ThinkingTokens = None,
+    revision: opt.Revision = None,
+    trust_remote_code: opt.TrustRemoteCode = False,
+    base_url: opt.BaseUrl = None,
+    key_variable: opt.KeyVariable = None,
+    concurrency: opt.Concurrency = 64,
+    timeout: opt.Timeout = 120.0,
+    extra: opt.Extra = None,
+    engine: opt.Engine = "local",
+    address: opt.Address = None,
+    replicas: opt.Replicas = None,
+    cpus_per_replica: opt.CpusPerReplica = None,
+    gpus_per_replica: opt.GpusPerReplica = None,
+    dry_run: opt.DryRun = False,
+    price_in: opt.PriceIn = None,
+    price_out: opt.PriceOut = None,
+    prices: opt.Prices = None,
+    until: opt.Until = None,
+    margin: opt.Margin = None,
+    control: opt.Control = None,
+    look_every: opt.LookEvery = None,
+    plan: opt.Plan = None,
+    max_failed: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            rich_help_panel=opt.COST,
+            help="Stop if the first N requests all fail for one reason; 0: never.",
+        ),
+    ] = 50,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            rich_help_panel=opt.COST,
+            help="End early after this many input and output tokens, like --max-cost.",
+        ),
+    ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            metavar="PRICE",
+            rich_help_panel=opt.COST,
+            help="End early after spending this much; questions are then asked in random order. A larger limit "
+            "continues the run.",
+        ),
+    ] = None,
 ) -> None:
     """Ask a model and judge its answers.
 
-    Writes a run folder with a report. It may be stopped at any moment: the same command then continues, and asks
-    nothing twice.
-    """
-    from kapwa.loading import load_model
-    from kapwa.runs.runner import check_places
+    Writes a run folder with a report. You can stop it at any time; the same command continues, and sends no question
+    twice.
 
-    if not rehearsal.dry_run and (rehearsal.price_in is not None or rehearsal.price_out is not None):
-        raise UsageError("Prices are only for estimates.", hint="Add --dry-run, or leave them out.")
-    check_places(evaluation.out, evaluation.cache)
-    specs = list(dict.fromkeys(model))
-    settings = {**vars(loading), "extra": dict(loading.extra or ())}
+    With --plan, the run carries the plan's hash, and is refused where it would depart from the plan.
+    """
+    from kapwa.config.asking import AskedModel
+    from kapwa.loading import TaskSettings, load_model, open_task
+    from kapwa.models.base import ModelOptions
+    from kapwa.parallel.base import open_engine
+    from kapwa.runs.costs import Pricing
+    from kapwa.runs.runner import check_places
+    from kapwa.runs.settings import RunSettings
+    from kapwa.runs.stopping import Limits
+
+    if task is not None and task.lower().endswith(RUN_FILES):
+        run_file(context, Path(task), dry_run=dry_run, json=json)
+        return
+    if not model:
+        raise UsageError("No model is named.", hint="Add --model MODEL, such as --model smollm2; see: kapwa models")
+    check_places(out, cache)
+    task_settings = TaskSettings(
+        data=data,
+        variant=variant,
+        limit=limit,
+        where=parse_where(where, country),
+        subset=subset,
+        system=read_text_option(system),
+        shots=shots,
+        draw_seed=seed,
+        language=language,
+        prompt=prompt,
+        wordings=wordings,
+        errata=errata,
+        samples=samples,
+        temperature=temperature,
+        options={**context.obj, "judge": load_matching_judge(matcher, judge, judge_option, out, concurrency)},
+    )
+    options = ModelOptions(
+        dtype=dtype,
+        device=device,
+        revision=revision,
+        template=template,
+        scoring=scoring,
+        batch_tokens=batch_tokens,
+        base_url=base_url,
+        key_variable=key_variable,
+        concurrency=concurrency,
+        timeout=timeout,
+        trust_remote_code=trust_remote_code,
+        thinking=thinking,
+        thinking_tokens=thinking_tokens,
+        sampling="asked" if temperature == 0 else "auto",
+        extra=parse_settings(extra),
+    )
+    pricing = Pricing(price_in=price_in, price_out=price_out, prices=prices)
+    run_settings = RunSettings(
+        out=out,
+        seed=seed,
+        label=label,
+        trained_on=trained_on,
+        progress=True,
+        cache=cache,
+        validators=validators,
+        key=key,
+        until=until,
+        margin=margin,
+        control=control,
+        look_every=look_every,
+        plan=plan,
+    )
     try:
-        engine = opt.open_engine(**vars(place))
-        prompting.system = prompting.system and opt.read_at(prompting.system)
-        asked = {"seed": evaluation.seed, "concurrency": loading.concurrency, **vars(prompting), **vars(declared)}
-        opened = chosen.open(task, evaluation.out, **asked)
-        if rehearsal.dry_run:
-            rehearse(opened, specs, settings, rehearsal, json=evaluation.json)
+        ray = open_engine(
+            engine,
+            address=address,
+            replicas=replicas,
+            cpus_per_replica=cpus_per_replica,
+            gpus_per_replica=gpus_per_replica,
+        )
+        names = task_names(task, suite, data)
+        models = []
+        for spec in model:
+            known = pricing.of(spec)
+            limits = Limits(max_failed=max_failed, max_tokens=max_tokens, max_cost=max_cost, prices=known)
+            settings = [replace(run_settings, limits=limits)] * len(names)
+            models.append(AskedModel(spec, options, settings, ray, known))
+        tasks = [open_task(name, task_settings, seed) for name in names]
+        if dry_run:
+            dry_runs = [show_dry_run(opened, models, out, json=json) for opened in tasks]
+            if json:
+                show_json(dry_runs[0] if suite is None else dry_runs)
+            else:
+                note("Nothing was asked or written.")
             return
-        who = load_model(specs[0], engine=engine, **settings) if len(specs) == 1 else None
+        several = suite is not None or len(models) > 1
+        if several and len(models) > 1 and label is not None:
+            hint = "Run each model separately, or give each its label in a run file."
+            raise UsageError("--label names one run, but there are several models.", hint=hint)
+        loaded = None if several else load_model(model[0], options, engine=ray)
     except KeyboardInterrupt:
         note("Stopped before anything was asked.")
         raise typer.Exit(130) from None
-    if who is not None:
-        finish(opened, who, **vars(evaluation))
+    if loaded is not None:
+        finish(tasks[0], loaded, models[0].settings[0], json=json)
     else:
-        ask_each(opened, specs, {**settings, "engine": engine}, evaluation)
+        run_each(tasks, models, partial(write_page, tasks=tasks, suite=suite), json=json)
 
 
-@partial(opt.grouped, declared=opt.suite_options(asks=False))
+def task_names(task: str | None, suite: str | None, data: str | None) -> list[str]:
+    """Return the name of the task, or the names of the benchmarks in the set ``suite``.
+
+    ``data``: only for a task; a set has its own. Raises UsageError unless exactly one of ``task`` and ``suite`` is
+    given, and for a set with benchmarks that are not fetched.
+    """
+    from kapwa.catalog import entries
+    from kapwa.catalog.lookup import fetched_benchmarks
+    from kapwa.errors import check_known
+
+    if (task is None) == (suite is None):
+        hint = "For example: kapwa run kalahi/mc --model MODEL, or: kapwa run --suite cultural-core --model MODEL"
+        raise UsageError("Name either a task or, with --suite, a set of benchmarks.", hint=hint)
+    if task is not None:
+        return [task]
+    check_known(suite, entries.set_names(), f"There is no set of benchmarks {suite!r}.")
+    if data is not None:
+        raise UsageError("A set of benchmarks has its own data.", hint="Leave out --data.")
+    names = entries.chosen(str(suite)).benchmarks
+    fetched = fetched_benchmarks()
+    absent = [name for name in names if name not in fetched or fetched[name].missing]
+    if absent:
+        message = f"{len(absent)} of the {len(names)} benchmarks of {suite} are not fetched: {', '.join(absent)}."
+        raise UsageError(message, hint=f"Fetch them: kapwa fetch {suite}")
+    return names
+
+
+@score_app.command("score", cls=JudgingCommand)
 def score(
-    task: str,
-    responses: Path,
-    chosen: opt.TaskOptions,
-    out: Path = opt.RUNS,
-    label: str | None = None,
-    json: bool = False,
+    context: typer.Context,
     *,
-    declared: Any,
+    task: Annotated[str, typer.Argument(metavar="TASK", help="What to measure, e.g. kalahi/mc (see kapwa suites).")],
+    responses: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE", help="JSON lines, CSV or XLSX with the columns item_id and text (and, if needed, variant)."
+        ),
+    ],
+    data: opt.Data = None,
+    variant: opt.Variant = None,
+    limit: opt.Limit = None,
+    subset: opt.Subset = "first",
+    where: opt.Where = None,
+    country: opt.Country = None,
+    language: opt.Language = None,
+    prompt: opt.Prompt = None,
+    matcher: opt.Matcher = "lexical",
+    judge: opt.MatchingJudge = None,
+    judge_option: opt.JudgeOption = None,
+    samples: opt.Samples = None,
+    wordings: opt.Wordings = None,
+    errata: opt.Errata = None,
+    out: opt.RunsFolder = opt.RUNS,
+    label: opt.Label = None,
+    json: opt.Json = False,
 ) -> None:
     """Judge answers you already have.
 
     Writes a run folder with a report, as if a model had just given the answers.
     """
+    from kapwa.loading import TaskSettings, open_task
     from kapwa.models.base import ModelOptions
     from kapwa.models.replay import load as load_answers
+    from kapwa.runs.settings import RunSettings
 
     model = load_answers(str(responses), ModelOptions())
-    opened = chosen.open(task, out, **vars(declared))
-    if chosen.samples is None and opened.options.get("samples", 1) > model.samples:
-        chosen.samples = model.samples  # what the task draws by itself is more than the file holds
-        opened = chosen.open(task, out, **vars(declared))
-    finish(opened, model, out=out, label=label, json=json)
-
-
-def finish(task: Any, model: Any, *, json: bool, several: bool = False, **settings: Any) -> Any:
-    """Evaluate, write the run's own report, show the result, and return the run; ``several``: it is one of them."""
-    from kapwa.api import evaluate
-    from kapwa.report.page import build_report
-    from kapwa.report.terminal import render_run
-    from kapwa.runs.runner import RunInterrupted
-
-    try:
-        run = evaluate(task, model, progress=True, **settings)
-    except RunInterrupted as stop:
-        note(str(stop))
-        raise typer.Exit(130) from None
-    finally:
-        model.close()
-    page = build_report([run], run.path / "report.html")
-    if not json:
-        show(render_run(run))
-    elif not several:
-        show_json(run.as_dict())
-    note(f"Report: {page}")
-    if not several and len(list(run.path.parent.glob("*/run.json"))) > 1:
-        note(f"With the other runs there: kapwa report {quote(str(run.path.parent))}/* -o report.html")
-    cached = run.manifest.get("cache")
-    if cached:
-        note(f"From the cache: {cached['answers']} of {run.manifest['counts']['answered']} answers.")
-    step = load("suites", task.suite).next_step
-    if step:
-        note(step.format(run=run.path))
-    if not (several or run.complete):
-        raise typer.Exit(1)
-    return run
-
-
-def ask_each(task: Any, specs: list[str], settings: dict[str, Any], evaluation: Evaluation) -> None:
-    """Make a run of each model and one report over them; a model that cannot be asked does not stop the others."""
-    from kapwa.files import digest, slug
-    from kapwa.loading import checked_spec, load_model
-    from kapwa.report.page import build_report
-
-    if evaluation.label is not None:
-        raise UsageError("A label names one run, but several models are named.", hint="Give each run its own command.")
-    for spec in specs:  # a misspelt name is told before hours of asking another model
-        checked_spec(spec, {name: value for name, value in settings.items() if name != "engine"})
-    runs: list[Any] = []
-    failed: list[str] = []
-    for spec in specs:
-        try:
-            runs.append(finish(task, load_model(spec, **settings), several=True, **vars(evaluation)))
-        except KapwaError as error:
-            if evaluation.json and len(failed) == len(specs) - 1:  # none could be asked: an error for programs, too
-                raise
-            failed.append(spec)
-            note(f"error: {spec}: {error}")
-    if runs:
-        which = digest({run.path.name: b"" for run in runs})[:8]
-        page = evaluation.out / f"{slug(task.name)}-{len(runs)}-models-{which}.html"
-        note(f"Report over {len(runs)} model{'s' if len(runs) > 1 else ''}: {build_report(runs, page)}")
-    if evaluation.json:
-        show_json([run.as_dict() for run in runs])
-    if failed:
-        note(f"Not measured: {', '.join(failed)}. The same command continues with what is missing.")
-        raise typer.Exit(2)
-    if not all(run.complete for run in runs):
-        raise typer.Exit(1)
-
-
-def rehearse(task: Any, specs: list[str], settings: dict[str, Any], prices: Rehearsal, *, json: bool) -> None:
-    """Show what would be asked, and for each model how many tokens that is and what it costs."""
-    from kapwa.datasets.conversations import shown
-    from kapwa.report.wording import count, label_text
-    from kapwa.runs.preview import preview
-
-    seen = preview(task)
-    estimates = estimated(seen.distinct, specs, settings, prices)
-    counts = {"items": len(seen.items), "requests": seen.requests, "distinct": len(seen.distinct)}
-    if json:
-        models = [{"model": spec, **asdict(tokens), "cost": cost} for spec, tokens, cost in estimates]
-        show_json({"task": task.name, **counts, "models": models, "first": [asdict(request) for request in seen.first]})
-        return
-    for request in seen.first[:_SHOWN]:
-        tell(f"--- the first request of the variant {label_text(request.variant)}: item {label_text(request.item_id)}")
-        for message in request.messages:
-            tell(f"[{message.role}]\n{shown(message)}")
-        for text in request.continuations:
-            tell(f"[scored after it] {text}")
-        tell("")
-    if len(seen.first) > _SHOWN:
-        tell(f"The first requests of {len(seen.first) - _SHOWN} more variants: --json.")
-    same = "" if counts["distinct"] == counts["requests"] else f", {counts['distinct']:,} of them different"
-    asked = f"{count(counts['items'], 'item')}, {count(counts['requests'], 'request')}{same}"
-    tell(f"{task.name}: {asked}; equal requests are asked once.")
-    for spec, tokens, cost in estimates:
-        tell(tokens_line(spec, tokens, cost))
-    note("Nothing was asked or written.")
-
-
-def estimated(
-    requests: Sequence[Any], specs: Sequence[str], settings: dict[str, Any], prices: Rehearsal
-) -> list[tuple[str, Any, float | None]]:
-    """Return of each model how many tokens ``requests`` are and what they cost; raise UsageError for no such model."""
-    from kapwa.loading import checked_spec
-    from kapwa.runs.preview import count_tokens
-
-    checked = [checked_spec(spec, settings) for spec in specs]
-    tokens = [count_tokens(requests, *model) for model in checked]
-    return [(spec, counted, prices.cost(counted)) for spec, counted in zip(specs, tokens, strict=True)]
-
-
-def tokens_line(spec: str, tokens: Any, cost: float | None) -> str:
-    """Say how many tokens a model would read and write, and what they cost where prices are known."""
-    written = f", at most {tokens.written:,} to write" if tokens.written else ""
-    line = f"{spec}: about {tokens.read:,} tokens to read{written} ({tokens.how})."
-    if cost is not None:
-        line += f"\n  About {price(cost)} at the prices given, if every answer is as long as allowed."
-    return line
-
-
-def price(cost: float) -> str:
-    """Write a sum of money, of which small ones matter too."""
-    return f"{cost:,.2f}" if cost >= 1 else f"{cost:.2g}"
+    settings = TaskSettings(
+        data=data,
+        variant=variant,
+        limit=limit,
+        where=parse_where(where, country),
+        subset=subset,
+        language=language,
+        prompt=prompt,
+        wordings=wordings,
+        errata=errata,
+        samples=samples,
+        options={**context.obj, "judge": load_matching_judge(matcher, judge, judge_option, out)},
+    )
+    opened = open_task(task, settings)
+    if samples is None and opened.options.get("samples", 1) > model.samples:
+        # The task's default is more samples than the file contains.
+        opened = open_task(task, replace(settings, samples=model.samples))
+    finish(opened, model, RunSettings(out=out, label=label, progress=True), json=json)

@@ -9,10 +9,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kapwa.datasets.tables import Cell, Record, Table
 from kapwa.errors import DataError
 from kapwa.files import table_rows
-from kapwa.tables_io import rearm
+from kapwa.tables import Cell, Record, TextTable, rearm
 
 # What columns are called in several languages; their own names need not be in it.
 NAMES = Path(__file__).with_name("columns.csv")
@@ -28,7 +27,7 @@ _LOCALE = re.compile(r"[a-z]{2}|[a-z]{2,3}(?:[-_][A-Z][a-z]{3})?[-_](?:[A-Z]{2}|
 _BULLET = re.compile(r"^\s*(?:[-–•*]|\(?\d{1,2}[.)])\s+")
 
 
-class Column(NamedTuple):
+class FormColumn(NamedTuple):
     """A column that a table of a form may have.
 
     ``words``: what else it may be called. ``look``: what its cells look like, by which it is guessed where no name
@@ -44,7 +43,7 @@ class Column(NamedTuple):
     usual: str | None = None
 
 
-def guess(table: Table, columns: Sequence[Column]) -> dict[str, str]:
+def guess(table: TextTable, columns: Sequence[FormColumn]) -> dict[str, str]:
     """Return which of ``columns`` those of a table seem to be, by their names, then by what their cells look like.
 
     Several may be one that holds ``many`` texts; a column that is none of them is left out.
@@ -59,8 +58,10 @@ def guess(table: Table, columns: Sequence[Column]) -> dict[str, str]:
     looks = {
         heading: _look(text_of(cells.get(heading, "")) for _row, cells in table.records) for heading in table.header
     }
+    lists = {heading for _row, cells in table.records for heading, cell in cells.items() if isinstance(cell, tuple)}
     for column in columns:
-        alike = [heading for heading, (look, _size) in looks.items() if look == column.look and heading not in chosen]
+        free = [heading for heading in looks if heading not in chosen and (column.many or heading not in lists)]
+        alike = [heading for heading in free if looks[heading][0] == column.look]
         if alike and column.name not in chosen.values():
             chosen[max(alike, key=lambda heading: looks[heading][1])] = column.name
     return chosen
@@ -74,7 +75,7 @@ def named_by(heading: str, known: Mapping[str, str]) -> str:
     return known[match[0]] if match else ""
 
 
-def names_of(columns: Sequence[Column]) -> dict[str, str]:
+def names_of(columns: Sequence[FormColumn]) -> dict[str, str]:
     """Return the names of columns by what they may be called, in small letters."""
     listed = {row["name"]: row["words"].split(";") for row in table_rows(NAMES)}
     known = {_plain(column.name): column.name for column in columns}
@@ -109,7 +110,9 @@ def _look(cells: Iterable[str]) -> tuple[str, float]:
     return (TEXT if size >= _LONG else "-"), size
 
 
-def laid_out(table: Table, chosen: Mapping[str, str], columns: Sequence[Column], usual: Mapping[str, str]) -> Table:
+def laid_out(
+    table: TextTable, chosen: Mapping[str, str], columns: Sequence[FormColumn], usual: Mapping[str, str]
+) -> TextTable:
     """Return a table in the columns of a form; what of it cannot be read, and rows that stand twice, are problems.
 
     ``chosen``: which column each one of the table is; several that are one put their texts together. ``usual``: what
@@ -139,7 +142,7 @@ def laid_out(table: Table, chosen: Mapping[str, str], columns: Sequence[Column],
         else:
             records.append(Record(row, {name: text for name, text in usual.items() if text} | laid))
     header = dict.fromkeys([*chosen.values(), *usual, *(["id"] if has_ids else [])])
-    return Table(table.path, tuple(header), records, problems)
+    return TextTable(table.path, tuple(header), records, problems)
 
 
 def _texts_of(cell: Cell) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, ValidationInfo
 
 from kapwa.datasets.card import Tag
-from kapwa.datasets.rows import Filled, Row, cell_error
+from kapwa.datasets.rows import Filled, RowModel, cell_error
 from kapwa.languages.codes import NO_TAG
 from kapwa.records import MEDIA_TYPES, Item, Media, Message, Role
 
@@ -115,7 +115,7 @@ def _sound_file(media: NamedFile, folder: Path) -> Media:
     if not file.is_relative_to(folder):
         raise cell_error(f"{media.path!r} does not lie in the folder of the data.", "Copy the file there.")
     if Path(media.path).suffix.lower() not in MEDIA_TYPES:
-        raise cell_error(f"{media.path!r} is of an unknown kind.", f"Known: {', '.join(MEDIA_TYPES)}.")
+        raise cell_error(f"{media.path!r} is of an unknown kind.", f"Available: {', '.join(MEDIA_TYPES)}.")
     if size > LARGEST:
         raise cell_error(f"{media.path!r} has {size:,} bytes; at most {LARGEST:,} are sent.", "Save a smaller copy.")
     with file.open("rb") as opened:
@@ -126,7 +126,7 @@ def _sound_file(media: NamedFile, folder: Path) -> Media:
     return Media(media.path, media.alt, sha256, media.licence or "", str(file))
 
 
-class Conversed(Row):
+class Conversed(RowModel):
     """A row whose question may have a conversation before it, and pictures and recordings with it."""
 
     messages: Annotated[
@@ -138,7 +138,12 @@ class Conversed(Row):
 
 
 def in_conversation(item: Item, question: str) -> str:
-    """Return an item's question as people read it after its conversation."""
+    """Return an item's question as people read it after its conversation.
+
+    In the items of a finished run prompts read so already, and what stood before them is a text of JSON.
+    """
+    if any(isinstance(item.fields.get(name), str) for name in ("messages", "media")):
+        return question
     return transcript((*item.fields.get("messages", ()), Message("user", question, item.fields.get("media", ()))))
 
 

@@ -1,6 +1,6 @@
 """Errata: items whose fault somebody confirmed, to be left out of scores; a table that people fill in.
 
-``kapwa audit items`` proposes lines; only those with a name in ``confirmed_by`` change anything.
+``kapwa items`` proposes lines; only those with a name in ``confirmed_by`` change anything.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kapwa.errors import DataError, nearest
 from kapwa.files import digest
-from kapwa.tables_io import read_sheet
+from kapwa.tables import read_sheet
 
 COLUMNS = ("item_id", "culture", "variant", "reason", "evidence", "confirmed_by")
 _NAMED = 10  # items that a note names

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from kapwa.errors import DataError
+from kapwa.tables import TextTable
 
 Severity = Literal["error", "warning", "note"]
 
@@ -47,14 +48,19 @@ class Finding:
         return cls("error", str(problem.path or path), text, problem.row, problem.column)
 
 
-class Kind(NamedTuple):
+def remarks_on(table: TextTable) -> list[Finding]:
+    """Return how doubtful signs in a table's file were read."""
+    return [Finding(remark.severity, str(table.path), remark.message, remark.row) for remark in table.remarks]
+
+
+class FindingKind(NamedTuple):
     """Findings that differ by their rows, and by names and numbers in their texts, which are "…" in ``message``."""
 
     message: str
     findings: Sequence[Finding]
 
 
-def kinds_of(findings: Sequence[Finding], *, least: int | None) -> list[Kind]:
+def kinds_of(findings: Sequence[Finding], *, least: int | None) -> list[FindingKind]:
     """Group findings by severity, file, column and wording, in the order of the first of each.
 
     ``least``: how many findings make a kind; fewer, and with None all, stay as they are.
@@ -63,14 +69,14 @@ def kinds_of(findings: Sequence[Finding], *, least: int | None) -> list[Kind]:
     for finding in findings:
         pieces = _NAMED.split(finding.message)  # at odd places stands what differs from row to row
         groups.setdefault((finding.severity, finding.path, finding.column, *pieces[::2]), []).append((finding, pieces))
-    kinds: list[Kind] = []
+    kinds: list[FindingKind] = []
     for group in groups.values():
         if least is None or len(group) < least:
-            kinds += [Kind(finding.message, [finding]) for finding, _ in group]
+            kinds += [FindingKind(finding.message, [finding]) for finding, _ in group]
             continue
         every = zip(*(pieces for _, pieces in group), strict=True)
         message = "".join(same[0] if len(set(same)) == 1 else "…" for same in every)
-        kinds.append(Kind(message, [finding for finding, _ in group]))
+        kinds.append(FindingKind(message, [finding for finding, _ in group]))
     return kinds
 
 

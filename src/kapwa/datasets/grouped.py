@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from kapwa.datasets.rows import Row, Text, cell_error
+from kapwa.datasets.rows import RowModel, Text, cell_error
 
 
 def _of_a_group(step: str, info: ValidationInfo) -> str:
@@ -15,7 +15,7 @@ def _of_a_group(step: str, info: ValidationInfo) -> str:
     return step
 
 
-class GroupedRow(Row):
+class GroupedRow(RowModel):
     """A row of an item that may be one of a group; what comes of it: :mod:`kapwa.suites.groups`."""
 
     group: Text = Field("", description="Items of one group are scored together: all right or none, or step by step.")

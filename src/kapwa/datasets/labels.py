@@ -10,11 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 from pydantic import Field
 
-from kapwa.datasets.rows import Filled, Row
+from kapwa.datasets.rows import Filled, RowModel
 from kapwa.errors import DataError, nearest
 
 
-class LabelRow(Row):
+class LabelRow(RowModel):
     """One thing that a culture, or a label, belongs to."""
 
     unique = ("culture", "label")

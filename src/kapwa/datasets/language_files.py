@@ -13,14 +13,15 @@ from pathlib import Path
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
-from kapwa.datasets.tables import Located, load_yaml, read_model
+from kapwa.datasets.yaml_models import read_model
 from kapwa.errors import DataError
 from kapwa.files import read_text
 from kapwa.languages.base import Language
 from kapwa.languages.codes import canonical
 from kapwa.languages.reading import language_from
-from kapwa.languages.schema import PAIR, Examples, LanguageFile, Part, lines_of, words_of
+from kapwa.languages.schema import PAIR, Examples, FileSection, LanguageFile, lines_of, words_of
 from kapwa.metrics.matching import Kind, Matcher
+from kapwa.tables.yaml_files import Located, load_yaml
 
 SEE = "see docs/how-to/correct-a-language.md."
 # Parts and fields that are lines, and those of them that are no patterns.
@@ -86,7 +87,8 @@ def _fault_of_names(place: tuple[str | int, ...], line: str) -> tuple[str, str] 
     known = _MEANT.get(str(place[-1]), ()) if place[0] == "quantities" else ()
     named = () if place[0] == "replies" else _NAMED.findall(line)  # those of replies are pieces, already put in
     if unknown := [name for name in named if name not in known]:
-        hint = f"Known: {', '.join(known)}." if known else f"Write \\{unknown[0]} for a brace that is meant as such."
+        literal = f"Write \\{unknown[0]} for a literal brace."
+        hint = f"Available: {', '.join(known)}." if known else literal
         return f"holds {unknown[0]}, which stands for nothing there", hint
     if known == ("{n}",) and not named:
         return "does not say where the number stands", "Write {n} for the number."
@@ -146,7 +148,9 @@ def review_page(path: Path) -> Iterator[str]:
 def _purpose(part: str | int, field: str | int = "", *deeper: str | int) -> str:
     """Say what a part of a language file, or a field of a part, is for; "" of what lies deeper."""
     known = LanguageFile.model_fields[str(part)]
-    kind = known.annotation if isinstance(known.annotation, type) and issubclass(known.annotation, Part) else None
+    kind = (
+        known.annotation if isinstance(known.annotation, type) and issubclass(known.annotation, FileSection) else None
+    )
     if field == "":
         return kind.__doc__.partition("\n\n")[0] if kind and kind.__doc__ else known.description or ""
     return kind.model_fields[str(field)].description or "" if kind and not deeper else ""

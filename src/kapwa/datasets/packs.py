@@ -15,16 +15,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from textwrap import shorten
 from typing import Any, NamedTuple
 
+from kapwa.catalog import entries
+from kapwa.catalog.hub import snapshot
+from kapwa.catalog.lookup import fetched_benchmark, revision_fetched
 from kapwa.datasets.card import CARD_NAME, LABELS_NAME, Card, card_findings
-from kapwa.datasets.findings import CheckReport, DataSource, Finding
+from kapwa.datasets.findings import CheckReport, DataSource, Finding, remarks_on
 from kapwa.datasets.rows import UNKNOWN_DEFAULTS, Defaults, RowT, read_rows
-from kapwa.datasets.tables import TABLE_SUFFIXES, Table, in_memory, read_model, read_records
 from kapwa.datasets.text_checks import table_oddities
+from kapwa.datasets.yaml_models import read_model
 from kapwa.errors import DataError, UsageError, check_known, nearest
 from kapwa.files import digest
+from kapwa.tables import TABLE_SUFFIXES, TextTable, in_memory, read_records
 
 PREFIX = "hub:"
 _ID = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)(@(?P<revision>[\w./-]+))?")
@@ -57,38 +60,24 @@ def hub_id(text: str, own_dataset: str) -> HubId | None:
     return HubId(match["repo"], match["revision"])
 
 
-_OFFLINE = (
-    "It is not in the cache, and the hub cannot be reached. Check the connection (HF_HUB_OFFLINE must not be 1), "
-    "or download the files elsewhere and give their folder."
-)
-
-
 def fetch(wanted: HubId, patterns: Sequence[str]) -> Location:
     """Download the files of a dataset that match ``patterns`` (or find them in the cache); named with its commit.
 
+    Where the hub cannot be reached and no revision is named, what 'kapwa fetch' brought of the dataset is meant.
     Raises UsageError saying why it cannot.
     """
-    from huggingface_hub import errors, snapshot_download
-
-    shown = f"The dataset {wanted.repo!r}"
     try:
-        which: dict[str, Any] = {"repo_type": "dataset", "revision": wanted.revision}
-        folder = snapshot_download(wanted.repo, **which, allow_patterns=list(patterns))
-    except errors.RevisionNotFoundError:
-        message, hint = f"{shown} has no revision {wanted.revision!r}.", "Leave out '@…' for the newest."
-    except errors.GatedRepoError:
-        message, hint = f"{shown} is gated.", "Accept its terms on the hub, then log in with 'hf auth login'."
-    except errors.RepositoryNotFoundError:
-        message, hint = f"{shown} is not on the hub, or is private.", "Check the spelling, or log in."
-    except errors.HFValidationError as error:
-        message, hint = f"{wanted.repo!r} is not a hub id: {error}", ""
-    except (errors.LocalEntryNotFoundError, errors.HfHubHTTPError, OSError) as error:
-        # The first sentence says why; what follows is advice for callers of the hub library.
-        why = shorten(str(error).partition(". ")[0], 160, placeholder=" …") or type(error).__name__
-        message, hint = f"{shown} cannot be fetched ({why}).", _OFFLINE
-    else:
-        return Location(f"{wanted.repo}@{Path(folder).name[:12]}", Path(folder), wanted.repo)
-    raise UsageError(message, hint=hint or None)
+        folder = snapshot(wanted.repo, "dataset", wanted.revision, patterns)
+    except UsageError:
+        kept = "" if wanted.revision else revision_fetched(wanted.repo)
+        if not kept:
+            raise
+        folder = snapshot(wanted.repo, "dataset", kept, patterns)
+    return _at_commit(wanted.repo, folder)
+
+
+def _at_commit(repository: str, folder: Path) -> Location:
+    return Location(f"{repository}@{folder.name[:12]}", folder, repository)
 
 
 SAMPLE = "sample"
@@ -127,11 +116,12 @@ def odd_names(folder: Path, stems: Iterable[str], suffixes: Collection[str]) -> 
 def locate(
     data: str | Path | None, packs: Path, *, own_dataset: str = "", patterns: Sequence[str] = (), default: str = ""
 ) -> Location:
-    """Find what ``data`` names: None or "sample", "sample:PACK", a file or folder, or a data set of the hub.
+    """Find what ``data`` names: None or "sample", "sample:PACK", a file or folder, a data set of the hub, a benchmark.
 
     ``packs``: the folder of the suite's sample packs, of which ``default`` is the one meant by "sample" ("": all).
     ``own_dataset``: the suite's own data set on the hub; of a data set the files that match ``patterns`` are fetched.
-    Raises UsageError for a name that means nothing, with the nearest that does.
+    A benchmark of the catalog lies where 'kapwa fetch' brought it. Raises UsageError for a name that means nothing,
+    with the nearest that does, and for a benchmark that was not fetched.
     """
     text = SAMPLE if data is None else str(data)
     if text == SAMPLE:
@@ -147,7 +137,15 @@ def locate(
     wanted = hub_id(text, own_dataset) if own_dataset else None
     if wanted is not None:
         return fetch(wanted, patterns)
-    known = [SAMPLE, *(f"{SAMPLE}:{name}" for name in samples), *([own_dataset] if own_dataset else [])]
+    if text in entries.names():
+        fetched = fetched_benchmark(text)
+        return _at_commit(fetched.repository, fetched.folder)
+    known = [
+        SAMPLE,
+        *entries.names(),
+        *(f"{SAMPLE}:{name}" for name in samples),
+        *([own_dataset] if own_dataset else []),
+    ]
     with contextlib.suppress(OSError, ValueError):
         siblings = [str(path) for path in Path(text).parent.iterdir() if not path.name.startswith(".")]
         known += difflib.get_close_matches(text, siblings, cutoff=0.5)  # what else lies there is no help
@@ -169,7 +167,7 @@ def table_files(folder: Path, role: str, suffixes: Sequence[str] = TABLE_SUFFIXE
     return [file for suffix in suffixes if (file := folder / f"{role}{suffix}").is_file()]
 
 
-def place_to_check(path: Path, role: str) -> Path | None:
+def table_to_check(path: Path, role: str) -> Path | None:
     """Return ``path``, or the folder of a card, where it is a table called ``role`` or a folder with one; else None."""
     place = path.parent if path.name == CARD_NAME else path
     tables = table_files(place if place.is_dir() else place.parent, role)
@@ -194,7 +192,7 @@ class DataSet:
 
     name: str
     path: Path | None
-    tables: list[Table] = field(default_factory=list)
+    tables: list[TextTable] = field(default_factory=list)
     cards: list[Mapping[str, Any]] = field(default_factory=list)
     card_paths: list[Path] = field(default_factory=list)
     problems: list[DataError] = field(default_factory=list)
@@ -227,15 +225,18 @@ class DataSet:
         self.card_paths.append(path)
         return {"culture": card.culture, "language": card.language}
 
-    def read_table(self, file: Path, name: str = "") -> Table:
+    def read_table(self, file: Path, name: str = "") -> TextTable:
         """Read a file's columns and cells, keeping what stopped rows from being read."""
         table = read_records(file)
         self.tables.append(table)
         self.problems += table.problems
+        self.oddities += remarks_on(table)
         self.note_file(file, name)
         return table
 
-    def read(self, table: Path | Table, model: type[RowT], defaults: Defaults | None = None, **how: Any) -> list[RowT]:
+    def read(
+        self, table: Path | TextTable, model: type[RowT], defaults: Defaults | None = None, **how: Any
+    ) -> list[RowT]:
         """Return the sound rows of a table as ``model``; ``how``: of :func:`kapwa.datasets.rows.read_rows`."""
         if isinstance(table, Path):
             table = self.read_table(table)

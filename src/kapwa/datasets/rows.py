@@ -33,9 +33,11 @@ from pydantic_core import PydanticCustomError
 
 from kapwa.datasets.card import Tag
 from kapwa.datasets.findings import Finding, Severity
-from kapwa.datasets.tables import Record, Table, WrittenText, find_lost_letters, stray_rows, written_value
+from kapwa.datasets.lost_letters import WrittenText, find_lost_letters
 from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import NO_TAG, tag_hint
+from kapwa.languages.same import same_text
+from kapwa.tables import Record, TextTable, written_value
 
 SEPARATOR = ";"
 _OTHER_JSON = "holds JSON that is no list of texts or numbers."
@@ -43,7 +45,8 @@ _AS_TEXTS = 'Separate texts by ";", or write a list of them: ["tea", "coffee"].'
 TRUE_WORDS, _FALSE_WORDS = ("true", "yes", "1", "x"), ("", "false", "no", "0")
 MOST_VOTES = 1_000_000
 _SIGNS = re.compile(r"[\s_-]+")
-_WHOLE = re.compile(r"[0-9]{1,7}")
+# Programs write 3 as 3.0 where a cell of the column is empty.
+_WHOLE = re.compile(r"([0-9]{1,7})(?:\.0)?")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 # The value that a column has in rows whose cell is empty, such as {"culture": "Thai", "language": "th"} from a card.
@@ -110,10 +113,13 @@ def _yes_or_no(cell: Any) -> bool:
 
 def _as_whole(cell: Any, least: int) -> int | None:
     text = cell.strip() if isinstance(cell, str) else str(cell)
-    if text and not (_WHOLE.fullmatch(text) and least <= int(text) <= MOST_VOTES):
+    if not text:
+        return None
+    whole_number = _WHOLE.fullmatch(text)
+    if not whole_number or not least <= int(whole_number[1]) <= MOST_VOTES:
         shown = text if len(text) <= 40 else text[:39] + "…"
         raise cell_error(f"{shown!r} is not a whole number from {least} to {MOST_VOTES:,}.")
-    return int(text) if text else None
+    return int(whole_number[1])
 
 
 def whole(least: int) -> BeforeValidator:
@@ -164,7 +170,7 @@ class WrittenIn(NamedTuple):
 LOCAL, ENGLISH, NAMES = WrittenIn(""), WrittenIn("en"), WrittenIn("und", prose=False)
 
 
-class Row(BaseModel):
+class RowModel(BaseModel):
     """One row of a table; subclasses declare its columns, of which those without a default must be there."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
@@ -184,10 +190,10 @@ class Row(BaseModel):
         yield from ()
 
 
-RowT = TypeVar("RowT", bound=Row)
+RowT = TypeVar("RowT", bound=RowModel)
 
 
-class NotedRow(Row):
+class NotedRow(RowModel):
     """A row with columns for its writers, which are kept out of every prompt and score."""
 
     notes: Text = Field("", description="The writers' own; never asked or scored.")
@@ -203,19 +209,24 @@ class RowsRead(NamedTuple, Generic[RowT]):
 
 
 @cache
-def columns_of(model: type[Row]) -> dict[str, bool]:
+def columns_of(model: type[RowModel]) -> dict[str, bool]:
     """Return the columns of a row model by the names that files use, and whether each must be there."""
     fields = {name: field for name, field in model.model_fields.items() if name != "origin"}
     return {field.alias or name: field.is_required() for name, field in fields.items()}
 
 
-def named_alike(table: Table, known: Iterable[str]) -> tuple[Table, list[Finding]]:
+def _heading(name: str) -> str:
+    """Return what a column's name has in common with those that differ by spaces and signs, or are the same text."""
+    return _SIGNS.sub("", same_text(name))
+
+
+def named_alike(table: TextTable, known: Iterable[str]) -> tuple[TextTable, list[Finding]]:
     """Return ``table`` with the ``known`` names for columns that differ from them by case, spaces or signs alone.
 
     A note lists them. A name that two columns would have is left as it is.
     """
-    meant = {_SIGNS.sub("", name).casefold(): name for name in known if name not in table.header}
-    names = {name: meant.get(_SIGNS.sub("", name).casefold(), name) for name in table.header}
+    meant = {_heading(name): name for name in known if name not in table.header}
+    names = {name: meant.get(_heading(name), name) for name in table.header}
     columns_with = Counter(names.values())
     names = {name: meant_name if columns_with[meant_name] == 1 else name for name, meant_name in names.items()}
     changed = ", ".join(f"{name!r} as {to!r}" for name, to in names.items() if name != to)
@@ -225,7 +236,7 @@ def named_alike(table: Table, known: Iterable[str]) -> tuple[Table, list[Finding
     return _with_columns(table, names), notes
 
 
-def _with_columns(table: Table, names: Mapping[str, str]) -> Table:
+def _with_columns(table: TextTable, names: Mapping[str, str]) -> TextTable:
     """Return ``table`` with the columns in ``names`` alone, each under its new name."""
     records = []
     for row, cells in table.records:
@@ -233,14 +244,14 @@ def _with_columns(table: Table, names: Mapping[str, str]) -> Table:
     return table._replace(header=tuple(names[name] for name in table.header if name in names), records=records)
 
 
-def known_part(table: Table, model: type[Row]) -> Table:
+def known_columns(table: TextTable, model: type[RowModel]) -> TextTable:
     """Return ``table`` without the columns that ``model`` does not have, for files that hold more than is read."""
     names = [*columns_of(model), *(name for name in table.header if re.fullmatch(model.more_columns, name))]
     return _with_columns(table, {name: name for name in names})
 
 
 def read_rows(
-    table: Table,
+    table: TextTable,
     model: type[RowT],
     defaults: Defaults | None = None,
     *,
@@ -278,9 +289,34 @@ def read_rows(
     rows, wrong = _validated(cells, model)
     if wrong:
         faulty = {problem.row for problem in wrong}
-        stray = {problem.row: problem for problem in stray_rows(table, known) if problem.row in faulty}
+        stray = {problem.row: problem for problem in _stray_rows(table, known) if problem.row in faulty}
         wrong = [*stray.values(), *(problem for problem in wrong if problem.row not in stray)]
     return RowsRead(rows, [*problems, *wrong], [*renamed, *oddities])
+
+
+def _stray_rows(table: TextTable, known: Mapping[str, bool]) -> Iterator[DataError]:
+    """Name rows that hold next to nothing of the form, or the sums of those above, each once."""
+    needed = [name for name, required in known.items() if required]
+    sums = dict.fromkeys(table.header, 0.0)
+    for place, record in enumerate(table.records):
+        cells = {name: str(cell).strip() for name, cell in record.cells.items() if cell and str(cell).strip()}
+        empty = [name for name in needed if name not in cells]
+        numbers = {name: float(cell) for name, cell in cells.items() if re.fullmatch(r"\d+(\.\d+)?", cell)}
+        summed = [name for name, number in numbers.items() if number == sums[name] > 0]
+        if empty and summed and place > 2:  # a second row may just be like the first, and ids 1, 2, 3 add up too
+            message = f"{cells[summed[0]]} is the sum of the rows above, and the row has no {empty[0]!r}."
+            hint = "Delete the row if it is a total; else fill it in."
+            yield DataError(message, path=table.path, row=record.row, column=summed[0], hint=hint)
+            continue
+        for name, number in numbers.items():
+            sums[name] += number
+        if not empty or len(cells) > min(len(empty), 2) or len(table.header) <= 3:
+            continue
+        shown = next(iter(cells.values()), "")
+        more = f" and {len(empty) - 1} more that every row needs" if len(empty) > 1 else ""
+        message = f"{shown[:60]!r} stands in a row without {empty[0]!r}{more}."
+        hint = "Delete the row if it is a note or a total (a column 'notes' keeps notes); else fill it in."
+        yield DataError(message, path=table.path, row=record.row, column=next(iter(cells), None), hint=hint)
 
 
 def _validated(cells: Sequence[dict[str, Any]], model: type[RowT]) -> tuple[list[RowT], list[DataError]]:
@@ -318,7 +354,7 @@ def _validated(cells: Sequence[dict[str, Any]], model: type[RowT]) -> tuple[list
     return [row for row in rows if row.origin.row not in faulty], sorted(wrong, key=lambda problem: problem.row or 0)
 
 
-def _cell_problem(origin: Origin, model: type[Row], detail: Any) -> DataError:
+def _cell_problem(origin: Origin, model: type[RowModel], detail: Any) -> DataError:
     column, context, kind = str(detail["loc"][1]), detail.get("ctx", {}), detail["type"]
     if kind == "string_pattern_mismatch":
         return origin.problem(NO_TAG.format(detail["input"]), column, tag_hint(detail["input"]))
@@ -333,7 +369,7 @@ def _cell_problem(origin: Origin, model: type[Row], detail: Any) -> DataError:
     return origin.problem(str(context.get("message") or f"{detail['msg']}."), column, context.get("hint"))
 
 
-def column_problems(table: Table, model: type[Row], what: str) -> list[DataError]:
+def column_problems(table: TextTable, model: type[RowModel], what: str) -> list[DataError]:
     """Say which columns are missing, and which are not columns of ``model`` (a misspelt one is both)."""
     header, known = table.header, columns_of(model)
     problem = partial(DataError, path=table.path, row=1)
@@ -346,7 +382,7 @@ def column_problems(table: Table, model: type[Row], what: str) -> list[DataError
 
 
 def _written_texts(
-    table: Table, model: type[Row], usual: str, language_of: Callable[[Record], str] | None
+    table: TextTable, model: type[RowModel], usual: str, language_of: Callable[[Record], str] | None
 ) -> Iterator[WrittenText]:
     """Yield every text of a marked column with the language that it should be in."""
     fields = [(field.alias or name, field.metadata) for name, field in model.model_fields.items()]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import filling
-from kapwa.tables_io import Row, csv_bytes, disarm, printable
+from kapwa.tables import TextRow, csv_bytes, disarm, printable
 
 _MAX_PROMPT = 255  # characters in the tooltip of a validated cell
 _LINE = 15.0  # points
@@ -25,17 +25,19 @@ _MAX_HEIGHT = 409.0  # points; a spreadsheet allows no more
 _INSTRUCTION_WIDTH = 100  # characters
 
 
-class Column(NamedTuple):
+class SheetColumn(NamedTuple):
     """One column of a sheet.
 
     ``width`` is in characters. A column with ``allowed`` is filled in by a person: ``allowed`` gives the
     permitted answers, one tuple for each row, () where any text is; ``tip`` (title, text) shows beside the cell.
+    ``only_shown``: nobody reads its texts back, so one that is longer than a spreadsheet cell is cut, and says so.
     """
 
     name: str
     width: int = 14
     allowed: Sequence[tuple[str, ...]] = ()
     tip: tuple[str, str] = ("", "")
+    only_shown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Sheet:
     """A table for a person to fill in, with a page of instructions (Markdown) beside it."""
 
     name: str
-    columns: Sequence[Column]
+    columns: Sequence[SheetColumn]
     rows: Sequence[Sequence[str]]
     instructions: str
 
@@ -74,7 +76,7 @@ def xlsx_bytes(sheet: Sheet, rows: Sequence[Sequence[str]]) -> bytes:
     return out.getvalue()
 
 
-def _head(page: Any, columns: Sequence[Column], *, horizontal: str) -> None:
+def _head(page: Any, columns: Sequence[SheetColumn], *, horizontal: str) -> None:
     from openpyxl.styles import Alignment, Font, PatternFill
     from openpyxl.utils import get_column_letter
 
@@ -94,12 +96,16 @@ def _body_row(page: Any, number: int, row: Sequence[str], sheet: Sheet) -> None:
     rule, box = Border(bottom=line), Border(left=line, right=line, bottom=line)
     answer = PatternFill("solid", fgColor="FFF8E1")
     for index, (text, column) in enumerate(zip(row, sheet.columns, strict=True), start=1):
+        shown = text
         if len(text) >= MAX_XLSX_CELL:
-            place = f"Row {number} of {sheet.name}.xlsx: column {column.name!r}"
             limit = f"has {len(text):,} characters; a spreadsheet cell holds {MAX_XLSX_CELL:,}."
-            raise UsageError(f"{place} {limit}", hint="Ask for CSV only, or leave this text out.")
+            if not column.only_shown:
+                place = f"Row {number} of {sheet.name}.xlsx: column {column.name!r}"
+                raise UsageError(f"{place} {limit}", hint="Shorten this text, or leave its row out.")
+            note = f"… [Cut here: this text {limit[:-1]}. {sheet.name}.csv has all of it.]"
+            shown = text[: MAX_XLSX_CELL - 1 - len(note)] + note
         cell = page.cell(row=number, column=index)
-        _set_text(cell, text)
+        _set_text(cell, shown)
         order = 2 if right_to_left([text]) else 1
         cell.alignment = Alignment(wrap_text=True, vertical="top", readingOrder=order)
         cell.border = box if column.allowed else rule
@@ -130,7 +136,7 @@ def _set_text(cell: Any, text: str) -> None:
     cell.number_format = "@"  # so that a spreadsheet keeps leading zeros when the cell is edited
 
 
-def _validate(page: Any, index: int, column: Column) -> None:
+def _validate(page: Any, index: int, column: SheetColumn) -> None:
     from openpyxl.utils import get_column_letter
     from openpyxl.worksheet.datavalidation import DataValidation
 
@@ -237,7 +243,7 @@ def write_files(files: Mapping[str, bytes], out: Path) -> list[Path]:
         raise UsageError(f"{out} is a file, but forms are written into a folder.")
     existing = next((out / name for name in files if (out / name).exists()), None)
     if existing:
-        raise UsageError(f"{existing} exists already and may hold answers.", hint="Name another folder with --out.")
+        raise UsageError(f"{existing} already exists and may hold answers.", hint="Name another folder with --out.")
     with filling(out) as fresh:
         for name, content in files.items():
             (fresh / name).parent.mkdir(parents=True, exist_ok=True)
@@ -245,7 +251,7 @@ def write_files(files: Mapping[str, bytes], out: Path) -> list[Path]:
     return [out / name for name in files]
 
 
-def header_of(rows: Sequence[Row]) -> list[str]:
+def header_of(rows: Sequence[TextRow]) -> list[str]:
     """Return every column name of the rows, in the order they first appear."""
     return list(dict.fromkeys(name for row in rows for name in row.cells))
 

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from kapwa.datasets.findings import Finding, Severity
-from kapwa.datasets.tables import Table
+from kapwa.tables import TextTable
 
 # Something odd in one cell: a "warning" may change a score, a "note" does not.
 Oddity = tuple[Severity, str]
@@ -19,6 +19,18 @@ _OTHER_SPACE = re.compile(r"[^\S \n]")
 _NEEDED_FORMATS = frozenset("\u200c\u200d\u200e\u200f\u061c")
 _CLOSERS = frozenset("'\"’”»›)]}」』")
 _STRAIGHT = str.maketrans({**dict.fromkeys("‘’‚‛ʼ′", "'"), **dict.fromkeys("“”„‟«»″", '"')})
+_ACCENTED = re.compile("[\u00c0-\u024f\u1e00-\u1eff]")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+# The characters of Windows-1252 that Latin-1 has elsewhere, with their bytes.
+_WESTERN = {
+    bytes([byte]).decode("cp1252"): bytes([byte]) for byte in range(0x80, 0xA0) if byte not in (129, 141, 143, 144, 157)
+}
+# Quotes, dashes and signs that people write; "É»" is a letter and a quotation mark, not a misread one.
+_MARKS_MISREAD = frozenset("‘’“”„–—…•°£€«»¿¡·\u00a0")
+_WHOLE_FRACTION = re.compile(r"-?\d+\.0")
+# "1.23457E+18" of 1234567890123456789
+_ROUNDED = re.compile(r"-?\d(?:\.\d+)?[eE]\+\d{2,}")
+_NO_CELL = frozenset(("nan", "NaN", "NULL", "null", "<NA>", "#N/A", "N/A", "NaT", "undefined"))
 _OTHER_SIGNS = ("؛", "；", "፤", "\n")
 
 
@@ -29,13 +41,39 @@ def cell_oddities(cell: str) -> Iterator[Oddity]:
         yield from _characters(cell)
 
 
-def table_oddities(table: Table) -> Iterator[Finding]:
-    """Yield every oddity of a table's cells."""
+def table_oddities(table: TextTable) -> Iterator[Finding]:
+    """Yield every oddity of a table: those of :func:`program_oddities`, and those of each cell's text."""
+    yield from program_oddities(table)
     for record in table.records:
         for column, cell in record.cells.items():
             for text in [cell] if isinstance(cell, str) else cell:
                 for severity, message in cell_oddities(text):
                     yield Finding(severity, str(table.path), message, record.row, column)
+
+
+def program_oddities(table: TextTable) -> Iterator[Finding]:
+    """Yield what programs made of a table's cells: fractions of whole numbers, words for no cell, rounded numbers."""
+    for column in table.header:
+        filled = [(row, cells[column]) for row, cells in table.records if cells.get(column)]
+        if len(filled) > 1 and all(isinstance(cell, str) and _WHOLE_FRACTION.fullmatch(cell) for _, cell in filled):
+            row, cell = filled[0]
+            message = (
+                f"whole numbers are written as {cell}, as programs do where cells of a column are empty: "
+                "ids and answers written so may not match those in other files; save the column as text"
+            )
+            yield Finding("warning", str(table.path), message, row, column)
+        for row, cell in filled:
+            if cell in _NO_CELL:
+                message = (
+                    f"{cell!r} is what programs write for an empty cell: empty it, or write what people would read"
+                )
+                yield Finding("warning", str(table.path), message, row, column)
+            elif isinstance(cell, str) and _ROUNDED.fullmatch(cell):
+                message = (
+                    f"{cell} is a number of many digits that a spreadsheet rounded: format the column as text, and "
+                    "write the number again"
+                )
+                yield Finding("warning", str(table.path), message, row, column)
 
 
 def _spaces(cell: str) -> Iterator[Oddity]:
@@ -54,6 +92,13 @@ def _spaces(cell: str) -> Iterator[Oddity]:
 
 
 def _characters(cell: str) -> Iterator[Oddity]:
+    for run in dict.fromkeys(_NOT_ASCII.findall(cell)):
+        meant = _misread(run)
+        if meant:
+            yield (
+                "warning",
+                f"{run!r} seems to be {meant!r}, read in a wrong encoding: save the file as 'CSV UTF-8' again",
+            )
     for char in dict.fromkeys(cell):
         needed = char in _NEEDED_FORMATS or char == "\n" or char.isspace()
         if not needed and (char == "\ufffd" or unicodedata.category(char) in ("Cc", "Cf", "Cn", "Co", "Cs")):
@@ -67,6 +112,17 @@ def _characters(cell: str) -> Iterator[Oddity]:
         if len(scripts) > 1:
             mixed = " and ".join(sorted(script.title() for script in scripts))
             yield "warning", f"the word {word!r} mixes {mixed} letters"
+
+
+def _misread(run: str) -> str:
+    """Return what letters beyond ASCII were before a program took UTF-8 for a Western code page; "" for none such."""
+    try:
+        meant = b"".join(_WESTERN.get(char) or char.encode("latin-1") for char in run).decode()
+    except UnicodeError:
+        return ""
+    accented = all(_ACCENTED.fullmatch(char) or char in _MARKS_MISREAD for char in meant)
+    # Two letters of another script in a row are no accident: "Ø§Ù„" is Arabic.
+    return meant if accented or len(meant) > 1 else ""
 
 
 def only_difference(a: str, b: str) -> str:

@@ -23,9 +23,11 @@ from kapwa.files import digest, filling, jsonable
 from kapwa.languages.codes import is_language_tag
 from kapwa.loading import load_task
 from kapwa.records import Answer, Floor, Item
-from kapwa.runs.directory import Run, brief_model, results, slug, write_results
-from kapwa.runs.manifest import describe, read_manifest, signature
-from kapwa.runs.schema import FORMAT
+from kapwa.runs.directory import Run, brief_model, slug
+from kapwa.runs.manifest import describe
+from kapwa.runs.results import results, write_results
+from kapwa.runs.schema import FORMAT, RUN
+from kapwa.runs.signature import signatures
 from kapwa.suites.base import Judged, MetricInfo, Task
 from kapwa.suites.items import SCORE_SCHEMA
 
@@ -65,7 +67,7 @@ def short_hash(text: str, size: int) -> str:
 
 def overall(run: Run) -> Iterator[dict[str, Any]]:
     """Yield the estimates over all items that have a value, one for each culture, language, variant and metric."""
-    rows = run.estimates.filter(pl.col("group") == ALL, pl.col("value").is_not_null())
+    rows = run.estimates.filter(pl.col("group") == ALL, pl.col("value").is_not_null(), pl.col("culture").is_not_null())
     return rows.iter_rows(named=True)
 
 
@@ -284,9 +286,7 @@ def _outcome(items: int, requests: int, unique: int, errors: Sequence[str]) -> d
 def _complete(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the manifest of an import with what every finished run's has, its signatures among it."""
     whole = jsonable({"format": FORMAT, "kapwa": version("kapwa"), **manifest})
-    whole["signature"] = signature(whole)
-    whole["signatures"] = {name: signature(whole, name) for name in whole["metrics"]}
-    return dict(whole)
+    return {**whole, **signatures(whole)}
 
 
 # What code meets in a file whose parts are not of the types that its tool writes.
@@ -328,8 +328,8 @@ def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
     folder = out / f"{slug(about['task'])}-{slug(brief_model(str(about['model']['id'])))}-{whole[:8]}"
     if folder.exists():
         if not overwrite:
-            raise UsageError(f"{folder} exists already.", hint="Name another folder, or add --overwrite.")
-        if "imported" not in (read_manifest(folder) or ()):
+            raise UsageError(f"{folder} already exists.", hint="Name another folder, or add --overwrite.")
+        if "imported" not in (RUN.peek(folder) or ()):
             raise UsageError(f"{folder} is not an import, so it is not overwritten.", hint="Name another folder.")
     judged = Judged(imported.scores, imported.tables)
     try:

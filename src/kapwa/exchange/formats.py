@@ -21,11 +21,11 @@ from kapwa.exchange.base import (
     reading_file,
     write_text,
 )
-from kapwa.files import replacing
+from kapwa.files import filling
 from kapwa.languages.codes import is_language_tag
 from kapwa.runs.directory import Run, slug
 from kapwa.runs.outputs import BOM
-from kapwa.tables_io import csv_text
+from kapwa.tables import csv_text
 
 log = logging.getLogger(__name__)
 
@@ -100,14 +100,15 @@ def export_run(
     ``form``: "eee" (Every Eval Ever), "lm-eval", "inspect", "hf-eval-results", "csv" or "parquet". ``options`` are what
     the run does not know: ``organization`` (who evaluated) and ``relationship`` (to the model's maker, one of
     ``every_eval_ever.RELATIONSHIPS``) go into eee; ``dataset`` and ``task_id`` name the benchmark of hf-eval-results.
-    Each file is written whole or not at all. Raises UsageError for an unknown format, for an option that is missing,
+    All files are written, or none. Raises UsageError for an unknown format, for an option that is missing,
     and, before anything is written, for an option that ``form`` has no place for, and where a file exists and
     ``overwrite`` is False.
     """
     check_known(form, FORMATS, f"There is no format {form!r}.")
     opened = Run(run) if isinstance(run, str | Path) else run
-    files = [(Path(out) / name, write) for name, write in FORMATS[form](opened, **_chosen(form, options))]
-    existing = [path for path, _ in files if path.exists()]
+    files = list(FORMATS[form](opened, **_chosen(form, options)))
+    paths = [Path(out) / name for name, _ in files]
+    existing = [path for path in paths if path.exists()]
     if existing and not overwrite:
         which = f"{existing[0]} and {len(existing) - 1} more exist" if len(existing) > 1 else f"{existing[0]} exists"
         raise UsageError(f"{which} already.", hint="Name another folder, or add --overwrite.")
@@ -116,10 +117,11 @@ def export_run(
     before += [f"the answered examples ({shots})"] if (shots := options.get("shots")) else []
     if before and form in ("eee", "lm-eval", "inspect"):
         log.warning("Prompts are exported without what came before every question: %s.", " and ".join(before))
-    for path, write in files:
-        with replacing(path) as temporary:
-            write(temporary)
-    return [path for path, _ in files]
+    with filling(Path(out)) as fresh:
+        for name, write in files:
+            (fresh / name).parent.mkdir(parents=True, exist_ok=True)
+            write(fresh / name)
+    return paths
 
 
 def _chosen(form: str, options: dict[str, str | None]) -> dict[str, str]:

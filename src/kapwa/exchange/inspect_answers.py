@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from kapwa.errors import DataError, KapwaError, UsageError
 from kapwa.exchange.base import ImportedRun, judged_run, open_task, reading_samples, short_hash
+from kapwa.models.gate import gate, gated
 from kapwa.models.inspect import request_settings, responses_of
-from kapwa.records import Answer, ContinuationScore, Item, Request, Response
+from kapwa.records import Answer, ContinuationScore, Item, Request, Response, State
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 METADATA = "kapwa"  # the key under which samples, requests and outputs keep what is Kapwa's alone
 # Arguments that are one name or several.
 _NAMES = ("variant", "language", "prompt", "country", "metrics")
-# Inspect's words for why a text ended.
-_STOP_REASONS = {"stop": "stop", "length": "max_tokens"} | dict.fromkeys(
-    ("content_filter", "refusal"), "content_filter"
-)
+# Inspect's words for why a text ended, by the state of the answer.
+_STOP_REASONS: Mapping[State, str] = {
+    **{"answered": "stop", "empty": "stop", "declined": "content_filter", "filtered": "content_filter"},
+    **{"unfinished": "max_tokens", "unknown": "unknown"},
+}
 # Settings of how answers are fetched and kept, which are not what is asked.
 _FETCHING = re.compile(
     "adaptive_connections|attempt_timeout|batch|cache|cache_prompt|extra_headers|fail_on_refusal|max_connections"
@@ -147,7 +149,7 @@ def output_of(model: str, request: Request, response: Response) -> ModelOutput:
 
     Raises RuntimeError for a response that is an error: Inspect records it as the sample's.
     """
-    from inspect_ai.model import ContentText, ModelOutput, ModelUsage
+    from inspect_ai.model import ContentReasoning, ContentText, ModelOutput, ModelUsage
 
     if response.error is not None:
         raise RuntimeError(response.error)
@@ -159,13 +161,19 @@ def output_of(model: str, request: Request, response: Response) -> ModelOutput:
         rows = {"continuations": list(request.continuations), "logprobs": [asdict(score) for score in scores]}
         output.metadata = {METADATA: {"scores": [rows]}}
     else:
-        text = response.text or ""
-        content: Any = [ContentText(text=text, refusal=True)] if response.finish_reason == "refusal" else text
-        reason: Any = _STOP_REASONS.get(response.finish_reason or "", "unknown")
+        answer = gate(response)
+        text, reason = answer.text or "", cast(Any, _STOP_REASONS[answer.state or "unknown"])
+        content: Any = [ContentText(text=text, refusal=True)] if answer.state == "declined" else text
+        if answer.thought is not None:
+            said = content if isinstance(content, list) else [ContentText(text=text)]
+            content = [ContentReasoning(reasoning=answer.thought), *said]
         output = ModelOutput.from_content(model, content, stop_reason=reason)
     if response.usage is not None:
         read, written = response.usage.prompt_tokens, response.usage.completion_tokens
-        output.usage = ModelUsage(input_tokens=read, output_tokens=written, total_tokens=read + written)
+        thought = response.usage.thinking_tokens
+        output.usage = ModelUsage(
+            input_tokens=read, output_tokens=written, total_tokens=read + written, reasoning_tokens=thought
+        )
     return output
 
 
@@ -190,14 +198,14 @@ def answers_of(requests: Sequence[Request], output: ModelOutput | None) -> list[
     if output is None:
         return []
     if requests[0].kind == "generate":
-        return list(map(Answer, requests, responses_of(requests, output)))
+        return list(map(Answer, requests, gated(responses_of(requests, output))))
     answers = []
     for request, rows in zip(requests, _scores(output), strict=False):
         if list(rows.get("continuations", ())) != list(request.continuations):
             message = f"the log-probabilities kept for {request.item_id!r} are of other continuations than the item's."
             raise DataError(message, hint="Score with the data that the log was made from.")
         scores = tuple(ContinuationScore(**row) for row in rows["logprobs"])
-        answers.append(Answer(request, Response(request.key, logprobs=scores)))
+        answers.append(Answer(request, gate(Response(request.key, logprobs=scores))))
     return answers
 
 
@@ -232,7 +240,7 @@ def judge_again(log: InspectLog) -> ImportedRun:
         places = {key: place for place, key in enumerate(opened.items)}
         answers.sort(key=lambda answer: (places[answer.request.item_id, answer.request.variant], answer.request.sample))
         kept = [items[key] for key in sorted(items, key=lambda key: places[key])]
-        judged = opened.task.score(kept, answers)
+        judged = opened.task.judge(kept, answers)
     both, notes = _settings(log.header, requests[0]), []
     if other_messages:
         both[0]["messages"] = short_hash("\n".join(sorted(other_messages)), 6)
@@ -246,7 +254,7 @@ def judge_again(log: InspectLog) -> ImportedRun:
 def _answers(sample: EvalSample, requests: Sequence[Request]) -> Iterator[Answer]:
     """Yield what a sample answered; each epoch is a further set of draws."""
     if sample.error is not None:
-        answers = [Answer(request, Response(request.key, error=sample.error.message)) for request in requests]
+        answers = [Answer(request, gate(Response(request.key, error=sample.error.message))) for request in requests]
     else:
         answers = answers_of(requests, sample.output)
     if len(answers) != len(requests):

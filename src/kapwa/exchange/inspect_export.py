@@ -19,18 +19,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import polars as pl
 from pydantic_core import to_json, to_jsonable_python
 
-from kapwa.errors import MissingDependencyError
+from kapwa.errors import need_package
 from kapwa.exchange.base import ALL, PART, Files, expected, moment, overall, run_identity, short_hash
-from kapwa.records import OUTCOMES
+from kapwa.records import OUTCOMES, UNANSWERED
 from kapwa.runs.directory import LEVEL, Run, slug
 from kapwa.runs.store import JOURNAL
 from kapwa.suites.base import holds_shares
+from kapwa.suites.items import ABOUT_ANSWER, about_answer
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalMetric, EvalResults, EvalSample, EvalStats
@@ -51,11 +52,11 @@ Tables = Mapping[str, Sequence[Row]]
 
 
 def need_inspect(purpose: str) -> None:
-    """Raise MissingDependencyError where Inspect is not installed, or lacks something that it imports."""
-    try:
-        import inspect_ai.log  # noqa: F401 - heavy, and only its absence is asked
-    except ImportError:
-        raise MissingDependencyError("inspect-ai", extra="inspect", purpose=purpose) from None
+    """Raise MissingDependencyError where Inspect is not installed, or lacks something that it imports.
+
+    Raises UnsupportedVersionError for a version that was not tested.
+    """
+    need_package("inspect_ai.log", "inspect-ai", extra="inspect", purpose=purpose)
 
 
 def files(run: Run) -> Files:
@@ -122,7 +123,7 @@ def _results(run: Run) -> EvalResults:
     from inspect_ai.log import EvalResults, EvalScore, HeadlineMetric
 
     manifest, scores = run.manifest, run.scores
-    draws = scores.group_by(*_KEY, "sample").agg((pl.col("outcome") != "failed").any())
+    draws = scores.group_by(*_KEY, "sample").agg((~pl.col("outcome").is_in(UNANSWERED)).any())
     counts = scores.group_by("metric").agg(known=pl.col("value").count(), rows=pl.len())
     known = {name: (n, rows - n) for name, n, rows in counts.iter_rows()}
     parts = scores.select(PART).unique(maintain_order=True).sort(PART)
@@ -242,7 +243,9 @@ def _samples(run: Run, identity: str) -> Iterator[EvalSample]:
             # Where an item's texts are measured together, they are answers of one sample. Rows of a table without
             # draws belong to the first.
             of_draw = {name: [row for row in rows if row.get("sample", 0) == draw] for name, rows in tables.items()}
-            yield _sample(run, about, item, of_draw if len(draws) > 1 else tables, sample_id, draw + 1, identity)
+            tables_of_draw = of_draw if len(draws) > 1 else tables
+            name_of_sample = _SampleName(sample_id, draw + 1, identity)
+            yield _sample(run, about, item, tables_of_draw, name_of_sample)
 
 
 def _items(run: Run) -> Iterator[tuple[Row, Row, Tables]]:
@@ -274,17 +277,26 @@ def _journal_answers(run: Run) -> pl.DataFrame | None:
     if not compares_texts(run.manifest["suite"]) or not (run.path / JOURNAL).is_file():
         return None
     rows = [
-        (item.id, request.variant, item.culture, answer.text, answer.finish_reason, answer.error, request.sample)
+        (item.id, request.variant, item.culture, answer.text, *about_answer(answer).values(), request.sample)
         for item, request, answer in texts_of(run)
     ]
-    texts = dict.fromkeys((*_KEY, "text", "finish_reason", "error"), pl.String)
-    return pl.DataFrame(rows, schema={**texts, "sample": pl.Int64}, orient="row")
+    texts = dict.fromkeys((*_KEY, "text"), pl.String)
+    return pl.DataFrame(rows, schema={**texts, **ABOUT_ANSWER, "sample": pl.Int64}, orient="row")
 
 
-def _sample(run: Run, about: Row, item: Row, tables: Tables, sample_id: str, epoch: int, identity: str) -> EvalSample:
+class _SampleName(NamedTuple):
+    """What tells a sample of a log from all others: its id, its epoch (from 1) and the identity of its run."""
+
+    sample_id: str
+    epoch: int
+    identity: str
+
+
+def _sample(run: Run, about: Row, item: Row, tables: Tables, name: _SampleName) -> EvalSample:
     from inspect_ai.log import EvalError, EvalSample
     from inspect_ai.model import ChatMessageUser
 
+    sample_id, epoch, identity = name
     uuid = short_hash(f"{identity} {sample_id} {epoch - 1}", 11)
     prompt = ChatMessageUser(content=str(item.get("prompt") or ""), id=f"{uuid}-input", source="input")
     output = _output(run, tables, uuid)
@@ -292,7 +304,7 @@ def _sample(run: Run, about: Row, item: Row, tables: Tables, sample_id: str, epo
     target = expected(item)
     metadata = {**about, "gloss": item.get("gloss")}
     error = None
-    if all(row["outcome"] == "failed" for row in tables["scores"]):
+    if all(row["outcome"] in UNANSWERED for row in tables["scores"]):
         reasons = [str(failure["reason"]) for failure in run.manifest.get("failures") or ()]
         usual = reasons[0] if len(reasons) == 1 else "The model gave no answer. " + " / ".join(reasons)
         message = next((row["error"] for row in tables.get("answers", ()) if row.get("error")), usual)
@@ -313,7 +325,7 @@ def _sample(run: Run, about: Row, item: Row, tables: Tables, sample_id: str, epo
 
 
 def _output(run: Run, tables: Tables, uuid: str) -> ModelOutput:
-    from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOutput
+    from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ContentReasoning, ContentText, ModelOutput
 
     model = str(run.manifest["model"]["id"])
     columns = ("text", "group", "logprob_sum", "n_tokens", "n_bytes")
@@ -322,7 +334,10 @@ def _output(run: Run, tables: Tables, uuid: str) -> ModelOutput:
     choices = []
     for place, row in enumerate(row for row in tables.get("answers", ()) if row.get("text") is not None):
         stop: Any = _STOPS.get(str(row.get("finish_reason")), "unknown")
-        message = ChatMessageAssistant(content=row["text"], id=f"{uuid}-output-{place}", model=model, source="generate")
+        content: Any = row["text"]
+        if row.get("thought"):
+            content = [ContentReasoning(reasoning=str(row["thought"])), ContentText(text=row["text"])]
+        message = ChatMessageAssistant(content=content, id=f"{uuid}-output-{place}", model=model, source="generate")
         choices.append(ChatCompletionChoice(message=message, stop_reason=stop))
     return ModelOutput(model=model, choices=choices, metadata={"continuations": scored} if scored else None)
 

@@ -20,7 +20,11 @@ from kapwa.errors import DataError
 from kapwa.exchange import base
 from kapwa.exchange.inspect_answers import is_kapwa_task, judge_again
 from kapwa.exchange.inspect_logs import InspectLog, read_log
-from kapwa.records import Outcome
+from kapwa.models.gate import gate
+from kapwa.models.inspect import responses_of
+from kapwa.records import Outcome, Request, Response
+from kapwa.stats.states import state_of
+from kapwa.suites.items import ABOUT_ANSWER, about_answer
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample, EvalScore
@@ -36,7 +40,7 @@ _WORDS: Mapping[str, Value] = {
     **{"yes": _RIGHT, "true": _RIGHT, "no": _WRONG, "false": _WRONG},
 }
 _REASONS: Mapping[str, Outcome] = {"refusal": "refused", "no_response": "empty"}
-_ANSWER = ("item_id", "variant", "culture", "sample", "text", "error")
+_ANSWER = ("item_id", "variant", "culture", "sample", "text", *ABOUT_ANSWER)
 _CLOSE = 1e-9
 
 
@@ -68,11 +72,12 @@ class _Sample(NamedTuple):
     values: Mapping[Place, Value | str]
 
 
-def _kept(sample: EvalSample, defaults: base.ItemDefaults) -> _Sample:
+def _read_sample(sample: EvalSample, defaults: base.ItemDefaults) -> _Sample:
     name, error = str(sample.id), sample.error.message if sample.error else None
     tells = {key: value for key in _KNOWN if isinstance(value := sample.metadata.get(key), str) and value}
     prompts = [sample.input] if isinstance(sample.input, str) else [message.text for message in sample.input]
     target = sample.target if isinstance(sample.target, str) else "\n".join(sample.target)
+    answer = _answer_of(sample)
     row = {
         **{"variant": base.UNKNOWN, "category": None, "topic": None, "cluster": name, **base.NOT_TOLD},
         **tells,
@@ -83,7 +88,8 @@ def _kept(sample: EvalSample, defaults: base.ItemDefaults) -> _Sample:
         "prompt": "\n\n".join(prompts),
         "target": target or None,
         "sample": sample.epoch - 1,
-        "text": None if sample.output.empty and error is not None else sample.output.completion,
+        "text": answer.text,
+        **about_answer(answer),
         "error": error,
     }
     values: dict[Place, Value | str] = {}
@@ -94,6 +100,14 @@ def _kept(sample: EvalSample, defaults: base.ItemDefaults) -> _Sample:
             parts = dict(score.value) if isinstance(score.value, Mapping) else dict(enumerate(score.value))
         values |= {(scorer, key): _value(value, missing) for key, value in parts.items()}
     return _Sample(sample.id, sample.epoch, row, values)
+
+
+def _answer_of(sample: EvalSample) -> Response:
+    """Return what a sample answered, after the gate."""
+    if sample.output.empty or not sample.output.choices:
+        error = sample.error.message if sample.error else None
+        return gate(Response("", error=error) if error is not None else Response("", text=sample.output.completion))
+    return gate(responses_of([Request("", "", "generate", ())], sample.output)[0])
 
 
 def _value(value: Any, missing: Outcome) -> Value | str:
@@ -113,7 +127,7 @@ def _foreign(log: InspectLog, defaults: base.ItemDefaults, why_not_judged: Seque
     """Return the run of the log's own scores."""
     # As Inspect orders samples: epoch by epoch, numbers as numbers (inspect_ai.log).
     samples = sorted(
-        (_kept(sample, defaults) for sample in log.samples()),
+        (_read_sample(sample, defaults) for sample in log.samples()),
         key=lambda kept: (kept.epoch, kept.id if isinstance(kept.id, str) else str(kept.id).zfill(20)),
     )
     metrics, left_out = _metrics(log, samples)
@@ -205,7 +219,9 @@ def _score_rows(sample: _Sample, metrics: Mapping[str, tuple[Place, dict[str, An
         number, outcome = value
         if outcome in ("right", "wrong", "scored") and number is not None:
             outcome = "scored" if not info["binary"] else "right" if number else "wrong"
-        yield {**sample.row, "metric": name, "value": number, "outcome": outcome}
+        # The log's scorer judged what it was given; where the answer came, its state is told by the log.
+        state = sample.row["state"] if number is not None else state_of(outcome)
+        yield {**sample.row, "metric": name, "value": number, "outcome": outcome, "state": state}
 
 
 def _reducers(header: EvalLog) -> list[str]:

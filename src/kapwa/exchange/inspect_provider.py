@@ -28,7 +28,7 @@ from kapwa.loading import checked_spec, load_model
 from kapwa.models.base import Model, check_capabilities, sample_seed
 from kapwa.records import Message, Params, Request, Response, request_key
 from kapwa.runs.execute import answers, checked_plan
-from kapwa.runs.requests import RequestIndex
+from kapwa.runs.requests import requests_of
 from kapwa.suites.items import grouped
 
 _READ = ("text", "reasoning")  # of a reasoning model's earlier turns the text alone is shown
@@ -147,7 +147,7 @@ class _Plan:
         self._model = model
         self._answers: dict[str, Response] = {}
         self._batch: dict[str, list[Request]] = {}
-        index = RequestIndex(opened.task, list(opened.items.values()), model.fingerprint)
+        index = requests_of(opened.task, list(opened.items.values()), model.fingerprint)
         self.requests = grouped(index, lambda request: (request.item_id, request.variant))
         distinct = list(index.distinct()) if model.atomic_batches else []
         for kind in {request.kind: None for request in distinct}:

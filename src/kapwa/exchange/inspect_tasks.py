@@ -221,10 +221,10 @@ def _scorer_of(name: str) -> Callable[..., Scorer]:
             with errors_for_inspect():
                 opened, item = find(state.metadata, data, name)
                 answers = answers_of(opened.requests(item), state.output)
-                if not answers or any(answer.response.failed for answer in answers):
-                    why = next((answer.response.error for answer in answers), "there is no answer to judge")
+                if not answers or any(answer.response.unanswered for answer in answers):
+                    why = next((answer.response.reason for answer in answers), "there is no answer to judge")
                     return Score.unscored(reason="scoring_failed", explanation=why)
-                judged = opened.task.score([item], answers)
+                judged = opened.task.judge([item], answers)
             return _score(opened, judged, state.output.completion)
 
         return score

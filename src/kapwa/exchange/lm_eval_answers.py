@@ -17,6 +17,7 @@ import polars as pl
 from kapwa.errors import DataError, ModelError, UsageError, check_known
 from kapwa.exchange.base import ImportedRun, judged_run, open_task, reading_samples
 from kapwa.exchange.lm_eval_samples import Sample, TaskSamples
+from kapwa.models.gate import gated
 from kapwa.records import Answer, ContinuationScore, Params, Request, Response
 from kapwa.suites.base import Judged, Task
 
@@ -122,9 +123,11 @@ def judge_again(results: Mapping[str, Any], samples: TaskSamples, origin: Mappin
         documents = sorted(samples.documents(), key=lambda sample: places[sample.item_key])
         kept = [items[sample.item_key] for sample in documents]
         requests = [list(task.requests([item])) for item in kept]
-        answers = list(chain.from_iterable(map(_answers, documents, requests)))
+        pairs = list(chain.from_iterable(map(_answers, documents, requests)))
+        responses = gated([response for _, response in pairs])
+        answers = [Answer(request, response) for (request, _), response in zip(pairs, responses, strict=True)]
         metrics = [name for name in task.metrics if is_available(name, task)]
-        judged = _only_known(task, metrics, task.score(kept, answers))
+        judged = _only_known(task, metrics, task.judge(kept, answers))
         follows = documents[0].asked[0][1]  # settings, the same for all of a task, or a text to score
         settings = dict(follows) if isinstance(follows, Mapping) else {}
         draws = max(len(sample.resps[0]) for sample in documents) if settings else 1
@@ -141,8 +144,8 @@ def judge_again(results: Mapping[str, Any], samples: TaskSamples, origin: Mappin
     return judged_run(task, kept, answers, judged=judged, metrics=metrics, origin=origin, settings=both, notes=notes)
 
 
-def _answers(sample: Sample, requests: Sequence[Request]) -> Iterator[Answer]:
-    """Yield what was answered about one item; each repeat of a text is a further draw.
+def _answers(sample: Sample, requests: Sequence[Request]) -> Iterator[tuple[Request, Response]]:
+    """Yield what was answered, as it came, about one item; each repeat of a text is a further draw.
 
     Repeats of a likelihood are one number: the first is taken, as lm-eval does.
     """
@@ -156,7 +159,7 @@ def _answers(sample: Sample, requests: Sequence[Request]) -> Iterator[Answer]:
         raise DataError(f"{sample.title} holds no answer.")
     for draw, results in enumerate(draws):
         for request, response in zip(requests, responses_of(requests, results), strict=True):
-            yield Answer(replace(request, sample=draw * len(requests) + request.sample), response)
+            yield replace(request, sample=draw * len(requests) + request.sample), response
 
 
 def _check_asked(sample: Sample, requests: Sequence[Request]) -> None:

@@ -24,6 +24,8 @@ from kapwa.errors import DataError
 from kapwa.exchange import base
 from kapwa.exchange.lm_eval_answers import judge_again
 from kapwa.exchange.lm_eval_samples import Sample, TaskSamples, read_results, read_samples
+from kapwa.models.gate import gated
+from kapwa.records import Response
 
 # Right or wrong by definition in lm-eval (api/metrics.py), its tasks and Kapwa's; others are averaged as numbers.
 _BINARY = re.compile(r"(.+_)?(acc|accuracy)(_.+)?|exact_match|mc1(_.+)?")
@@ -31,6 +33,7 @@ _BINARY = re.compile(r"(.+_)?(acc|accuracy)(_.+)?|exact_match|mc1(_.+)?")
 _SHARE = re.compile(rf"{_BINARY.pattern}|(.+_)?(em|f1|recall|precision|mc2|mc3)(_.+)?")
 _CLOSE = 1e-9
 _SUITE = "lm-eval"  # of runs with lm-eval's own scores
+_CELLS = dict.fromkeys(("text", "state", "thought"), pl.String)
 _LOADERS = (None, "", "arrow", "csv", "json", "parquet", "text")  # of local files: no name of a dataset
 _TYPES = ("generate_until", "multiple_choice")
 
@@ -185,7 +188,8 @@ def _score_rows(
                 value = float(sample.value(metric))
                 outcome = ("right" if value else "wrong") if kept[name]["binary"] else "scored"
                 same = {"item_id": item_id, "cluster": item_id, "sample": 0}
-                yield {**about[sample.doc_id], **same, "metric": name, "value": value, "outcome": outcome}
+                judged = {"value": value, "outcome": outcome, "state": "unknown"}  # lm-eval keeps no reason of the end
+                yield {**about[sample.doc_id], **same, "metric": name, **judged}
 
 
 def _target(sample: Sample) -> str | None:
@@ -215,9 +219,19 @@ def _tables(documents: Sequence[Sample], about: Mapping[int, Mapping[str, str]])
             else:
                 texts = response if isinstance(response, list) else [response]
                 answers += [{**key, "sample": draw, "text": str(text)} for draw, text in enumerate(texts)]
+    # lm-eval does not say how a text ended, and a thought that was cut off stands as the answer.
+    read = gated([Response("", text=row["text"]) for row in answers])
+    answers = [
+        {**row, "text": answer.text, "state": answer.state, "thought": answer.thought}
+        for row, answer in zip(answers, read, strict=True)
+    ]
     columns = ("item_id", "variant", "culture", "language", "cluster", "prompt", "target")
     tables = {"answers": answers, "continuations": scored}
     return {
         "items": pl.DataFrame(items, schema=dict.fromkeys(columns, pl.String)),
-        **{name: pl.DataFrame(rows, infer_schema_length=None) for name, rows in tables.items() if rows},
+        **{
+            name: pl.DataFrame(rows, schema_overrides=_CELLS if name == "answers" else None, infer_schema_length=None)
+            for name, rows in tables.items()
+            if rows
+        },
     }

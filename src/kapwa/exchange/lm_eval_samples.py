@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from kapwa.errors import DataError
 from kapwa.files import read_text
-from kapwa.tables_io import refuse_half
+from kapwa.tables import refuse_half
 
 _RESULTS = re.compile(r".*_(\d{4}-\d\d-\d\dT[\d.-]+|undated)\.json")
 _TOGETHER = "Keep its files together, as they were named: samples are found by the date in the name."

@@ -25,6 +25,7 @@ from lm_eval.filters import build_filter_ensemble
 from kapwa.errors import UsageError
 from kapwa.exchange import lm_eval_answers
 from kapwa.exchange.base import expected, means
+from kapwa.models.gate import gated
 from kapwa.records import Answer, Item, Request
 
 
@@ -123,7 +124,7 @@ class KapwaTask(Task):  # type: ignore[misc]
     def process_results(self, doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, float]:
         """Judge one item as Kapwa does; metrics that have nothing to measure in it are absent."""
         requests = self._requests(doc)
-        answers = list(map(Answer, requests, lm_eval_answers.responses_of(requests, results)))
+        answers = list(map(Answer, requests, gated(lm_eval_answers.responses_of(requests, results))))
         values = means(self.kapwa.score([self._item(doc)], answers).scores)
         return {metric: value for metric, value in values.items() if metric in self._metrics}
 

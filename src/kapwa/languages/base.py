@@ -17,9 +17,12 @@ from functools import cache, cached_property, partial
 from importlib import metadata
 from typing import Any, NamedTuple
 
+import regex  # type: ignore[import-untyped, unused-ignore]
+
 from kapwa.languages.folding import Folding, spaced_tokens
 from kapwa.languages.schema import Denials, ReplyWords, Words
 
+_AMPERSAND = regex.compile(r"(?<=\w{2})\s*&\s*(?=\w{2})")
 # No word of the languages whose affixes Kapwa strips is longer; beyond it stands something else.
 _LONGEST_STRIPPED = 40
 
@@ -71,6 +74,7 @@ class Language:
     replies: ReplyWords = field(default_factory=ReplyWords)
     denials: Denials = field(default_factory=Denials)
     function_words: str = ""
+    ampersand: str = ""
     scripts: tuple[str, ...] = ()
     inside: int = 0
     reviewed: bool = False
@@ -92,6 +96,10 @@ class Language:
         rules = [Tool(f"kapwa rules ({self.code})", self.rules, "Apache-2.0")] if self.rules else []
         tools = (*filter(None, (tool() for tool in self.tools)), *rules)
         return LanguageInfo(self.code, self.name, tools, self.resource, self.reviewed, self.notes)
+
+    def spelled_out(self, text: str) -> str:
+        """Return ``text`` with the language's word for every "&" between two words: "fish & chips", but not "R&B"."""
+        return str(_AMPERSAND.sub(f" {self.ampersand} ", text)) if self.ampersand and "&" in text else text
 
     def keys(self, token: str) -> frozenset[str]:
         """Return the keys of one token: its own surface, and what lemmatisers and stemmers add."""

@@ -4,7 +4,8 @@ The table ``places.csv`` beside this module holds the members and observers of t
 that surveys treat as countries of their own (Hong Kong, Taiwan, Puerto Rico, Kosovo, Northern Ireland ...), the
 place of each capital, official or working languages, and the region by the United Nations' M49 standard (Kosovo and
 Taiwan, which M49 does not list, stand with their neighbours). A name that stands in the rows of two places is
-ambiguous, and nothing here chooses for the reader.
+ambiguous, and nothing here chooses for the reader. ``branches.csv`` says to which branch of a family, about as old as
+Germanic or Bantu, each of these languages belongs; one without relatives in the table is a branch of its own.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import difflib
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,6 +26,8 @@ from kapwa.files import table_rows
 PLACE_ATTRIBUTES = ("nationality", "country")
 
 _CODE = re.compile(r"[A-Z]{2}|[A-Z]{3}|GB-[A-Z]{3}")
+_ADDITION = re.compile(r"([^()]+)\(([^()]+)\)")
+_SAYS_NOTHING = ("the", "country")
 _NUMBER = re.compile(r"\d{1,3}(?:\.0)?")
 _SHORT = {"st": "saint", "rep": "republic", "dem": "democratic", "fed": "federated"}
 # "State of" is left out: the state of Georgia is not the country.
@@ -79,10 +82,43 @@ def resolve(text: str, *, attribute: str = "nationality") -> Place | Ambiguous |
     code = text.strip()
     number = code.partition(".")[0].zfill(3) if _NUMBER.fullmatch(code) else ""
     place = _index().codes.get(code if _CODE.fullmatch(code) else number)
-    candidates = (place,) if place else next(filter(None, map(_index().names.get, _readings(text))), ())
+    candidates = (place,) if place else _named(text)
     if len(candidates) > 1:
         return Ambiguous(text, candidates)
     return candidates[0] if candidates else None
+
+
+def _named(text: str) -> tuple[Place, ...]:
+    """Return the places that a name may mean, also one with an addition that says the same: "Türkiye (Turkey)"."""
+    candidates = next(filter(None, map(_index().names.get, _readings(text))), ())
+    addition = _ADDITION.fullmatch(text.strip())
+    if candidates or not addition:
+        return candidates
+    meant = _named(addition[1])
+    place = _index().codes.get(addition[2].strip())
+    same = (place,) if place else next(filter(None, map(_index().names.get, _readings(addition[2]))), ())
+    return meant if fold(addition[2]) in _SAYS_NOTHING or same == meant else ()
+
+
+def shared_names(groups: Iterable[Collection[str]]) -> dict[str, str]:
+    """Return the name of the country for each name of a culture that another group writes otherwise.
+
+    ``groups``: the cultures of one benchmark each, such as "South_Korea" here and "Korea, Republic of" there. A group
+    that has two names of one country means two cultures, and both stay as they are.
+    """
+    spelled: defaultdict[Place, list[str]] = defaultdict(list)
+    apart: set[Place] = set()
+    for group in groups:
+        meant: dict[Place, str] = {}
+        for name in dict.fromkeys(group):
+            place = resolve(name.replace("_", " "), attribute="country")
+            if isinstance(place, Place):
+                apart |= {place} if place in meant else set()
+                meant[place] = name
+        for place, name in meant.items():
+            spelled[place].append(name)
+    differing = {place: names for place, names in spelled.items() if len(set(names)) > 1 and place not in apart}
+    return {name: place.country for place, names in differing.items() for name in names}
 
 
 def is_code(text: str) -> bool:
@@ -93,6 +129,16 @@ def is_code(text: str) -> bool:
 def place_of(iso3: str) -> Place | None:
     """Return the place with the code ``iso3`` (as in :attr:`Place.iso3`), or None."""
     return _index().codes.get(iso3)
+
+
+def branch_of(language: str) -> str:
+    """Return the branch of a language (ISO 639 code of ``places.csv``), such as "Slavic"; "" where it is not known."""
+    return _branches().get(language, "")
+
+
+@cache
+def _branches() -> Mapping[str, str]:
+    return {row["code"]: row["branch"] for row in table_rows(Path(__file__).with_name("branches.csv"))}
 
 
 def places() -> tuple[Place, ...]:

@@ -46,6 +46,7 @@ def language_from(file: LanguageFile, rules: Callable[[LanguageFile], Rules] | N
     """Make a language of its file, with the code of ``rules``; None: that of its tag in Kapwa, else the file alone."""
     code = (rules or BY_TAG.get(file.tag, plain))(file)
     known = {name: getattr(file, name) for name in _SAME_NAME.split()}
+    known["ampersand"] = file.spelling.ampersand
     known |= {"variants": code.variants, "tools": code.tools, "fold": code.folding, "tokens": code.cut}
     return Language(code=file.tag, reviewed=bool(file.reviewed_by), **known)
 

@@ -126,7 +126,7 @@ def _letters(value: Any) -> dict[str, str]:
 
 
 def _letter_places(value: Any) -> dict[str, int]:
-    return {sign: place for place, line in enumerate(lines_of(value)) for sign in line.split()}
+    return {sign.replace("_", " "): place for place, line in enumerate(lines_of(value)) for sign in line.split()}
 
 
 def _scripts(value: Any) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ Resource = Literal["high", "mid", "low", ""]
 Affix = Annotated[Mapping[int, tuple[str, ...]], BeforeValidator(_affixes)]
 
 
-class Part(BaseModel):
+class FileSection(BaseModel):
     """A part of a language file; unknown fields are errors, and YAML's numbers are taken for text."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
@@ -177,23 +177,24 @@ class Part(BaseModel):
         return {name: held for name, held in value.items() if held not in (None, "")}
 
 
-class Spelling(Part):
+class Spelling(FileSection):
     """How differences of spelling are levelled before words are compared. Capitals, digits and quotes always are."""
 
     letters: Letters = Field(default={}, description="Letters, and the signs read as each of them, in every text.")
     strings: Pairs = Field(default=(), description="Spellings of several letters, and what is read in their place.")
     loose_letters: Letters = Field(default={}, description="As 'letters', but a word keeps its own spelling too.")
     alike: Lines = Field(default=(), description="Spellings of one word, separated by ' / ': color / colour.")
+    ampersand: str = Field(default="", description="The word that '&' stands for: 'and' of 'fish & chips'.")
 
 
-class Affixes(Part):
+class Affixes(FileSection):
     """What stands before and after a word and leaves it the same word; with the fewest letters that must remain."""
 
     prefixes: Affix = Field(default={}, description="Letters to remain, and prefixes: '2: di, ka'.")
     suffixes: Affix = Field(default={}, description="Letters to remain, and suffixes: '3: an, na'.")
 
 
-class Cutting(Part):
+class Cutting(FileSection):
     """Small words that are left out when a text is cut into words."""
 
     articles: WordList = Field(default=(), description="Left out before another word: 'the' of 'the sun'.")
@@ -203,7 +204,7 @@ class Cutting(Part):
     particle_means_before: WordList = Field(default=(), description="Words before which it is that other word.")
 
 
-class Words(Part):
+class Words(FileSection):
     """Numbers, dates and times of day in words.
 
     A rule of numbers makes further ones: '{units} belas = +10' adds ten to each of the group's words for 1 to 9,
@@ -240,7 +241,7 @@ class Words(Part):
         return self.model_copy(update=changed)
 
 
-class ReplyWords(Part):
+class ReplyWords(FileSection):
     """Words that models put around an answer, in lists of answers and in multiple choice. Read in every reply."""
 
     answer: Pattern = Field(default="", description="Labels before an answer: 'Answer' of 'Answer: rice'.")
@@ -270,9 +271,15 @@ class ReplyWords(Part):
     bearer: Pattern = Field(default="", description="A letter after it is not an option: 'Vitamin C'.")
     borne: Pattern = Field(default="", description="A letter before it is not an option: 'C vitamini'.")
     letters: Places = Field(default={}, description="Letters of options: one option per line, with all its signs.")
+    numerals: Places = Field(
+        default={}, description="Numbers and ordinals of options, one option per line; a_b: two words."
+    )
+    number_sign: Pattern = Field(default="", description="Stands between 'option' and its number: 'number', 'no.'.")
+    number_end: Pattern = Field(default="", description="Stands between a number and 'option': 'nd', Chinese 个.")
+    lead: Pattern = Field(default="", description="'Is', where nothing parts it from the option after it.")
 
 
-class Denials(Part):
+class Denials(FileSection):
     """How the language says what is not the answer. Patterns match whole words, but in scripts without spaces."""
 
     before: Pattern = Field(default="", description="Denies the rest of its clause: 'not rice', 'instead of rice'.")
@@ -283,7 +290,7 @@ class Denials(Part):
     compounds: Pattern = Field(default="", description="Compounds whose parts are not meant: 'hot dog' is no dog.")
 
 
-class Examples(Part):
+class Examples(FileSection):
     """What must hold; 'kapwa languages check' tries each."""
 
     spelling: Pairs = Field(default=(), description="A spelling, and what it is read as.")
@@ -297,7 +304,7 @@ class Examples(Part):
     refusals: Lines = Field(default=(), description="Replies that refuse to answer.")
 
 
-class LanguageFile(Part):
+class LanguageFile(FileSection):
     """What Kapwa knows of one language.
 
     Function words are pronouns, copulas, articles and particles: no answer is found through these alone, so what can

@@ -14,6 +14,8 @@ _UNSPACED = "".join(rf"\p{{Script={name}}}" for name in _NAMES.split())
 _GRAPHEME = rf"[[\p{{L}}\p{{M}}\p{{N}}]&&[{_UNSPACED}]]\p{{M}}*"
 _WORD = regex.compile(rf"{_GRAPHEME}|[[\p{{L}}\p{{M}}\p{{N}}]--[{_UNSPACED}]]+", regex.V1)
 _UNSPACED_GRAPHEME = regex.compile(_GRAPHEME, regex.V1)
+# Scripts written without spaces are counted by characters, of which a word has about two.
+_TWO_A_WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 # Joiners, soft hyphens and direction marks change how a word looks, not which word it is.
 _INVISIBLE = regex.compile(r"\p{Cf}+")
 
@@ -32,6 +34,13 @@ def words(text: str) -> tuple[str, ...]:
     # A capital dotted I folds to i plus a combining dot; Azerbaijani and Turkish mean a plain i.
     folded = unicodedata.normalize("NFC", folded).replace("i\u0307", "i")
     return tuple(_WORD.findall(folded))
+
+
+def n_words(text: str) -> int:
+    """Count words; two characters are one in scripts written without spaces."""
+    counted = words(text)
+    unspaced = sum(len(word) <= 2 and _TWO_A_WORD.match(word) is not None for word in counted)
+    return len(counted) - unspaced + (unspaced + 1) // 2
 
 
 def spaced(text: str) -> str:

@@ -19,8 +19,8 @@ from kapwa.metrics.pairwise_bleu import Brevity, all_pairs_bleu, check_groups
 from kapwa.metrics.pairwise_edits import (
     CELLS,
     Backend,
+    EncodedTexts,
     Ints,
-    Texts,
     edit_blocks,
     edits_between,
     read_texts,
@@ -99,7 +99,7 @@ def pair_distances(
 
 
 def _summed(
-    texts: Texts, labels: Ints, n_groups: int, backend: Backend, keep: bool
+    texts: EncodedTexts, labels: Ints, n_groups: int, backend: Backend, keep: bool
 ) -> tuple[Matrix, Matrix, Matrix | None]:
     """Sum distances and their squares over pairs of texts, each counted once: (G, G) each, lower triangle 0."""
     order = np.argsort(labels, kind="stable")
@@ -219,7 +219,7 @@ def _draw_pairs(present: Ints, pairs: int, rng: np.random.Generator) -> tuple[In
     return np.stack([present[row], present[column]], axis=1), total
 
 
-def _mean_squares(texts: Texts, compared: list[Ints]) -> Matrix:
+def _mean_squares(texts: EncodedTexts, compared: list[Ints]) -> Matrix:
     """Mean squared distance of each list of pairs of texts."""
     means = [np.empty(0)]
     for first in range(0, len(compared), _CHUNK):

@@ -16,6 +16,8 @@ in an answer must be none in the reply, and an answer of such words alone counts
 - ``number``, ``date``, ``time``: both name the same quantity, see :mod:`kapwa.metrics.quantities`. Nothing else counts
   for an answer that is one: a number that is not the same is wrong however alike it looks.
 
+"&" between two words is the language's word for "and", where the texts do not match as they are ("fish & chips").
+
 What a reply denies ("not rice") and what is part of a compound of another meaning (the dog of "hot dog") is no answer,
 unless the answer itself denies something or is such a compound: see :mod:`kapwa.metrics.denials`.
 
@@ -39,7 +41,7 @@ from kapwa.metrics.quantities import Quantities
 Kind = Literal["text", "number", "date", "time"]
 Rule = Literal["exact", "phrase", "lemma", "inside", "number", "date", "time"]
 
-VERSION = "5"
+VERSION = "6"
 # Words of the reply that may stand among the words of an answer found by its lemmas, see docs/matching.md.
 SLACK = 2
 # Most words of a reply in which an article is a number: "una vez a la semana".
@@ -60,7 +62,7 @@ _PURE: tuple[tuple[Kind, regex.Pattern], ...] = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
+class PreparedText:
     """A text folded and cut once, for any number of comparisons in one language.
 
     ``text``: as it was written; ``spaced``: tokens with spaces around; ``joined``: tokens without spaces, with the
@@ -97,11 +99,11 @@ class Matcher:
         self._read = lru_cache(maxsize=_MEMO)(self._quantities_of)
         self._doubts = lru_cache(maxsize=_MEMO)(DenialReader(language).read)
 
-    def prepare(self, text: str | Prepared) -> Prepared:
+    def prepare(self, text: str | PreparedText) -> PreparedText:
         """Return ``text`` folded, cut and keyed; a prepared text is returned as it is."""
-        return text if isinstance(text, Prepared) else self._prepared(text)
+        return text if isinstance(text, PreparedText) else self._prepared(text)
 
-    def _prepare(self, text: str) -> Prepared:
+    def _prepare(self, text: str) -> PreparedText:
         folded = self.language.fold(text)
         tokens = tuple(self.language.tokens(folded))
         keys = tuple(map(self._keys, tokens))
@@ -111,7 +113,7 @@ class Matcher:
                 places[key].append(place)
         bare = [token.replace("'", "") for token in tokens] if "'" in folded else tokens
         ends = [0, *accumulate(map(len, bare))]
-        return Prepared(
+        return PreparedText(
             text=text,
             folded=folded,
             tokens=tokens,
@@ -126,7 +128,11 @@ class Matcher:
         )
 
     def match(
-        self, reply: str | Prepared, gold: str | Prepared, kind: Kind = "text", hollow: frozenset[str] | None = None
+        self,
+        reply: str | PreparedText,
+        gold: str | PreparedText,
+        kind: Kind = "text",
+        hollow: frozenset[str] | None = None,
     ) -> Rule | None:
         """Return the rule by which ``reply`` gives the answer ``gold``, or None.
 
@@ -137,9 +143,12 @@ class Matcher:
         hollow = self.language.folded_function_words if hollow is None else hollow
         prepared, answer = self.prepare(reply), self.prepare(gold)
         rule = self._rule(prepared, answer, kind, hollow)
+        if rule is None and ("&" in prepared.text or "&" in answer.text):
+            prepared, answer = (self.prepare(self.language.spelled_out(each.text)) for each in (prepared, answer))
+            rule = self._rule(prepared, answer, kind, hollow)
         return rule if rule in (None, "exact") or self._meant(prepared, answer, kind, hollow) else None
 
-    def _meant(self, reply: Prepared, answer: Prepared, kind: Kind, hollow: frozenset[str]) -> bool:
+    def _meant(self, reply: PreparedText, answer: PreparedText, kind: Kind, hollow: frozenset[str]) -> bool:
         """Whether the answer is found, too, in what is left of the reply without what it denies and its compounds."""
         doubts = self._doubts(reply.text, reply.folded)
         if not (doubts.denied or doubts.compounds) or hollow.issuperset(answer.tokens):
@@ -148,7 +157,7 @@ class Matcher:
         rest = doubts.rest(denied=not meant.denied, compounds=not meant.compounds)
         return rest == doubts.text or self._rule(self.prepare(rest), answer, kind, hollow) is not None
 
-    def _rule(self, reply: Prepared, answer: Prepared, kind: Kind, hollow: frozenset[str]) -> Rule | None:
+    def _rule(self, reply: PreparedText, answer: PreparedText, kind: Kind, hollow: frozenset[str]) -> Rule | None:
         months = kind == "number"  # "April" is a number only where one is asked for
         if kind == "text" and answer.has_digit:
             kind = next((pure for pure, shape in _PURE if shape.fullmatch(answer.folded)), "text")
@@ -159,7 +168,7 @@ class Matcher:
                 return kind if named and (reply.has_digit or self._counted(reply, kind, wanted, hollow)) else None
         return self._text(reply, answer, hollow)
 
-    def _counted(self, reply: Prepared, kind: Kind, wanted: frozenset[object], hollow: frozenset[str]) -> bool:
+    def _counted(self, reply: PreparedText, kind: Kind, wanted: frozenset[object], hollow: frozenset[str]) -> bool:
         """Whether a quantity in words is meant: it does not hang on an article or pronoun, or little else is said."""
         full = [token for token in reply.tokens if token not in hollow]
         if len(reply.tokens) <= (SHORT if full else SHORT - self.slack):
@@ -171,7 +180,7 @@ class Matcher:
             return frozenset(self._quantities.numbers(folded, months=months))
         return frozenset(self._quantities.dates(folded) if kind == "date" else self._quantities.times(folded))
 
-    def _text(self, reply: Prepared, answer: Prepared, hollow: frozenset[str]) -> Rule | None:
+    def _text(self, reply: PreparedText, answer: PreparedText, hollow: frozenset[str]) -> Rule | None:
         fewest = self.language.inside
         rule: Rule | None = None
         if not answer.tokens:
@@ -188,7 +197,7 @@ class Matcher:
             rule = None if _assembled(reply, answer, hollow) else "inside"
         return rule
 
-    def _by_itself(self, reply: Prepared, answer: Prepared, hollow: frozenset[str]) -> bool:
+    def _by_itself(self, reply: PreparedText, answer: PreparedText, hollow: frozenset[str]) -> bool:
         """Whether the reply gives an answer of function words by itself: between commas, in capitals, in a compound."""
         if self.language.inside and (len(reply.tokens) == 2 or " " not in reply.folded):
             # Compounds are cut there: 우리오피스.
@@ -201,7 +210,7 @@ class Matcher:
         return any(self.prepare(piece).tokens == answer.tokens for piece in self._breaks.split(reply.text) if piece)
 
     @staticmethod
-    def _apart(reply: Prepared, answer: Prepared) -> bool:
+    def _apart(reply: PreparedText, answer: PreparedText) -> bool:
         """Whether the answer stands in the reply, whole words on both sides, however spaces part it."""
         if answer.has_digit or len(answer.joined) < MIN_JOINED:
             return False
@@ -212,7 +221,7 @@ class Matcher:
             at = reply.joined.find(answer.joined, at + 1)
         return False
 
-    def _close(self, reply: Prepared, answer: Prepared, hollow: frozenset[str]) -> bool:
+    def _close(self, reply: PreparedText, answer: PreparedText, hollow: frozenset[str]) -> bool:
         """Whether every word of the answer shares a key with a word of the reply, these lying close together."""
         columns: list[set[int]] = []
         for token, keys in zip(answer.tokens, answer.keys, strict=True):
@@ -227,7 +236,7 @@ class Matcher:
             columns.append(places)
         return len(columns) == 1 or _span(columns) <= len(columns) + self.slack
 
-    def reference_match(self, reply: str | Prepared, gold: str | Prepared) -> bool:
+    def reference_match(self, reply: str | PreparedText, gold: str | PreparedText) -> bool:
         """Whether BLEnD's released rule accepts the reply, on this language's folding and keys.
 
         The answer is a substring of the reply (its hyphens possibly spaces or its spaces hyphens), or every word of
@@ -242,7 +251,7 @@ class Matcher:
         return bool(answer.keys) and all(not keys.isdisjoint(prepared.places) for keys in answer.keys)
 
 
-def _assembled(reply: Prepared, answer: Prepared, hollow: frozenset[str]) -> bool:
+def _assembled(reply: PreparedText, answer: PreparedText, hollow: frozenset[str]) -> bool:
     """Whether function words side by side may make up the answer: Hausa "su ya" is no suya, "we'll" no well."""
     return answer.joined in "".join(token.replace("'", "") for token in reply.tokens if token in hollow)
 

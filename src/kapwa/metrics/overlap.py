@@ -7,8 +7,8 @@ script, it gets words cut by :mod:`kapwa.languages.words`; each signature says s
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from functools import cached_property, lru_cache, partial
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property, lru_cache, partial
 from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -18,6 +18,7 @@ import numpy as np
 from kapwa.languages.words import VERSION as WORDS_VERSION
 from kapwa.languages.words import spaced, words
 from kapwa.metrics.base import Vector, is_blank
+from kapwa.metrics.tokens import tokenizer_for
 
 _WORDS = f"kapwa-words-{WORDS_VERSION}"
 
@@ -85,6 +86,33 @@ class Bleu(_Sacre):
         return super()._similarity(spaced(hypothesis), spaced(reference))
 
 
+class BleuReference(_Sacre):
+    """BLEU as the released Kalahi code computes it: Hugging Face's ``evaluate``, on one pair, without smoothing.
+
+    13a tokens, orders 1 to 4; a pair that shares no 4-gram scores 0, however near it is. Nothing is done for scripts
+    without spaces. Source: Papineni et al. 2002.
+    """
+
+    name, title = "bleu_reference", "BLEU as released (unsmoothed)"
+    source = "Papineni et al. 2002"
+
+    @cached_property
+    def _scorer(self) -> Any:
+        from sacrebleu.metrics.bleu import BLEU
+
+        return BLEU(effective_order=False, smooth_method="none", tokenize="13a")
+
+    @property
+    def signature(self) -> str:
+        """Return sacreBLEU's signature after the metric's name."""
+        self._similarity("a", "a")
+        return f"{self.name}|{self._scorer.get_signature()}"
+
+    def _similarity(self, hypothesis: str, reference: str) -> float:
+        # sacreBLEU warns of sentences without effective order at every call of its method for one sentence.
+        return float(self._scorer.corpus_score([hypothesis], [[reference]]).score) / 100
+
+
 class Chrf(_Sacre):
     """chrF: F2 over character n-grams up to 6; with ``word_order=2`` chrF++. Source: Popović 2015, 2017."""
 
@@ -124,8 +152,8 @@ class Rouge(_Overlap):
     def _scorer(self) -> Any:
         from rouge_score.rouge_scorer import RougeScorer
 
-        tokenizer = None if self.ascii_words else SimpleNamespace(tokenize=words)
-        return RougeScorer([self.kind], use_stemmer=False, tokenizer=tokenizer)
+        tokenize = _ascii_words() if self.ascii_words else words
+        return RougeScorer([self.kind], use_stemmer=False, tokenizer=SimpleNamespace(tokenize=tokenize))
 
     @property
     def signature(self) -> str:
@@ -137,6 +165,14 @@ class Rouge(_Overlap):
         return float(self._scorer.score(reference, hypothesis)[self.kind].fmeasure)
 
 
+@cache
+def _ascii_words() -> Callable[[str], list[str]]:
+    """Return the library's own tokenizer; every reference meets many answers, so it remembers texts."""
+    from rouge_score.tokenizers import DefaultTokenizer
+
+    return lru_cache(maxsize=4096)(DefaultTokenizer(use_stemmer=False).tokenize)
+
+
 rouge1 = partial(Rouge, "rouge1", "ROUGE-1")
 rouge2 = partial(Rouge, "rouge2", "ROUGE-2")
 rouge_l = partial(Rouge, "rougeL", "ROUGE-L")
@@ -145,6 +181,12 @@ rouge_l_reference = partial(
     Rouge, "rougeLsum", "ROUGE-L as released (Lsum, ASCII words)", name="rougeL_reference", ascii_words=True
 )
 """What the released Kalahi code calls ROUGE-L: rougeLsum, on ASCII words only."""
+rouge1_reference = partial(
+    Rouge, "rouge1", "ROUGE-1 as released (ASCII words)", name="rouge1_reference", ascii_words=True
+)
+rouge2_reference = partial(
+    Rouge, "rouge2", "ROUGE-2 as released (ASCII words)", name="rouge2_reference", ascii_words=True
+)
 
 
 class Meteor(_Overlap):
@@ -165,9 +207,7 @@ class Meteor(_Overlap):
         stemmer = PorterStemmer()
         # METEOR stems every word again for every reference.
         stemmer.stem = lru_cache(maxsize=65536)(stemmer.stem)
-        # A WordNet that knows no word: no synonyms, and no data to download.
-        wordnet = SimpleNamespace(synsets=lambda _word: [])
-        return partial(single_meteor_score, stemmer=stemmer, wordnet=wordnet)
+        return partial(single_meteor_score, stemmer=stemmer, wordnet=_no_wordnet())
 
     @property
     def signature(self) -> str:
@@ -177,3 +217,53 @@ class Meteor(_Overlap):
     def _similarity(self, hypothesis: str, reference: str) -> float:
         answer_words, reference_words = words(hypothesis), words(reference)
         return float(self._score(reference_words, answer_words)) if answer_words and reference_words else 0.0
+
+
+class MeteorReference(_Overlap):
+    """METEOR as the released Kalahi code computes it: NLTK's words, punctuation among them, and WordNet's synonyms.
+
+    Where NLTK's WordNet is not installed (``nltk.download("wordnet")``) there are no synonyms, and the signature says
+    so. Source: Banerjee and Lavie 2005, as NLTK has it.
+    """
+
+    name, title = "meteor_reference", "METEOR as released (NLTK's tokens)"
+    source = "Banerjee and Lavie 2005; NLTK"
+
+    @cached_property
+    def _wordnet(self) -> Any:
+        """NLTK's WordNet, or None where it is not installed."""
+        from nltk.corpus import wordnet
+
+        try:
+            wordnet.ensure_loaded()
+        except LookupError:
+            return None
+        return wordnet
+
+    @cached_property
+    def _score(self) -> Any:
+        from nltk.stem.porter import PorterStemmer
+        from nltk.translate.meteor_score import single_meteor_score
+
+        stemmer = PorterStemmer()
+        stemmer.stem = lru_cache(maxsize=65536)(stemmer.stem)
+        return partial(single_meteor_score, stemmer=stemmer, wordnet=self._wordnet or _no_wordnet())
+
+    @cached_property
+    def _tokens(self) -> Any:
+        return lru_cache(maxsize=4096)(tokenizer_for("en"))
+
+    @property
+    def signature(self) -> str:
+        """Return matchers, parameters, tokenizer and library version."""
+        synonyms = "+wordnet" if self._wordnet is not None else ""
+        tokens = f"tok:nltk-word_tokenize|version:nltk-{version('nltk')}"
+        return f"{self.name}|match:exact+porter{synonyms}|alpha:0.9|beta:3|gamma:0.5|{tokens}"
+
+    def _similarity(self, hypothesis: str, reference: str) -> float:
+        return float(self._score(self._tokens(reference), self._tokens(hypothesis)))
+
+
+def _no_wordnet() -> Any:
+    """Return a WordNet that knows no word: no synonyms, and no data to download."""
+    return SimpleNamespace(synsets=lambda _word: [])

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kapwa.errors import UsageError
-from kapwa.metrics.pairwise_edits import CELLS, Ints, Texts, read_texts
+from kapwa.metrics.pairwise_edits import CELLS, EncodedTexts, Ints, read_texts
 from kapwa.metrics.tokens import Encoded
 from kapwa.metrics.tokens_chunks import gather
 
@@ -52,7 +52,7 @@ class BleuTexts(NamedTuple):
     length, tokens first.
     """
 
-    texts: Texts
+    texts: EncodedTexts
     groups: Ints
     samples: Ints
     possible: Ints
@@ -98,7 +98,7 @@ def _bleu_texts(encoded: Encoded, groups: npt.ArrayLike, n_groups: int) -> BleuT
     grams = np.maximum(lengths - np.arange(_ORDERS)[:, None], 0)
     possible = np.stack([np.bincount(labels, weights=row, minlength=n_groups) for row in grams]).astype(np.int64)
     samples = np.bincount(labels, minlength=n_groups)
-    return BleuTexts(Texts(ids, ends[:-1], lengths, texts.size), labels, samples, possible)
+    return BleuTexts(EncodedTexts(ids, ends[:-1], lengths, texts.size), labels, samples, possible)
 
 
 def check_groups(groups: Ints, count: int, n_groups: int) -> None:

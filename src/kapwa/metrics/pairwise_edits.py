@@ -23,7 +23,7 @@ LANES = 32
 _SURROGATES, _SURROGATE_COUNT = 0xD800, 0x800
 
 
-class Texts(NamedTuple):
+class EncodedTexts(NamedTuple):
     """Texts as ids, their starts and lengths, and the number of distinct ids."""
 
     ids: npt.NDArray[np.int32]
@@ -31,12 +31,12 @@ class Texts(NamedTuple):
     lengths: Ints
     size: int
 
-    def take(self, chosen: Ints) -> Texts:
+    def take(self, chosen: Ints) -> EncodedTexts:
         """Return the texts at these positions, in this order."""
-        return Texts(self.ids, self.starts[chosen], self.lengths[chosen], self.size)
+        return EncodedTexts(self.ids, self.starts[chosen], self.lengths[chosen], self.size)
 
 
-def read_texts(encoded: Encoded) -> Texts:
+def read_texts(encoded: Encoded) -> EncodedTexts:
     """Return encoded texts as the kernels take them.
 
     Raises UsageError where the arrays contradict one another, since compiled code would read other memory.
@@ -50,7 +50,7 @@ def read_texts(encoded: Encoded) -> Texts:
         problem += f"found {ids.min()} to {ids.max()}."
     if problem:
         raise UsageError(problem, hint="Make them with kapwa.metrics.tokens.encode.")
-    return Texts(ids, offsets[:-1].copy(), lengths, size)
+    return EncodedTexts(ids, offsets[:-1].copy(), lengths, size)
 
 
 def resolve_backend(backend: Backend = "auto") -> Literal["numba", "rapidfuzz"]:
@@ -75,7 +75,7 @@ def _kernel() -> Any:
     return pairwise_numba.fill
 
 
-def edits_between(texts: Texts, pairs: Ints) -> Edits:
+def edits_between(texts: EncodedTexts, pairs: Ints) -> Edits:
     """Return the edit distances of pairs of texts, shape ``(P,)``; ``pairs`` (P, 2) are positions. By rapidfuzz."""
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cpdist
@@ -87,7 +87,7 @@ def edits_between(texts: Texts, pairs: Ints) -> Edits:
     return edits
 
 
-def edit_blocks(texts: Texts, *, backend: Backend = "auto") -> Iterator[tuple[int, Edits]]:
+def edit_blocks(texts: EncodedTexts, *, backend: Backend = "auto") -> Iterator[tuple[int, Edits]]:
     """Yield blocks of the matrix of edit distances: the first row, and the block of shape (rows, N − first row).
 
     A block's columns start at its first row. Of every two texts only the one above the diagonal is given, the
@@ -101,7 +101,7 @@ def edit_blocks(texts: Texts, *, backend: Backend = "auto") -> Iterator[tuple[in
         yield first, _by_numba(texts, first, last) if chosen == "numba" else _by_rapidfuzz(strings, first, last)
 
 
-def _by_numba(texts: Texts, first: int, last: int) -> Edits:
+def _by_numba(texts: EncodedTexts, first: int, last: int) -> Edits:
     """Compare rows ``first`` to ``last`` with one another and with all later texts."""
     count, fill = len(texts.lengths), _kernel()
     out = np.zeros((last - first, count - first), np.int32)
@@ -129,7 +129,7 @@ def _by_rapidfuzz(strings: Sequence[str], first: int, last: int) -> Edits:
     return block
 
 
-def _as_strings(texts: Texts) -> list[str]:
+def _as_strings(texts: EncodedTexts) -> list[str]:
     """Return each text as a string with one character a token; Unicode has a million for them.
 
     Frequent tokens get the first characters: rapidfuzz finds those below 256 in a table, others by hashing.

@@ -20,7 +20,7 @@ _PREFIXES = dict.fromkeys((f"multilingual-e5-{size}" for size in ("small", "base
 _POOLINGS = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
 
 
-class _Part(TypedDict):
+class _EncoderModule(TypedDict):
     """A part of an encoder, as modules.json names them in their order."""
 
     type: str
@@ -108,7 +108,7 @@ class SentenceSimilarity(Neural):
     def _recipe(self) -> _Recipe:
         """Read the checkpoint's own files; raise ModelError for what they ask that is not done here."""
         self._loaded  # noqa: B018 - what is not there at all is refused in its own words
-        parts = self._json("modules.json", list[_Part])
+        parts = self._json("modules.json", list[_EncoderModule])
         if not parts:
             raise self._unfit("it has no modules.json, so it does not say how tokens become one embedding.")
         pooling, layers = "", []

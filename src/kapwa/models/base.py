@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import platform
 import re
 from abc import abstractmethod
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypedDict, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from kapwa.errors import ModelError, UsageError, nearest
 from kapwa.records import Capability, Request, Response
@@ -37,6 +38,9 @@ _HINTS = {
 }
 
 
+_ADDRESS = "base_url"
+
+
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
     """What a user may say about how a model is loaded; a backend refuses what does not concern it.
@@ -44,7 +48,10 @@ class ModelOptions:
     ``dtype``: numeric type of local weights. ``template``: ``chat`` (the tokenizer's own), ``plain``,
     or ``auto``. ``scoring``: ``tree``, ``prefix``, ``plain``, or ``auto`` (tree where its self-check
     passes). ``batch_tokens``: padded tokens a local batch may hold. ``concurrency``: open requests to a
-    server at once.
+    server at once. ``key_variable``: the environment variable that holds the server's key, where it is not the usual
+    one; "" sends no key. ``thinking``: off, on, low, medium, high, or a number of tokens; None is the model's own.
+    ``thinking_tokens``: room for thoughts beside the answer's. ``sampling``: with ``auto``, a model that thinks is
+    sampled as its makers recommend where a task asks greedily; ``asked`` is always what the task asks.
     """
 
     dtype: str = "float32"
@@ -54,9 +61,13 @@ class ModelOptions:
     scoring: Literal["auto", "tree", "prefix", "plain"] = "auto"
     batch_tokens: int = 4096
     base_url: str | None = None
+    key_variable: str | None = None
     concurrency: int = 64
     timeout: float = 120.0
     trust_remote_code: bool = False
+    thinking: str | None = None
+    thinking_tokens: int | None = None
+    sampling: Literal["auto", "asked"] = "auto"
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def refuse_others(self, backend: str, names: str = "", extra: Collection[str] | None = ()) -> None:
@@ -67,7 +78,7 @@ class ModelOptions:
         """
         for option in fields(self):
             default = option.default_factory() if callable(option.default_factory) else option.default
-            if option.name not in {*names.split(), "extra"} and getattr(self, option.name) != default:
+            if option.name not in {*names.split(), "extra", "sampling"} and getattr(self, option.name) != default:
                 hint = f"It takes: {', '.join(names.split())}." if names else "It takes no option."
                 raise UsageError(f"{backend} takes no option {option.name!r}.", hint=hint)
         for key in self.extra if extra is not None else ():
@@ -76,20 +87,20 @@ class ModelOptions:
                 raise UsageError(f"{backend} knows no option {key!r}.", hint=hint)
 
 
-class ModelSettings(TypedDict, total=False):
-    """The fields of :class:`ModelOptions` as keywords, for editors to complete."""
+def key_in(variable: str) -> str:
+    """Return the key that an environment variable holds, "" where it is not set; ModelError for what is no key."""
+    value = os.environ.get(variable, "").strip()
+    if not value.isascii() or not value.isprintable():
+        raise ModelError(f"{variable} holds characters that no key has.", hint="Copy the key again.")
+    return value
 
-    dtype: str
-    device: str
-    revision: str | None
-    template: Literal["auto", "chat", "plain"]
-    scoring: Literal["auto", "tree", "prefix", "plain"]
-    batch_tokens: int
-    base_url: str | None
-    concurrency: int
-    timeout: float
-    trust_remote_code: bool
-    extra: Mapping[str, Any]
+
+def named_key(variable: str) -> str:
+    """Return the key in the variable that a user named ("": none is sent); raise ModelError where it is not set."""
+    key = key_in(variable) if variable else ""
+    if variable and not key:
+        raise ModelError(f"{variable} is not set.", hint="Set it in the environment: it is to hold the model's key.")
+    return key
 
 
 class Responses(Iterator[Response], Protocol):
@@ -118,6 +129,25 @@ class Model(Protocol):
     id: str
     revision: str = ""
     atomic_batches: bool = False
+
+    @property
+    def retries(self) -> int | None:
+        """Calls to a server that were made again; None where nobody counts them."""
+        return None
+
+    @property
+    def learnt(self) -> Mapping[str, Any]:
+        """What answers taught of how to ask this model, as plain values; {}: nothing. It is kept with the answers."""
+        return {}
+
+    def recall(self, learnt: Mapping[str, Any]) -> None:  # noqa: ARG002 - for models that learn
+        """Take what an earlier process kept of :attr:`learnt`, so that it need not be found out again."""
+        return
+
+    @property
+    def former_fingerprints(self) -> Sequence[Mapping[str, Any]]:
+        """Fingerprints that earlier versions of Kapwa gave this model: runs begun under one of them go on."""
+        return ()
 
     @property
     @abstractmethod
@@ -153,7 +183,8 @@ class Model(Protocol):
     def description(self) -> Mapping[str, Any]:
         """What people should know about the model; in the manifest only, without secrets.
 
-        ``cannot`` maps a missing capability to the reason.
+        ``cannot`` maps a missing capability to the reason. ``notes``: sentences for readers of the run on how the model
+        was asked, known once it has answered.
         """
         return self.fingerprint
 
@@ -179,10 +210,26 @@ class Model(Protocol):
         return
 
 
+def former_fingerprints(model: Model, recorded: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the fingerprints under which answers of ``model`` may have been kept before, besides its present one.
+
+    They are its own former ones and those of ``recorded`` that differ from one of these in nothing but the server's
+    address, which is no part of the present one.
+    """
+    former = list(model.former_fingerprints)
+    named = [{**fingerprint, _ADDRESS: None} for fingerprint in former if _ADDRESS in fingerprint]
+    if _ADDRESS not in model.fingerprint:
+        elsewhere = (other for other in recorded if _ADDRESS in other and {**other, _ADDRESS: None} in named)
+        former += [other for other in elsewhere if other not in former]
+    return former
+
+
 @cache
 def flaw(response: Response, request: Request) -> str | None:
     """Say what makes ``response`` no answer to ``request``, or None when it is one (or is an error)."""
     kinds = [name for name in ("text", "logprobs", "error") if getattr(response, name) is not None]
+    if not kinds and response.thought is not None and request.kind == "generate":
+        return None  # a server's null content beside a thought
     if len(kinds) != 1:
         return f"the model's answer holds {' and '.join(kinds) or 'nothing'} instead of one of text, logprobs, error"
     if response.error is not None:

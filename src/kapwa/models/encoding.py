@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kapwa.models.templates import EncodingError, Template
+from kapwa.models.templates import ChatTemplate, EncodingError
+from kapwa.models.thinking import may_open, prompt_opens
 from kapwa.records import Boundary, ContinuationScore, Message, Request
 
 
@@ -59,10 +60,11 @@ class Encoder:
     A BOS is never doubled.
     """
 
-    def __init__(self, tokenizer: Any, template: Template) -> None:
+    def __init__(self, tokenizer: Any, template: ChatTemplate) -> None:
         self.tokenizer, self.template = tokenizer, template
         self.bos: int | None = tokenizer.bos_token_id
         self.eos: int | None = tokenizer.eos_token_id
+        self._may_open = template.kind == "chat" and may_open(template.source)
         self._prefix = self._leading_specials() if template.kind == "plain" else ()
 
     def _leading_specials(self) -> tuple[int, ...]:
@@ -90,16 +92,25 @@ class Encoder:
         ids = self.encode([self.template.prompt(request.messages)])[0]
         return ids or (self._start_token(),)
 
+    def opens_thought(self, request: Request) -> bool:
+        """Whether the request's rendered prompt opens a thought, in which the answer then begins."""
+        return self._may_open and prompt_opens(self.template.prompt(request.messages))
+
     def turn_end(self) -> int | None:
         """Return the special token with which the chat template closes an answer, if it does so."""
         if self.template.kind == "plain":
             return None
         ask = (Message("user", "a"),)
+        if self.template.scored is not None:
+            return self._special(self.template.scored.tail)
         try:
             opened, closed = self.template.prompt(ask) + "a", self.template.conversation(ask, "a")
         except EncodingError:
             return None
-        rest = closed[len(opened) :] if closed.startswith(opened) else ""
+        return self._special(closed[len(opened) :] if closed.startswith(opened) else "")
+
+    def _special(self, rest: str) -> int | None:
+        """Return the special token with which a text begins, if it does."""
         first = self.encode([rest])[0][:1]
         added = self.tokenizer.added_tokens_decoder
         return first[0] if first and first[0] in added and added[first[0]].special else None
@@ -116,11 +127,11 @@ class Encoder:
         if not all(request.continuations):
             empty = request.continuations.index("") + 1
             raise EncodingError(f"continuation {empty} is empty, so it has no probability")
-        prompt_text = self.template.prompt(request.messages)
+        prompt_text = self.template.scored_prompt(request.messages)
         closing = request.params.closing
         texts = [prompt_text, *(prompt_text + text for text in request.continuations)]
         if closing:
-            texts += [self.template.conversation(request.messages, text) for text in request.continuations]
+            texts += [self.template.scored_conversation(request.messages, text) for text in request.continuations]
         prompt, *encoded = self.encode(texts)
         joints, wholes = encoded[: len(request.continuations)], encoded[len(request.continuations) :]
         if closing and self.template.kind == "plain" and self.eos is not None:

@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kapwa.models.network import Network
-from kapwa.records import Params, Request, Response, Usage
+from kapwa.models.stop_strings import cut_at
+from kapwa.models.thinking import goes_on, opening_of, parts_within_turn, split_thought
+from kapwa.models.thinking_settings import NO_THINKING, LocalThinking
+from kapwa.records import Request, Response, Usage
+
+_PROMPT_END = 24  # tokens at the end of a prompt among which a mark stands that opens a thought
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One prompt to continue: its request, its tokens, and how many new tokens fit."""
+    """One prompt to continue: its request, its tokens, how many new tokens fit, whether it ends within a thought."""
 
     request: Request
     tokens: tuple[int, ...]
     room: int
+    thought_opened: bool = False
+    thinking: LocalThinking = NO_THINKING
 
     @property
     def new_tokens(self) -> int:
-        """Tokens that may be generated: what is asked, or what the context leaves."""
-        return min(self.request.params.max_new_tokens, self.room)
+        """Tokens that may be generated: what is asked and what a thought may take, or what the context leaves."""
+        return min(self.request.params.max_new_tokens + self.thinking.room, self.room)
 
     @property
     def settings(self) -> Hashable:
         """What jobs must share to be generated in one batch."""
         params = self.request.params
-        return (self.new_tokens, params.temperature, params.top_p, params.stop, params.seed)
+        sampling = self.thinking.sampling_of(params)
+        return (self.new_tokens, sampling, params.stop, params.seed)
 
 
 def batches(jobs: Sequence[Job], *, batch_tokens: int, padding: bool) -> list[list[int]]:
@@ -59,8 +67,9 @@ def generate(network: Network, tokenizer: Any, stop_ids: Sequence[int], jobs: Se
     """Generate one batch of jobs that share their ``settings``; responses in the jobs' order.
 
     Texts end before a stop string or stop token (``finish_reason="stop"``) or at the limit
-    (``"length"``); special tokens are removed. Sampling is seeded from the keys of the whole batch and
-    ``Params.seed``, so the same batch gives the same texts.
+    (``"length"``); stop strings in a thought end nothing, nor does a stop token that only parts the thought from
+    its answer; special tokens are removed, but from a text in which they mark a thought. Sampling is seeded
+    from the keys of the whole batch and ``Params.seed``, so the same batch gives the same texts.
     """
     import torch
 
@@ -72,28 +81,38 @@ def generate(network: Network, tokenizer: Any, stop_ids: Sequence[int], jobs: Se
     for i, job in enumerate(jobs):
         ids[i, width - len(job.tokens) :] = torch.tensor(job.tokens)
         seen[i, width - len(job.tokens) :] = 1
-    stopping = _StopStrings(tokenizer, params.stop, width)
+    ends = _Ends.of(tokenizer, stop_ids, jobs)
+    stopping: list[Any] = []
+    if params.stop:
+        stopping.append(_StopStrings(tokenizer, params.stop, width, [job.thought_opened for job in jobs]))
+    if ends.parting:
+        stopping.append(_StopTokens(ends, width))
     with torch.random.fork_rng():
         torch.manual_seed(_seed(jobs))
         out = network.model.generate(
             input_ids=ids.to(network.device),
             attention_mask=seen.to(network.device),
-            generation_config=_settings(params, jobs[0].new_tokens, stop_ids, pad),
-            stopping_criteria=[stopping] if params.stop else None,
+            generation_config=_settings(jobs[0], sorted(ends.always), pad),
+            stopping_criteria=stopping or None,
         )
     rows: list[list[int]] = out[:, width:].tolist()
-    return [_response(job, row, tokenizer, frozenset(stop_ids)) for job, row in zip(jobs, rows, strict=True)]
+    return [
+        _response(job, row, tokenizer, ends.length(place, row))
+        for place, (job, row) in enumerate(zip(jobs, rows, strict=True))
+    ]
 
 
-def _settings(params: Params, new_tokens: int, stop_ids: Sequence[int], pad: int) -> Any:
-    """Return generation settings with every default of the model neutralised."""
+def _settings(job: Job, stop_ids: Sequence[int], pad: int) -> Any:
+    """Return generation settings with every default of the model neutralised that was not taken on purpose."""
     from transformers import GenerationConfig
 
-    sampled = params.temperature > 0
-    chosen: dict[str, Any] = {"do_sample": sampled, "num_beams": 1, "max_new_tokens": new_tokens, "use_cache": True}
+    sampling = job.thinking.sampling_of(job.request.params)
+    sampled = sampling.temperature > 0
+    chosen: dict[str, Any] = {"do_sample": sampled, "num_beams": 1, "use_cache": True}
+    chosen["max_new_tokens"] = job.new_tokens
     if sampled:
         # top_k=0 switches off the library's default cut at the 50 likeliest tokens.
-        chosen |= {"temperature": params.temperature, "top_p": params.top_p or 1.0, "top_k": 0}
+        chosen |= {"temperature": sampling.temperature, "top_p": sampling.top_p or 1.0, "top_k": sampling.top_k}
     config: Any = GenerationConfig  # untyped in the library
     return config(eos_token_id=list(stop_ids) or None, pad_token_id=pad, **chosen)
 
@@ -105,6 +124,57 @@ def _seed(jobs: Sequence[Job]) -> int:
     return int.from_bytes(digest, "big") >> 1
 
 
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """Tokens that end a text: ``always``, or (``parting``) unless they only part a thought from its answer.
+
+    ``opened``: of each job the mark with which its prompt opens a thought; "" where it opens none.
+    """
+
+    tokenizer: Any
+    always: frozenset[int]
+    parting: Mapping[int, str]
+    opened: Sequence[str]
+
+    @classmethod
+    def of(cls, tokenizer: Any, stop_ids: Sequence[int], jobs: Sequence[Job]) -> _Ends:
+        """Look up which stop tokens may stand within a turn."""
+        named = zip(stop_ids, tokenizer.convert_ids_to_tokens(list(stop_ids)), strict=True)
+        parting = {token: name for token, name in named if parts_within_turn(str(name))}
+        ends = [job.tokens[-_PROMPT_END:] if parting and job.thought_opened else () for job in jobs]
+        opened = [opening_of(tokenizer.decode(list(tokens), skip_special_tokens=False)) for tokens in ends]
+        return cls(tokenizer, frozenset(stop_ids) - parting.keys(), parting, opened)
+
+    def length(self, job: int, row: Sequence[int]) -> int:
+        """Return how many tokens of a job's row stand before the one that ends it; all where none does."""
+        for place, token in enumerate(row):
+            if token in self.always or (token in self.parting and not self._goes_on(job, row[:place], token)):
+                return place
+        return len(row)
+
+    def _goes_on(self, job: int, before: Sequence[int], token: int) -> bool:
+        text = self.tokenizer.decode(list(before), skip_special_tokens=False)
+        return goes_on(self.opened[job] + text, self.parting[token])
+
+
+class _StopTokens:
+    """Tells ``generate`` which rows a token has just ended that elsewhere only ends a thought."""
+
+    def __init__(self, ends: _Ends, width: int) -> None:
+        self.ends, self.width = ends, width
+
+    def __call__(self, input_ids: Any, _scores: Any, **_: Any) -> Any:
+        import torch
+
+        last = input_ids[:, -1].tolist()
+        ended = [
+            token in self.ends.parting
+            and self.ends.length(job, (row := input_ids[job, self.width :].tolist())) < len(row)
+            for job, token in enumerate(last)
+        ]
+        return torch.tensor(ended, device=input_ids.device)
+
+
 class _StopStrings:
     """Tells ``generate`` which rows hold a stop string.
 
@@ -112,8 +182,8 @@ class _StopStrings:
     that ends in the newest token lies within the last n tokens.
     """
 
-    def __init__(self, tokenizer: Any, stop: Sequence[str], width: int) -> None:
-        self.tokenizer, self.stop, self.width = tokenizer, stop, width
+    def __init__(self, tokenizer: Any, stop: Sequence[str], width: int, opened: Sequence[bool]) -> None:
+        self.tokenizer, self.stop, self.width, self.opened = tokenizer, stop, width, opened
         self.tail = max((len(text.encode("utf-8", "surrogatepass")) for text in stop), default=0) + 1
 
     def __call__(self, input_ids: Any, _scores: Any, **_: Any) -> Any:
@@ -121,18 +191,37 @@ class _StopStrings:
 
         tails = input_ids[:, max(self.width, input_ids.shape[1] - self.tail) :].tolist()
         texts = self.tokenizer.batch_decode(tails, skip_special_tokens=False)
-        stopped = [any(stop in text for stop in self.stop) for text in texts]
+        stopped = [
+            any(stop in text for stop in self.stop) and self._in_answer(input_ids[i].tolist(), opened=self.opened[i])
+            for i, text in enumerate(texts)
+        ]
         return torch.tensor(stopped, device=input_ids.device)
 
+    def _in_answer(self, ids: Sequence[int], *, opened: bool) -> bool:
+        """Whether a stop string that a row holds is in its answer, and not in a thought before it."""
+        text = self.tokenizer.decode(ids[self.width :], skip_special_tokens=False)
+        return cut_at(text, self.stop, opened=opened) is not None
 
-def _response(job: Job, row: list[int], tokenizer: Any, stop_ids: frozenset[int]) -> Response:
-    length = next((i for i, token in enumerate(row) if token in stop_ids), len(row))
-    text: str = tokenizer.decode(row[:length], skip_special_tokens=True)
-    cuts = [text.index(stop) for stop in job.request.params.stop if stop in text]
-    stopped = length < len(row) or bool(cuts)
+
+def _response(job: Job, row: list[int], tokenizer: Any, length: int) -> Response:
+    """Return what a row of tokens says, of which the first ``length`` stand before the one that ends it."""
+    text = _decoded(row[:length], tokenizer, opened=job.thought_opened)
+    cut = cut_at(text, job.request.params.stop, opened=job.thought_opened)
+    stopped = length < len(row) or cut is not None
     return Response(
         request_key=job.request.key,
-        text=text[: min(cuts)] if cuts else text,
+        text=text if cut is None else cut,
         finish_reason="stop" if stopped else "length",
         usage=Usage(prompt_tokens=len(job.tokens), completion_tokens=length),
+        thought_opened=job.thought_opened,
     )
+
+
+def _decoded(tokens: list[int], tokenizer: Any, *, opened: bool) -> str:
+    """Return the text of tokens without the special ones, unless these part a thought from the answer."""
+    text: str = tokenizer.decode(tokens, skip_special_tokens=True)
+    if not set(tokens).isdisjoint(tokenizer.all_special_ids):
+        whole: str = tokenizer.decode(tokens, skip_special_tokens=False)
+        if split_thought(whole, opened=opened)[1:] != split_thought(text, opened=opened)[1:]:
+            return whole
+    return text

@@ -9,25 +9,32 @@ import asyncio
 import re
 import sys
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, cast
 
-from kapwa.errors import MissingDependencyError, ModelError, UsageError
+from kapwa.errors import ModelError, UsageError, need_package
 from kapwa.models.background import BackgroundLoop, Stream
-from kapwa.models.base import Capability, Model, ModelOptions, Responses, sample_seed
-from kapwa.models.inspect_settings import OF_REQUESTS, Settings, settings_of
+from kapwa.models.base import Capability, Model, ModelOptions, Responses, named_key, sample_seed
+from kapwa.models.gate import is_filter, usage_of
+from kapwa.models.inspect_settings import OF_REQUESTS, InspectSettings, settings_of
+from kapwa.models.learnt import Learnt, learnt_of, recall
 from kapwa.models.openai_chat import answer, counted, grouped, shared_usage
 from kapwa.models.openai_client import FATAL, QUOTA, CallError, advice, checked_url, hide, long_secrets, secret_forms
+from kapwa.models.refusals import SYSTEM, Refusals, merged_system, setting_of, too_long
+from kapwa.models.stop_strings import stopped
+from kapwa.models.thinking_settings import ServedThinking, Wish, wish_of
 from kapwa.records import Message, Request, Response, Usage
 
 if TYPE_CHECKING:
     from inspect_ai.event import ModelEvent
-    from inspect_ai.model import ChatCompletionChoice, ChatMessage, Content, GenerateConfig, ModelOutput
+    from inspect_ai.model import ChatCompletionChoice, ChatMessage, Content, ModelOutput
     from inspect_ai.model import Model as InspectsModel
 
 # Providers that may give several samples of a prompt in one call; whether they do, the first answer tells.
 SEVERAL = frozenset(("openai", "openai-api", "google", "together", "vllm", "sglang"))
+_OPTIONS = "base_url concurrency key_variable revision template thinking thinking_tokens timeout"
 _EXAMPLE = "Example: --model inspect:anthropic/claude-sonnet-4-5"
 # Names of classes, since each provider brings its own HTTP library.
 _NO_CONNECTION = {
@@ -45,12 +52,10 @@ def load(name: str, options: ModelOptions) -> InspectModel:
     ``options.extra`` may hold the fields of Inspect's GenerateConfig (``batch``, ``max_retries``,
     ``reasoning_effort``, …) and ``model_args``, a mapping for the provider (Inspect's ``-M``). ``base_url``,
     ``concurrency`` and ``timeout`` (of one call) mean what they mean for ``openai:``. Raises UsageError for names and
-    options that make no sense, ModelError where the provider refuses, MissingDependencyError without Inspect.
+    options that make no sense, ModelError where the provider refuses, MissingDependencyError without Inspect,
+    UnsupportedVersionError for a version of it that was not tested.
     """
-    try:
-        import inspect_ai  # noqa: F401
-    except ImportError:
-        raise MissingDependencyError("inspect-ai", extra="inspect", purpose=f"inspect:{name}") from None
+    need_package("inspect_ai", "inspect-ai", extra="inspect", purpose=f"inspect:{name}")
     provider, _, model_name = name.partition("/")
     if not provider.strip() or not model_name.strip():
         raise UsageError(f"inspect:{name} names no provider and model.", hint=_EXAMPLE)
@@ -61,9 +66,11 @@ def load(name: str, options: ModelOptions) -> InspectModel:
             "inspect: asks in turns of a conversation; it has no plain template.",
             hint="Write --template auto, or use openai: for a completions server.",
         )
-    options.refuse_others("inspect:", "base_url concurrency revision template timeout", None)
+    options.refuse_others("inspect:", _OPTIONS, None)
+    if options.key_variable == "":
+        raise UsageError("inspect: asks no server without its provider's key.", hint="Leave out key_variable.")
     settings = settings_of(options)
-    return InspectModel(_opened(name, options, settings), name, settings, options.revision)
+    return InspectModel(_opened(name, options, settings), name, settings, options)
 
 
 class InspectModel(Model):
@@ -71,8 +78,10 @@ class InspectModel(Model):
 
     capabilities: frozenset[Capability] = frozenset(("generate", "n_samples", "seed", "media"))
 
-    def __init__(self, model: InspectsModel, name: str, settings: Settings, revision: str | None) -> None:
-        self.id, self.revision = f"inspect:{name}", revision or ""
+    def __init__(self, model: InspectsModel, name: str, settings: InspectSettings, options: ModelOptions) -> None:
+        self.id, self.revision = f"inspect:{name}", options.revision or ""
+        self._wish = wish_of(options)
+        self._thinking, self._refusals, self._greedy_asked = ServedThinking(self._wish), Refusals(), False
         self._model, self._name, self._settings = model, name, settings
         self._base_url = checked_url(model.api.base_url) if model.api.base_url else ""
         self._secrets = secret_forms([model.api.api_key or "", *(settings.sent.get("extra_headers") or {}).values()])
@@ -83,20 +92,48 @@ class InspectModel(Model):
 
     @property
     def fingerprint(self) -> Mapping[str, Any]:
-        """Everything about the model that can change an answer; no secret."""
+        """Everything about the model that can change an answer; no secret.
+
+        Where the revision is given, the address is no part of it: two servers of one model are one model.
+        """
+        return {name: part for name, part in self._with_address().items() if name != "base_url" or not self.revision}
+
+    @property
+    def former_fingerprints(self) -> Sequence[Mapping[str, Any]]:
+        """The one that holds the address, too: it was part of every key until a revision made it needless."""
+        return (self._with_address(),) if self.revision else ()
+
+    @property
+    def learnt(self) -> Mapping[str, Any]:
+        """What the provider's answers taught: whether the model thinks, and which settings are refused."""
+        known = learnt_of(self._name, self._base_url, self._thinking, self._refusals, groups=self.groups)
+        # Of providers that take no several samples at all, nothing was learnt.
+        return replace(known, groups=self.groups or self._name.partition("/")[0] not in SEVERAL).kept()
+
+    def recall(self, learnt: Mapping[str, Any]) -> None:
+        """Take what an earlier process learnt of this provider."""
+        known = Learnt.read(learnt, self._name, self._base_url)
+        recall(known, self._thinking, self._refusals)
+        self.groups = self.groups and known.groups
+
+    def _with_address(self) -> dict[str, Any]:
         return {
             "backend": "inspect",
             "model": self._name,
             "revision": self.revision,
             "base_url": self._base_url,
             **self._settings.identity(),
+            **self._wish.identity(),
         }
 
     @property
     def description(self) -> Mapping[str, Any]:
         """What people should know about the model."""
         return {
-            **self.fingerprint,
+            **self._with_address(),
+            **({"thinking_found": told} if (told := self._thinking.told(effort_of(self._wish))) else {}),
+            **({"settings_refused": dict(self._refusals.learnt)} if self._refusals.learnt else {}),
+            "notes": [*self._thinking.sentences(greedy_asked=self._greedy_asked), *self._refusals.told()],
             "inspect_ai": version("inspect-ai"),
             "answers": "served: may vary between runs and with the server's load",
             "concurrency": None if self._settings.batched else self._settings.concurrency,
@@ -119,46 +156,96 @@ class InspectModel(Model):
         self._loop.close()
 
     async def _ask(self, group: Sequence[Request]) -> list[Response]:
+        """Ask for the samples of ``group`` in one call, without the settings that the provider refuses."""
+        tried: dict[str, Any] = {}
+        while True:
+            with_room = bool(self._thinking.thinks)
+            sent = self._settings_for(group[0], len(group), tried)
+            started = asyncio.get_running_loop().time()
+            try:
+                output = await self._generate(group[0], sent, {**self._refusals.learnt, **tried})
+            except CallError as fault:
+                if fault.filtered or fault.fatal or not self._learns(fault, sent, group[0], tried):
+                    raise self._told(fault, started, sent) from None
+                continue
+            self._last_answer = asyncio.get_running_loop().time()
+            self._refusals.learn(tried)
+            responses = responses_of(group, output, self._secrets)
+            if not self._thinking.learns(responses, with_room=with_room):
+                stops = group[0].params.stop if with_room else ()
+                return [stopped(response, stops) for response in responses] if stops else responses
+
+    async def _generate(self, request: Request, sent: Mapping[str, Any], left_out: Mapping[str, Any]) -> ModelOutput:
+        from inspect_ai.model import GenerateConfig
         from inspect_ai.model._model import use_model_event_sink
         from inspect_ai.util._background import background_target
 
-        clock = asyncio.get_running_loop().time
-        started = clock()
         # Batch mode has a worker, which Inspect would tie to a running sample.
         background_target.set(self._helpers)  # type: ignore[arg-type]  # its Protocol has variadic type variables
-        config = self._config(group[0], len(group))
+        messages = merged_system(request.messages) if SYSTEM in left_out else request.messages
         try:
             with use_model_event_sink(self._sink):
-                output = await self._model.generate(chat(group[0].messages), config=config, cache=False)
+                return await self._model.generate(chat(messages), config=GenerateConfig(**sent), cache=False)
         except Exception as error:  # noqa: BLE001 - every provider has its own
-            fault = fault_of(error, self._secrets)
-            gone = fault.down and self._last_answer < started
-            # A setting that the provider refuses, it refuses for every request.
-            blamed = fault.status in (400, 422) and fault.param in {"model", *OF_REQUESTS, *self._settings.sent}
-            if not (gone or fault.fatal or blamed):
-                raise fault from None
-            keys = " or ".join(self._model.api.api_key_vars) or "the provider's environment variable"
-            raise ModelError(f"{self.id}: {fault.message}.", hint=advice(fault, keys)) from None
-        self._last_answer = clock()
-        return responses_of(group, output, self._secrets)
+            raise fault_of(error, self._secrets) from None
 
-    def _config(self, request: Request, n: int) -> GenerateConfig:
-        from inspect_ai.model import GenerateConfig
+    def _learns(self, fault: CallError, sent: Mapping[str, Any], request: Request, tried: dict[str, Any]) -> bool:
+        """Whether a fault says what to leave out; it then goes into ``tried``."""
+        if too_long(fault) and self._thinking.shrink(int(sent["max_tokens"] or 0) - request.params.max_new_tokens):
+            return True
+        turns = [] if SYSTEM in {**self._refusals.learnt, **tried} else [{"role": m.role} for m in request.messages]
+        blamed = self._refusals.blamed(fault, {**sent, "messages": turns}, request.messages)
+        if blamed in (None, "stream", *tried):
+            return False
+        value = next((value for name, value in sent.items() if setting_of(name) == blamed), "")
+        tried[str(blamed)] = self._wish.mode if blamed == "thinking" else value
+        return True
 
-        settings = request_settings(request) | {"seed": sample_seed(request), "num_choices": n if n > 1 else None}
-        return GenerateConfig(**{**settings, **self._settings.sent})
+    def _told(self, fault: CallError, started: float, sent: Mapping[str, Any]) -> CallError | ModelError:
+        """Return the error for a call that failed: of this request, or of all where every other would fail alike."""
+        gone = fault.down and self._last_answer < started
+        # A setting that the provider refuses, it refuses for every request.
+        blamed = fault.status in (400, 422) and fault.param in {"model", *OF_REQUESTS, *sent}
+        if fault.filtered or not (gone or fault.fatal or blamed):
+            return fault
+        keys = " or ".join(self._model.api.api_key_vars) or "the provider's environment variable"
+        return ModelError(f"{self.id}: {fault.message}.", hint=advice(fault, keys))
+
+    def _settings_for(self, request: Request, n: int, tried: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a request's settings by Inspect's names, without those that the provider refuses."""
+        self._greedy_asked |= request.params.temperature == 0
+        length, temperature, top_p = self._thinking.fit(request.params)
+        settings = request_settings(request) | {"max_tokens": length, "temperature": temperature, "top_p": top_p}
+        settings |= {"seed": sample_seed(request), "num_choices": n if n > 1 else None, **effort_of(self._wish)}
+        if self._thinking.thinks:
+            settings["stop_seqs"] = None  # providers look for them in thoughts, too
+        left_out = {**self._refusals.learnt, **tried}
+        return {
+            name: value
+            for name, value in {**settings, **self._settings.sent}.items()
+            if value is not None and setting_of(name) not in left_out
+        } | ({} if "max_tokens" in self._settings.sent else {"max_tokens": length})
 
 
-def _opened(name: str, options: ModelOptions, settings: Settings) -> InspectsModel:
+def effort_of(wish: Wish) -> dict[str, Any]:
+    """Return what of Inspect's settings makes a model think as is wished; {} where nothing is said."""
+    if wish.mode is None:
+        return {}
+    effort = {"off": "none", "on": "medium"}.get(wish.mode, wish.mode)
+    return {"reasoning_effort": effort} | ({"reasoning_tokens": wish.budget} if wish.exact else {})
+
+
+def _opened(name: str, options: ModelOptions, settings: InspectSettings) -> InspectsModel:
     from inspect_ai.model import GenerateConfig, get_model
 
     address = checked_url(options.base_url) if options.base_url else None
     held = None if settings.batched else settings.concurrency
     config = GenerateConfig(**settings.fetching, max_connections=held, cache=False)
+    key = None if options.key_variable is None else named_key(options.key_variable)
     hook = sys.excepthook
     try:
         # Not memoized: this model is closed with the run, and nobody else may hold it then.
-        return get_model(name, config=config, base_url=address, memoize=False, **settings.model_args)
+        return get_model(name, config=config, base_url=address, api_key=key, memoize=False, **settings.model_args)
     except Exception as error:  # noqa: BLE001 - a missing key or package, a wrong name: each provider has its own
         hint = "Check the name and model_args; set what it names in the environment, or install what it asks for."
         raise ModelError(f"inspect:{name} cannot be opened: {words(error)}.", hint=hint) from None
@@ -206,7 +293,8 @@ def responses_of(requests: Sequence[Request], output: ModelOutput, secrets: Sequ
     shares: list[Usage | None] = [None] * len(chosen)
     if (used := output.usage) is not None:
         parts = used.input_tokens, used.input_tokens_cache_read or 0, used.input_tokens_cache_write or 0
-        shares = shared_usage(counted(sum(map(counted, parts))), counted(used.output_tokens), len(chosen))
+        read, written = counted(sum(map(counted, parts))), counted(used.output_tokens)
+        shares = shared_usage(usage_of(read, written, used.reasoning_tokens, used.input_tokens_cache_read), len(chosen))
     return [
         _response(request, choice, share, secrets)
         for request, choice, share in zip(requests, chosen, shares, strict=False)
@@ -215,16 +303,17 @@ def responses_of(requests: Sequence[Request], output: ModelOutput, secrets: Sequ
 
 def _response(request: Request, choice: ChatCompletionChoice, usage: Usage | None, secrets: Sequence[str]) -> Response:
     reason: str = choice.stop_reason
-    text = hide(choice.message.text, long_secrets(secrets))  # the text alone: reasoning is another kind of content
+    text = hide(choice.message.text, long_secrets(secrets))  # the text alone: a thought is another kind of content
     parts = () if isinstance(choice.message.content, str) else choice.message.content
+    thoughts = [part.summary or part.reasoning for part in parts if part.type == "reasoning" and not part.redacted]
+    thought = hide("\n\n".join(filter(None, thoughts)), long_secrets(secrets)) or None
     if any(part.type == "text" and part.refusal for part in parts):
-        reason = "refusal"
-    elif reason == "content_filter":
-        text = ""
+        reason = "declined"
     elif reason == "model_length" and usage is None:
         # Some providers turn the server's refusal of a long prompt into an "answer" that quotes it.
         return Response(request.key, error=f"the prompt is too long for the model: {' '.join(text.split())[:200]}")
-    return Response(request.key, text=text, finish_reason=_FINISH_REASONS.get(reason, reason), usage=usage)
+    reason = _FINISH_REASONS.get(reason, reason)
+    return Response(request.key, text=text, thought=thought, finish_reason=reason, usage=usage)
 
 
 def fault_of(error: BaseException, secrets: Sequence[str]) -> CallError:
@@ -241,7 +330,9 @@ def fault_of(error: BaseException, secrets: Sequence[str]) -> CallError:
     code = next((code for link in chain if (code := str(getattr(link, "code", ""))) in QUOTA), "")
     fatal = status in FATAL or bool(code) or any(type(link).__name__ == _PREREQUISITE for link in chain)
     param = str(getattr(cause, "param", None) or "")
-    return CallError(text, fatal=fatal, down=down, status=status, code=code, param=param)
+    filtered = not code and is_filter(*(str(getattr(link, "message", None) or link) for link in chain))
+    fatal = fatal and not filtered
+    return CallError(text, fatal=fatal, down=down, status=status, code=code, param=param, filtered=filtered)
 
 
 def words(error: BaseException, secrets: Sequence[str] = ()) -> str:

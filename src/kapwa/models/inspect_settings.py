@@ -32,7 +32,7 @@ _KEYS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class InspectSettings:
     """Everything Inspect is told besides the messages.
 
     ``sent`` goes with each request and can change its answer; ``fetching`` cannot; ``model_args`` go to the provider
@@ -69,7 +69,7 @@ class Settings:
         return dict(zip(("settings", "model_args"), json.loads(plain), strict=True))
 
 
-def settings_of(options: ModelOptions) -> Settings:
+def settings_of(options: ModelOptions) -> InspectSettings:
     """Sort ``options.extra``; raise UsageError for names Inspect has not, values it refuses, and keys."""
     from inspect_ai.model import GenerateConfig
     from pydantic import ValidationError
@@ -97,4 +97,4 @@ def settings_of(options: ModelOptions) -> Settings:
         # A batch may take a day; --timeout is for one call.
         fetching.pop("batch", None)
         fetching.setdefault("attempt_timeout", math.ceil(options.timeout) if math.isfinite(options.timeout) else None)
-    return Settings(extra, fetching, dict(model_args), options.concurrency)
+    return InspectSettings(extra, fetching, dict(model_args), options.concurrency)

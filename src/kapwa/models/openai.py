@@ -6,22 +6,25 @@ Answers come over HTTP, many at once, in any order; see docs/how-to/served-model
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from kapwa.errors import UsageError
 from kapwa.models.background import BackgroundLoop, Give, Stream, Work
 from kapwa.models.base import Capability, Model, ModelOptions, Responses, refuse_secrets
-from kapwa.models.openai_chat import Dialect, answer, ask, grouped
+from kapwa.models.learnt import Learnt
+from kapwa.models.openai_chat import ServerDialect, answer, ask, grouped
 from kapwa.models.openai_client import ATTEMPTS, BACKOFF, CallError, Client
 from kapwa.models.openai_scoring import Scorer, find_scorer
+from kapwa.models.thinking_settings import ServedThinking, request_settings, wish_of
 from kapwa.records import Request, Response
 
 Job = TypeVar("Job")
 
 KNOWN: frozenset[Capability] = frozenset({"generate", "n_samples", "seed", "media"})  # without asking the server
 EXTRA = ("attempts", "backoff", "body")
+OPTIONS = "base_url concurrency key_variable revision template thinking thinking_tokens timeout"
 AHEAD = 4  # requests held for each call that may be open
 
 
@@ -34,9 +37,16 @@ def load(name: str, options: ModelOptions) -> OpenAIModel:
     """
     if not name.strip():
         raise UsageError("openai: needs the name of a model.", hint="Example: --model openai:gpt-4.1-mini")
-    options.refuse_others("openai:", "base_url concurrency revision template timeout", EXTRA)
+    options.refuse_others("openai:", OPTIONS, EXTRA)
     body, attempts, backoff = _extra(options.extra)
-    client = Client(options.base_url, options.timeout, options.concurrency, attempts, backoff)
+    client = Client(
+        options.base_url,
+        options.timeout,
+        options.concurrency,
+        attempts,
+        backoff,
+        key_variable=options.key_variable,
+    )
     model = OpenAIModel(name, options, client, body)
     try:
         model.connect()
@@ -53,10 +63,12 @@ class OpenAIModel(Model):
         self.id = f"openai:{name}"
         self.revision = options.revision or ""
         self._name, self._client, self._body, self._concurrency = name, client, dict(body), options.concurrency
-        self._dialect = Dialect(name, client.base_url, options.template == "plain", self._body)
+        self._wish = wish_of(options)
+        thinking = ServedThinking(self._wish)
+        self._dialect = ServerDialect(name, client.base_url, options.template == "plain", self._body, thinking)
         self._known = KNOWN - {"media"} if self._dialect.plain else KNOWN
         self._loop = BackgroundLoop(client.close)
-        self._scoring = self._no_score = ""
+        self._scoring = self._no_score = self._silent = ""
 
     def connect(self) -> None:
         """Ask the server for its models: a cheap proof that it is there and accepts the key."""
@@ -66,10 +78,38 @@ class OpenAIModel(Model):
             # Some servers serve models but do not list them; the first request will tell.
             if fault.status not in (404, 405, 501):
                 raise self._client.trouble(fault) from None
+        owners = self._client.owners
+        self._dialect.thinking_settings = request_settings(self._wish, self._client.base_url, owners)
+
+    @property
+    def retries(self) -> int:
+        """Calls that were made again since the model was loaded."""
+        return self._client.retries
 
     @property
     def fingerprint(self) -> Mapping[str, Any]:
-        """Everything about the model that can change an answer; no secret."""
+        """Everything about the model that can change an answer; no secret.
+
+        Where the revision is given, the address is no part of it: two servers of one model are one model.
+        """
+        fingerprint = self._with_address()
+        return {name: value for name, value in fingerprint.items() if name != "base_url" or not self.revision}
+
+    @property
+    def former_fingerprints(self) -> Sequence[Mapping[str, Any]]:
+        """The one that holds the address, too: it was part of every key until a revision made it needless."""
+        return (self._with_address(),) if self.revision else ()
+
+    @property
+    def learnt(self) -> Mapping[str, Any]:
+        """What the server's answers taught: whether the model thinks, and which settings are refused."""
+        return self._dialect.learnt_so_far().kept()
+
+    def recall(self, learnt: Mapping[str, Any]) -> None:
+        """Take what an earlier process learnt of this server."""
+        self._dialect.recall(Learnt.read(learnt, self._name, self._client.base_url))
+
+    def _with_address(self) -> dict[str, Any]:
         return {
             "backend": "openai",
             "model": self._name,
@@ -77,13 +117,18 @@ class OpenAIModel(Model):
             "base_url": self._client.base_url,
             "template": "plain" if self._dialect.plain else "chat",
             "body": self._body,
+            **self._wish.identity(),
+            # Known once scoring was asked for, and so before the first text is scored.
+            **({"thinking_scored": self._silent} if self._silent else {}),
         }
 
     @property
     def description(self) -> Mapping[str, Any]:
         """What people should know about the model; ``cannot`` is known once scoring was asked for."""
         return {
-            **self.fingerprint,
+            **self._with_address(),
+            **self._dialect.told(),
+            "notes": self._dialect.notes(),
             "answers": "served: may vary between runs and with the server's load",
             "concurrency": self._concurrency,
             "timeout": self._client.timeout,
@@ -106,7 +151,7 @@ class OpenAIModel(Model):
     def _scorer(self) -> Scorer | None:
         arguments = self._body.get("chat_template_kwargs") or {}
         plain = self._dialect.plain
-        scorer, words = self._loop.call(
+        scorer, words, self._silent = self._loop.call(
             find_scorer(self._client, self._name, plain=plain, template_arguments=arguments)
         )
         self._scoring, self._no_score = (words, "") if scorer else ("", words)

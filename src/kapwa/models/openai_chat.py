@@ -2,37 +2,55 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from kapwa.models.background import Give
 from kapwa.models.base import sample_seed
+from kapwa.models.gate import ending_of, is_filter, thinking_is_off, usage_of
+from kapwa.models.learnt import Learnt, learnt_of, recall
 from kapwa.models.openai_client import CallError, Client, hide, of_openai
-from kapwa.models.templates import PLAIN_TEMPLATE, Template
+from kapwa.models.refusals import LENGTHS, SYSTEM, Refusals, merged_system, setting_of, too_long
+from kapwa.models.stop_strings import stopped
+from kapwa.models.templates import PLAIN_TEMPLATE, ChatTemplate
+from kapwa.models.thinking_settings import ServedThinking
 from kapwa.records import Media, Message, Request, Response, Usage
 
-LENGTHS = ("max_tokens", "max_completion_tokens")
+# Where servers put a thought: in a field of the message, or as parts of its content.
+_THOUGHT_FIELDS = ("reasoning_content", "reasoning", "thinking", "thought")
+_THOUGHT_PARTS = ("thinking", "reasoning", "thought", "reasoning.text", "reasoning.summary")
+_TEXT_PARTS = ("text", "output_text")
+_READ_FOR_FILTERS = 20_000  # characters of a reply without answers
 GROUP = 32  # samples asked for in one call; few servers take more
-_SETTINGS = {"model", "temperature", "top_p", "seed"}  # what a server refuses of these, it refuses of every request
+_BY_NAME = ("model", "temperature", "top_p", "seed")  # what a server refuses of these, it refuses of every request
 REFUSED_NAME = re.compile(
     r"unsupported|not supported|unrecogni[sz]ed|unknown|unexpected|instead|extra inputs|not permitted|not allowed", re.I
 )
+_MERGED = "chat_template_kwargs"  # of which the user's own settings are a part
 
 
 @dataclass(slots=True)
-class Dialect:
-    """What one server accepts; learnt from its answers. ``body`` is the user's own addition to each call."""
+class ServerDialect:
+    """What one server accepts; learnt from its answers. ``body`` is the user's own addition to each call.
+
+    ``thinking``: what is known of the model's thoughts; ``thinking_settings``: what is sent about them. ``refusals``:
+    settings that are left out.
+    """
 
     model: str
     base_url: str
     plain: bool = False
     body: Mapping[str, Any] = field(default_factory=dict)
+    thinking: ServedThinking = field(default_factory=ServedThinking)
+    thinking_settings: Mapping[str, Any] = field(default_factory=dict)
+    refusals: Refusals = field(default_factory=Refusals)
     groups: bool = True
     length_key: str = ""
     learnt: bool = False
+    greedy_asked: bool = False
 
     def __post_init__(self) -> None:
         # OpenAI's newer models refuse max_tokens; many other servers know nothing else.
@@ -43,46 +61,116 @@ class Dialect:
         """The endpoint that generates."""
         return "/completions" if self.plain else "/chat/completions"
 
-    def request_body(self, request: Request, n: int) -> dict[str, Any]:
-        """Return the JSON that asks for ``n`` answers to ``request``, from sample ``request.sample`` on."""
+    def request_body(self, request: Request, n: int, tried: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return the JSON that asks for ``n`` answers to ``request``, from sample ``request.sample`` on.
+
+        ``tried``: settings left out of this call, besides those that the server is known to refuse.
+        """
         params = request.params
-        body: dict[str, Any] = {"model": self.model, "temperature": params.temperature}
+        left_out = {**self.refusals.learnt, **(tried or {})}
+        length, temperature, top_p = self.thinking.fit(params)
+        self.greedy_asked |= params.temperature == 0
+        body: dict[str, Any] = {"model": self.model, "temperature": temperature}
         if self.plain:
             body["prompt"] = plain_prompt(request.messages)
         else:
-            body["messages"] = [{"role": m.role, "content": content_of(m)} for m in request.messages]
+            messages = merged_system(request.messages) if SYSTEM in left_out else request.messages
+            body["messages"] = [{"role": m.role, "content": content_of(m)} for m in messages]
+            body |= self.thinking_settings
         body |= {
-            self.length_key: params.max_new_tokens,
-            "top_p": params.top_p,
-            "stop": list(params.stop) or None,
+            self.length_key: length,
+            "top_p": top_p,
+            # Servers look for them in thoughts, too; then they are looked for in the answer (see :func:`ask`).
+            "stop": None if self.thinking.thinks else list(params.stop) or None,
             "seed": sample_seed(request),
             "n": n if n > 1 else None,
         }
-        body.update(self.body)
-        return {name: value for name, value in body.items() if value is not None}
+        for name, value in self.body.items():
+            if name == _MERGED and name in body and isinstance(value, Mapping):
+                body[name] = {**body[name], **value}
+            else:
+                body[name] = value
+        if "length" in left_out:
+            body.pop(self.length_key)
+        if "stream" in left_out:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
+            left_out.pop("stream")
+        return {name: value for name, value in body.items() if value is not None and setting_of(name) not in left_out}
 
-    def learns(self, fault: CallError, sent: Mapping[str, Any]) -> bool:
-        """Whether ``fault`` taught something, so that the same request is worth sending once more."""
+    def learns(self, fault: CallError, sent: Mapping[str, Any], request: Request, tried: dict[str, Any]) -> bool:
+        """Whether ``fault`` taught something, so that the same request is worth sending once more.
+
+        What is left out of the next try goes into ``tried``.
+        """
         if fault.status not in (400, 422):
             return False
         used = next((key for key in LENGTHS if key in sent), "")
-        if not used or self.plain:
-            return False
-        if used != self.length_key:
+        if used and used != self.length_key:
             return True  # learnt meanwhile, from another request
-        blamed = used in (fault.param or fault.message) and REFUSED_NAME.search(f"{fault.message} {fault.code}")
-        if not blamed or self.learnt:
+        words = f"{fault.message} {fault.code}"
+        if used and not self.plain and used in (fault.param or fault.message) and REFUSED_NAME.search(words):
+            if self.learnt:
+                tried["length"] = sent[used]
+            self.learnt, self.length_key = True, LENGTHS[1 - LENGTHS.index(used)]
+            return True
+        if used and too_long(fault) and self.thinking.shrink(sent[used] - request.params.max_new_tokens):
+            return True
+        blamed = self.refusals.blamed(fault, sent, request.messages)
+        if blamed is None or blamed in tried:
             return False
-        self.learnt, self.length_key = True, LENGTHS[1 - LENGTHS.index(used)]
+        names = (name for name in sent if setting_of(name) == blamed)
+        value = sent.get(next(names, ""), "")
+        tried[blamed] = self.thinking.wish.mode if blamed == "thinking" else value
         return True
+
+    def insists(self, fault: CallError, sent: Mapping[str, Any], tried: Mapping[str, Any]) -> bool:
+        """Whether every request would be refused as this one was: for the model's name, or a setting left out."""
+        if fault.status not in (400, 422) or not fault.param:
+            return False
+        if setting_of(fault.param) in {**self.refusals.learnt, **tried}:
+            name = fault.param
+            fault.hint = (
+                f"The server refuses {name} though it was not sent. If --extra body sets it, leave it out there: "
+                f"--extra 'body={{\"{name}\": null}}'."
+            )
+            return True
+        return fault.param in _BY_NAME and fault.param in sent
+
+    def told(self) -> dict[str, Any]:
+        """Return what was learnt, for the manifest."""
+        thinking = self.thinking.told(self.thinking_settings)
+        told: dict[str, Any] = {"thinking_found": thinking} if thinking else {}
+        if self.refusals.learnt:
+            told["settings_refused"] = dict(self.refusals.learnt)
+        return told
+
+    def learnt_so_far(self) -> Learnt:
+        """Return what a resumed run need not find out again."""
+        known = learnt_of(self.model, self.base_url, self.thinking, self.refusals, groups=self.groups)
+        return replace(known, length_key=self.length_key if self.learnt else "")
+
+    def recall(self, learnt: Learnt) -> None:
+        """Take what an earlier process learnt of this server."""
+        recall(learnt, self.thinking, self.refusals)
+        self.groups = self.groups and learnt.groups
+        if learnt.length_key in LENGTHS:
+            self.learnt, self.length_key = True, learnt.length_key
+
+    def notes(self) -> list[str]:
+        """Return in sentences what was learnt, for readers of a run."""
+        return [*self.thinking.sentences(greedy_asked=self.greedy_asked), *self.refusals.told()]
 
 
 def content_of(message: Message) -> str | list[dict[str, Any]]:
     """Return a message's text; where media come with it, a list of parts, the text last."""
-    return [*map(_part, message.media), {"type": "text", "text": message.content}] if message.media else message.content
+    return (
+        [*map(_media_content, message.media), {"type": "text", "text": message.content}]
+        if message.media
+        else message.content
+    )
 
 
-def _part(media: Media) -> dict[str, Any]:
+def _media_content(media: Media) -> dict[str, Any]:
     kind, _, form = media.type.partition("/")
     if kind == "image":
         return {"type": "image_url", "image_url": {"url": f"data:{media.type};base64,{media.encoded()}"}}
@@ -91,7 +179,7 @@ def _part(media: Media) -> dict[str, Any]:
 
 def plain_prompt(messages: Sequence[Message]) -> str:
     """Render messages for a base model exactly as local models do: each content and a newline."""
-    return Template("plain", None, PLAIN_TEMPLATE).prompt(messages)
+    return ChatTemplate("plain", None, PLAIN_TEMPLATE).prompt(messages)
 
 
 class Sampler(Protocol):
@@ -140,13 +228,12 @@ async def answer(
         try:
             answers = await ask(rest)
         except CallError as fault:
-            if len(rest) > 1 and fault.status in (400, 422):
+            if len(rest) > 1 and fault.status in (400, 422) and not fault.filtered:
                 together = False  # perhaps the prompt is at fault, perhaps n; a single call tells which
                 continue
-            filtered = "content_filter" in fault.code or "content_policy" in fault.code
             answers = [
                 Response(request.key, text="", finish_reason="content_filter")
-                if filtered
+                if fault.filtered
                 else Response(request.key, error=fault.message)
                 for request in rest
             ]
@@ -157,70 +244,151 @@ async def answer(
         done += len(answers)
 
 
-async def ask(client: Client, dialect: Dialect, group: Sequence[Request]) -> list[Response]:
+async def ask(client: Client, dialect: ServerDialect, group: Sequence[Request]) -> list[Response]:
     """Ask for the samples of ``group`` in one call, in the words that this server knows."""
+    tried: dict[str, Any] = {}
+    discarded: list[Response] = []
+    body: dict[str, Any] = {}
+    with_room = False
+
+    def compose() -> dict[str, Any]:
+        nonlocal body, with_room
+        with_room = bool(dialect.thinking.thinks)
+        body = dialect.request_body(group[0], len(group), tried)
+        return body
+
+    def parse(reply: Any) -> list[Response]:
+        return _answers(group, client, reply, thinks=not thinking_is_off(body))
+
     while True:
-        body = dialect.request_body(group[0], len(group))
         try:
-            return await client.call(dialect.path, body, partial(_answers, group, client))
+            responses = await client.call(dialect.path, compose, parse)
         except CallError as fault:
-            blames_a_setting = fault.status in (400, 422) and fault.param in _SETTINGS & set(body)
-            if fault.fatal or blames_a_setting:
+            if not (fault.fatal or fault.filtered) and dialect.learns(fault, body, group[0], tried):
+                client.retries += 1
+                continue
+            if fault.fatal or (not fault.filtered and dialect.insists(fault, body, tried)):
                 raise client.trouble(fault, dialect.model) from None
-            if not dialect.learns(fault, body):
-                raise
+            raise
+        dialect.refusals.learn(tried)
+        # Asked without room for a thought, a model that thinks is asked again, whether its answer was cut or not:
+        # to draw only the long ones again would make answers shorter than the model gives them.
+        if not dialect.thinking.learns(responses, with_room=with_room):
+            stops = group[0].params.stop if with_room else ()
+            responses = _with_tokens_of(discarded, responses)
+            return [stopped(response, stops) for response in responses] if stops else responses
+        client.retries += 1
+        discarded += responses
 
 
-def _answers(group: Sequence[Request], client: Client, reply: Any) -> list[Response]:
+def _with_tokens_of(discarded: Sequence[Response], responses: list[Response]) -> list[Response]:
+    """Add to the first of ``responses`` what was paid for answers in whose place these stand."""
+    paid = [response.usage for response in discarded if response.usage is not None]
+    if not paid:
+        return responses
+    used = responses[0].usage or Usage()
+    read = used.prompt_tokens + sum(usage.prompt_tokens for usage in paid)
+    written = used.completion_tokens + sum(usage.completion_tokens for usage in paid)
+    return [replace(responses[0], usage=replace(used, prompt_tokens=read, completion_tokens=written)), *responses[1:]]
+
+
+def _answers(group: Sequence[Request], client: Client, reply: Any, *, thinks: bool = True) -> list[Response]:
     """Return an answer for each choice of ``reply``, in the group's order; as many as there are of both."""
     choices = reply.get("choices") if isinstance(reply, dict) else None
     if not isinstance(choices, list) or not choices:
         # Some gateways report a failure with status 200.
         problem = reply.get("error") if isinstance(reply, dict) else None
         shown = client.quoted(str(problem.get("message") if isinstance(problem, dict) else problem))
-        raise CallError(f"the answer holds no choices{f' ({shown})' if problem else ''}", retry=True)
+        filtered = is_filter(json.dumps(reply, ensure_ascii=False)[:_READ_FOR_FILTERS])
+        message = f"the answer holds no choices{f' ({shown})' if problem else ''}"
+        raise CallError(message, retry=not filtered, filtered=filtered)
     if not all(isinstance(choice, dict) for choice in choices):
         raise CallError("the answer's choices are malformed", retry=True)
     choices = sorted(choices, key=lambda choice: choice["index"] if isinstance(choice.get("index"), int) else 0)
     used = reply.get("usage")
     shares: list[Usage | None] = [None] * len(choices)
     if isinstance(used, dict):
-        read, written = counted(used.get("prompt_tokens")), counted(used.get("completion_tokens"))
-        shares = shared_usage(read, written, len(choices))
+        shares = shared_usage(_usage(used), len(choices))
     return [
-        _response_of(r.key, choice, usage, client.text_secrets)
+        _response_of(r.key, choice, usage, client.text_secrets, thinks=thinks)
         for r, choice, usage in zip(group, choices, shares, strict=False)
     ]
 
 
-def _response_of(key: str, choice: Mapping[str, Any], usage: Usage | None, secrets: Sequence[str]) -> Response:
+def _response_of(
+    key: str, choice: Mapping[str, Any], usage: Usage | None, secrets: Sequence[str], *, thinks: bool
+) -> Response:
+    """Return an answer as it came; ``thinks``: nothing in the request switched thinking off."""
     reason = choice.get("finish_reason")
     reason = hide(reason, secrets) if isinstance(reason, str) else None
     message = choice.get("message")
     message = message if isinstance(message, dict) else {}
-    text = _content(choice["text"] if "text" in choice else message.get("content"))
-    if reason == "content_filter":
-        text = ""
-    elif not text and isinstance(message.get("refusal"), str) and message["refusal"]:
-        text, reason = message["refusal"], "refusal"
-    elif text is None and reason == "length":
-        text = ""  # a reasoning model that spent every token on reasoning
-    if text is None:
-        raise CallError(f"the answer holds no text (finish_reason {reason!r})", retry=True)
-    return Response(key, text=hide(text, secrets), finish_reason=reason, usage=usage)
+    if ending_of(reason) == "error" or isinstance(choice.get("error"), dict):
+        problem = choice.get("error")
+        shown = f" ({problem.get('message')})" if isinstance(problem, dict) else ""
+        filtered = is_filter(shown)
+        ended = hide(f"the server ended the answer with an error{shown}", secrets)[:300]
+        raise CallError(ended, retry=not filtered, filtered=filtered)
+    content = choice["text"] if "text" in choice else message.get("content")
+    text, thought = _content(content), _thought(message, content)
+    if not text and isinstance(message.get("refusal"), str) and message["refusal"]:
+        text, reason = message["refusal"], "declined"
+    if text is None and thought is not None and not thinks:
+        text, thought = thought, None  # a server that parts thoughts filed the answer under them
+    if text is None and thought is None:
+        if not message and "text" not in choice:
+            raise CallError(f"the answer holds no message (finish_reason {reason!r})", retry=True)
+        text = ""  # null content without a thought says as much as ""
+    text, thought = (None if part is None else hide(part, secrets) for part in (text, thought))
+    return Response(key, text=text, thought=thought, finish_reason=reason, usage=usage)
 
 
 def _content(content: Any) -> str | None:
-    if isinstance(content, list):  # some servers answer in parts; reasoning parts are not the answer
-        texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
-        content = "".join(text for text in texts if isinstance(text, str)) if texts else None
-    return content if isinstance(content, str) else None
+    """Return the text of a message; some servers answer in parts, of which thoughts are no text."""
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else None
+    texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") in _TEXT_PARTS]
+    return "".join(text for text in texts if isinstance(text, str)) if texts else None
 
 
-def shared_usage(read: int, written: int, n: int) -> list[Usage | None]:
-    """Share a call's count of tokens out among its ``n`` answers, so that their sum is the call's own count."""
-    each, rest = divmod(written, n)
-    return [Usage(read, each + rest), *[Usage(0, each)] * (n - 1)]
+def _thought(message: Mapping[str, Any], content: Any) -> str | None:
+    """Return what a server parted from the answer as a thought, in a field of its own or as parts of the content."""
+    fields = [value for name in _THOUGHT_FIELDS if isinstance(value := message.get(name), str)]
+    said = fields[:1] or [*_parts(message.get("reasoning_details")), *_parts(content, thoughts=True)]
+    return "\n".join(said) if any(map(str.strip, said)) else None
+
+
+def _parts(content: Any, *, thoughts: bool = False) -> Iterator[str]:
+    """Yield the texts of a list of typed parts, however nested; ``thoughts``: of those alone that are called so."""
+    for part in content if isinstance(content, list) else ():
+        if not isinstance(part, dict) or (thoughts and part.get("type") not in _THOUGHT_PARTS):
+            continue
+        for value in (part.get(name) for name in ("text", "thinking", "summary", "reasoning", "content")):
+            if isinstance(value, str):
+                yield value
+            else:
+                yield from _parts(value)
+
+
+def _usage(used: Mapping[str, Any]) -> Usage:
+    """Return a server's counts of a call; what it does not tell of thoughts and of its cache stays unknown."""
+    details = {
+        name: value if isinstance(value, dict) else {}
+        for name in ("completion_tokens_details", "prompt_tokens_details")
+        for value in (used.get(name),)
+    }
+    thought = details["completion_tokens_details"].get("reasoning_tokens", used.get("reasoning_tokens"))
+    cached = details["prompt_tokens_details"].get("cached_tokens", used.get("prompt_cache_hit_tokens"))
+    return usage_of(counted(used.get("prompt_tokens")), counted(used.get("completion_tokens")), thought, cached)
+
+
+def shared_usage(used: Usage, n: int) -> list[Usage | None]:
+    """Share a call's counts of tokens out among its ``n`` answers, so that their sums are the call's own counts."""
+    written, rest = divmod(used.completion_tokens, n)
+    thought, more = divmod(used.thinking_tokens or 0, n)
+    known = used.thinking_tokens is not None
+    first = replace(used, completion_tokens=written + rest, thinking_tokens=thought + more if known else None)
+    return [first, *[Usage(0, written, thought if known else None)] * (n - 1)]
 
 
 def counted(value: Any) -> int:

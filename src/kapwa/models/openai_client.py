@@ -9,9 +9,11 @@ import json
 import math
 import os
 import random
+import re
 import ssl
 import urllib.parse
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,9 +26,13 @@ from yarl import URL
 
 from kapwa.errors import ModelError, UsageError, nearest
 from kapwa.files import table_rows
+from kapwa.models.base import key_in, named_key
+from kapwa.models.event_stream import EVENT_STREAM, StreamError, assembled
+from kapwa.models.gate import is_filter
 
 Parsed = TypeVar("Parsed")
 
+KEY = "OPENAI_API_KEY"
 OPENAI_URL = "https://api.openai.com/v1"
 ATTEMPTS = 8
 BACKOFF = 0.5
@@ -36,6 +42,7 @@ LONGEST_REPLY = 1 << 25  # bytes, after decompression
 PATIENCE_AT_START = 30.0  # seconds for the list of models, which a server has at hand
 KEEP_ALIVE = 4.0  # many servers close a connection that was idle for 5 seconds; a call sent just then would be lost
 SILENCE = 10.0  # seconds without any answer after which the server counts as away
+HOPELESS = 3  # requests given up for one reason, after which others are not tried as often for it
 BUSY = frozenset({408, 429, 503, 529})
 FATAL = frozenset({401, 402, 403, 404, 405, 407})  # every request would fail alike
 QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})  # a 429 that waiting does not cure
@@ -53,7 +60,8 @@ class CallError(Exception):
     """One call failed. ``retry``: asking again may help. ``fatal``: every other request would fail alike.
 
     ``down``: the server was not even reached. ``hint``: what to do about it. ``wait``: seconds that the server asks to
-    wait. ``status``, ``code``, ``param``: what it says is wrong.
+    wait. ``status``, ``code``, ``param``: what it says is wrong. ``filtered``: the provider's filter kept the question
+    or the answer back, which asking again does not change.
     """
 
     message: str
@@ -65,6 +73,7 @@ class CallError(Exception):
     status: int = 0
     code: str = ""
     param: str = ""
+    filtered: bool = False
 
 
 def advice(fault: CallError, keys: str) -> str:
@@ -85,13 +94,16 @@ class Client:
         concurrency: int = 1,
         attempts: int = ATTEMPTS,
         backoff: float = BACKOFF,
+        *,
+        key_variable: str | None = None,
     ) -> None:
         self.base_url = checked_url(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL)
         self.timeout, self.attempts, self.backoff = timeout, attempts, backoff
-        key = _from_environment("OPENAI_API_KEY")
+        self._key_variable = key_variable or KEY
+        key = key_in(KEY) if key_variable is None else named_key(key_variable)
         if not key and self.base_url == OPENAI_URL:
             raise ModelError(
-                "OPENAI_API_KEY is not set.",
+                f"{KEY} is not set.",
                 hint="Set it in the environment, or give --base-url for a server of your own, which may need no key.",
             )
         self._proxy = find_proxy(self.base_url)
@@ -99,45 +111,57 @@ class Client:
         self.text_secrets = long_secrets(self.secrets)
         self._headers = _headers(self.base_url, key)
         self.listed: list[str] = []
+        self.owners: list[str] = []
         self._session: aiohttp.ClientSession | None = None
         # A call that waits before its next attempt leaves its place to another.
         self._places = asyncio.Semaphore(concurrency)
         self._last_answer, self._resume_at = -1.0, 0.0
+        self.retries = 0
+        # How many requests were given up for each reason since the last answer.
+        self._given_up: Counter[str] = Counter()
 
     @property
     def root(self) -> str:
         """The server's address without ``/v1``, where its own (not OpenAI's) endpoints are."""
         return self.base_url.removesuffix("/v1")
 
-    async def call(self, path: str, body: Mapping[str, Any], parse: Callable[[Any], Parsed]) -> Parsed:
-        """Send ``body`` until ``parse`` accepts the answer, at most ``attempts`` times, or raise the last CallError.
+    async def call(self, path: str, compose: Callable[[], Mapping[str, Any]], parse: Callable[[Any], Parsed]) -> Parsed:
+        """Send what ``compose`` gives until ``parse`` accepts the answer, at most ``attempts`` times; else CallError.
 
-        ``parse`` gets the decoded JSON and raises CallError for an answer that holds none. Raises ModelError
-        when the server is gone or asks for a longer wait than is reasonable.
+        A body is composed when its turn has come, so that it holds what answers taught while it waited. ``parse``
+        gets the decoded JSON and raises CallError for an answer that holds none. Raises ModelError when the server
+        is gone or asks for a longer wait than is reasonable.
         """
-        try:
-            raw = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-        except UnicodeEncodeError:
-            raise CallError("the request holds text that UTF-8 cannot encode (a lone surrogate)") from None
         clock = asyncio.get_running_loop().time
         trouble_since, refusals = math.inf, 0
         for attempt in range(1, self.attempts + 1):
+            self.retries += attempt > 1
             try:
                 async with self._places:
                     while (pause := self._resume_at - clock()) > 0:
                         await asyncio.sleep(pause)
-                    parsed = parse(await self._exchange("POST", path, raw, self.timeout))
+                    parsed = parse(await self._exchange("POST", path, _encoded(compose()), self.timeout))
             except CallError as fault:
                 trouble_since = min(trouble_since, clock())
-                if not fault.retry or attempt == self.attempts:
+                if not fault.retry or attempt >= self._patience(fault):
+                    self._given_up[_kind(fault)] += 1
                     raise self._final(fault, attempt, trouble_since) from None
                 # Longer and longer pauses help a server that is overloaded or away, and nobody else.
                 refusals += fault.status in BUSY or self._last_answer < clock() - SILENCE
                 await asyncio.sleep(self._wait(fault, max(1, refusals)))
             else:
                 self._last_answer = clock()
+                self._given_up.clear()
                 return parsed
         raise AssertionError  # unreachable: the last attempt returns or raises
+
+    def _patience(self, fault: CallError) -> int:
+        """Return how many attempts a request gets: one, where others failed for this reason and none was answered.
+
+        A server that is busy or away may come back, so there each gets all of them.
+        """
+        busy = fault.down or fault.status in BUSY or fault.wait
+        return self.attempts if busy or self._given_up[_kind(fault)] < HOPELESS else 1
 
     async def models(self) -> list[str]:
         """Return the names of the models the server lists, asked once and not for long; raises CallError."""
@@ -145,6 +169,7 @@ class Client:
         entries = listing.get("data") if isinstance(listing, dict) else None
         named = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
         self.listed = [self.quoted(str(entry.get("id"))) for entry in named]
+        self.owners = sorted({str(entry.get("owned_by")) for entry in named})
         return self.listed
 
     def quoted(self, text: str) -> str:
@@ -154,7 +179,7 @@ class Client:
 
     def trouble(self, fault: CallError, model: str = "") -> ModelError:
         """Return the error for a fault that every request for ``model`` would meet, with what to do about it."""
-        hint = advice(fault, "OPENAI_API_KEY")
+        hint = advice(fault, self._key_variable)
         if fault.status == 404 and self.listed and model and model not in self.listed:
             hint = f"The server has no model {model!r}. {nearest(model, self.listed)}"
         return ModelError(f"{self.base_url}: {fault.message}.", hint=hint)
@@ -182,11 +207,20 @@ class Client:
             raise self._connection_fault(error) from None
         if not 200 <= reply.status < 300:
             raise self._status_fault(reply.status, reply.headers, body)
+        if reply.content_type == EVENT_STREAM:
+            return self._assembled(body)
         try:
             return json.loads(body)
         except (ValueError, RecursionError):
             kind = "" if reply.content_type == "application/json" else f" but {self.quoted(reply.content_type)}"
             raise CallError(f"the answer is not valid JSON{kind}", retry=True) from None
+
+    def _assembled(self, body: bytes) -> Any:
+        """Return the JSON that a streamed answer amounts to; raise CallError for one that broke off."""
+        try:
+            return assembled(body)
+        except StreamError as error:
+            raise CallError(self.quoted(str(error)), retry=True) from None
 
     def _connected(self) -> aiohttp.ClientSession:
         # No limit on connections: the semaphore bounds open calls. No netrc (trust_env): it may hold another key.
@@ -221,16 +255,18 @@ class Client:
         shown = f": {self.quoted(message if isinstance(message, str) else json.dumps(message))}" if message else ""
         code = str(detail.get("code") or detail.get("type") or "")
         moved = f" to {self.quoted(headers.get('Location', '?'))}" if 300 <= status < 400 else ""
-        fatal = status in FATAL or bool(moved) or code in QUOTA
+        filtered = 400 <= status < 500 and is_filter(body.decode("utf-8", "replace"))
+        fatal = not filtered and (status in FATAL or bool(moved) or code in QUOTA)
         return CallError(
             f"HTTP {status}{moved}{shown}",
-            retry=not fatal and (status in (408, 409, 429) or status >= 500),
+            retry=not (fatal or filtered) and (status in (408, 409, 429) or status >= 500),
             fatal=fatal,
             hint="Redirects are not followed, so that the key goes nowhere else. Give that address." if moved else "",
             wait=retry_after(headers),
             status=status,
             code=code,
             param=str(detail.get("param") or ""),
+            filtered=filtered,
         )
 
     def _connection_fault(self, error: Exception) -> CallError:
@@ -253,6 +289,11 @@ class Client:
         if isinstance(error, aiohttp.ClientConnectionError | aiohttp.ClientPayloadError | OSError):
             return CallError("the connection was cut before the answer was complete", retry=True)
         return CallError(f"the answer is not valid HTTP ({shown})", retry=True)
+
+
+def _kind(fault: CallError) -> str:
+    """Return a fault's reason without what differs from request to request."""
+    return re.sub(r"\d+", "#", f"{fault.status} {fault.message}")
 
 
 async def _body(reply: aiohttp.ClientResponse) -> bytes:
@@ -320,7 +361,7 @@ def checked_url(url: str) -> str:
     if parts.username or parts.password or parts.query or parts.fragment:
         raise UsageError(
             "The base URL must not hold a user, password, query or fragment: it is recorded with the results.",
-            hint="Put the key into the environment variable OPENAI_API_KEY.",
+            hint=f"Put the key into the environment variable {KEY}.",
         )
     if not fits:
         raise UsageError("The base URL is not an http(s) address.", hint=example)
@@ -329,13 +370,6 @@ def checked_url(url: str) -> str:
         if path.endswith(endpoint):
             raise UsageError(f"The base URL {url!r} names an endpoint.", hint=f"End it before {endpoint}.")
     return urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, "", ""))
-
-
-def _from_environment(name: str) -> str:
-    value = os.environ.get(name, "").strip()
-    if not value.isascii() or not value.isprintable():
-        raise ModelError(f"{name} holds characters that no key has.", hint="Copy the key again.")
-    return value
 
 
 def _proxy_secrets(proxy: URL | None) -> list[str]:
@@ -366,6 +400,13 @@ def hide(text: str, secrets: Iterable[str]) -> str:
     return text
 
 
+def _encoded(body: Mapping[str, Any]) -> bytes:
+    try:
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    except UnicodeEncodeError:
+        raise CallError("the request holds text that UTF-8 cannot encode (a lone surrogate)") from None
+
+
 def _headers(base_url: str, key: str) -> dict[str, str]:
     """Return what goes with every request: the key, and for OpenAI whose account pays."""
     headers = {"Accept": "application/json", "Content-Type": "application/json"}
@@ -374,7 +415,7 @@ def _headers(base_url: str, key: str) -> dict[str, str]:
         headers["Authorization"] = f"Bearer {key}"
     if of_openai(base_url):
         for header, name in (("OpenAI-Organization", "OPENAI_ORG_ID"), ("OpenAI-Project", "OPENAI_PROJECT_ID")):
-            if value := _from_environment(name):
+            if value := key_in(name):
                 headers[header] = value
     return headers
 

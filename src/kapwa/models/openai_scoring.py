@@ -20,10 +20,14 @@ from typing import Any
 from kapwa.models.encoding import common_prefix, continuation_score
 from kapwa.models.openai_chat import plain_prompt
 from kapwa.models.openai_client import CallError, Client
+from kapwa.models.template_thinking import closing_of
+from kapwa.models.thinking import prompt_opens
 from kapwa.records import Boundary, ContinuationScore, Message, Request
 
 # More than one script, so that a server that counts characters or bytes instead of tokens is found out.
 PROBE = "Magandang umaga, ñandú 谢谢 สวัสดี"
+# What switches thinking off in the templates that have a switch; others take no notice.
+SILENT = {"enable_thinking": False, "thinking": False}
 Scorer = Callable[[Request], Awaitable[tuple[ContinuationScore, ...]]]
 TokenLogprobs = Callable[[Client, str, Sequence[int], int], Awaitable[tuple[float, ...]]]
 
@@ -40,6 +44,7 @@ class TokenScorer:
     plain: bool
     template_arguments: Mapping[str, Any]
     logprobs: TokenLogprobs
+    closing: str = ""  # closes, empty, the thought that the prompt opens
 
     async def score(self, request: Request) -> tuple[ContinuationScore, ...]:
         """Score every continuation of a request; raise CallError where one cannot be scored."""
@@ -51,7 +56,8 @@ class TokenScorer:
         joint = await self.encode(text + continuation)
         start, boundary = _first_scored(prompt, joint, i)
         reference = None
-        if request.params.closing and not self.plain:  # HTTP does not tell the closing tokens of a plain text
+        # HTTP does not tell the closing tokens of a plain text, nor of one after a thought that was closed here.
+        if request.params.closing and not self.plain and not self.closing:
             whole = await self._chat_ids(request.messages, continuation)
             if len(whole) <= len(prompt):
                 raise CallError(f"the template renders continuation {i + 1} away, so it cannot be scored")
@@ -70,10 +76,35 @@ class TokenScorer:
             return text, await self.encode(text)
         ids = await self._chat_ids(messages)
         body = {"model": self.model, "tokens": list(ids), "skip_special_tokens": False}
-        text = await self.client.call(f"{self.client.root}/detokenize", body, decoded_text)
+        text = await self.client.call(f"{self.client.root}/detokenize", lambda: body, decoded_text)
         if await self.encode(text) != ids:
             raise CallError("its /detokenize and /tokenize are not inverse on the chat-rendered prompt")
+        if self.closing:
+            text += self.closing
+            ids = await self.encode(text)
         return text, ids
+
+    async def without_thought(self) -> tuple[TokenScorer, str]:
+        """Return the scorer that leaves out any thought before a given text, and how; "" where there is none.
+
+        Raises CallError where a prompt opens a thought that cannot be closed.
+        """
+        probe = [Message("user", PROBE)]
+        text, ids = await self.rendered(probe)
+        if self.plain:
+            return self, ""
+        silent = replace(self, template_arguments={**SILENT, **self.template_arguments})
+        silent_text, silent_ids = await silent.rendered(probe)
+        if silent_ids != ids:
+            text, words, scorer = silent_text, "off, by the template's switch", silent
+        else:
+            words, scorer = "", self
+        if not prompt_opens(text):
+            return scorer, words
+        closing = closing_of(text)
+        if not closing:
+            raise CallError("its chat template opens a thought before every answer, and nothing is known to close it")
+        return replace(scorer, closing=closing), "off, an empty thought"
 
     async def encode(self, text: str) -> tuple[int, ...]:
         """Return the token ids of ``text``; before a plain one the server puts its BOS."""
@@ -90,7 +121,7 @@ class TokenScorer:
         return await self._ids(body)
 
     async def _ids(self, body: Mapping[str, Any]) -> tuple[int, ...]:
-        return await self.client.call(f"{self.client.root}/tokenize", {"model": self.model, **body}, token_ids)
+        return await self.client.call(f"{self.client.root}/tokenize", lambda: {"model": self.model, **body}, token_ids)
 
 
 async def score_by_echo(client: Client, model: str, request: Request) -> tuple[ContinuationScore, ...]:
@@ -107,11 +138,15 @@ async def score_by_echo(client: Client, model: str, request: Request) -> tuple[C
 
 async def find_scorer(
     client: Client, model: str, *, plain: bool, template_arguments: Mapping[str, Any]
-) -> tuple[Scorer | None, str]:
-    """Probe the server; return a function that scores and the name of its way, or None and why there is none."""
+) -> tuple[Scorer | None, str, str]:
+    """Probe the server; return a function that scores and the name of its way, or None and why there is none.
+
+    The last part says how thoughts are left out, where the model's template knows of any.
+    """
     reasons = []
     try:
-        scorer = TokenScorer(client, model, plain, template_arguments, vllm_logprobs)
+        asked = TokenScorer(client, model, plain, template_arguments, vllm_logprobs)
+        scorer, silent = await asked.without_thought()
         _, ids = await scorer.rendered([Message("user", PROBE)])
     except CallError as fault:
         reasons.append(f"token ids: {fault.message}")
@@ -119,7 +154,7 @@ async def find_scorer(
         for way, logprobs in (("vLLM prompt_logprobs", vllm_logprobs), ("SGLang /generate", sglang_logprobs)):
             try:
                 await logprobs(client, model, ids, 1)
-                return replace(scorer, logprobs=logprobs).score, way
+                return replace(scorer, logprobs=logprobs).score, way, silent
             except CallError as fault:
                 reasons.append(f"{way}: {fault.message}")
     try:
@@ -128,9 +163,10 @@ async def find_scorer(
         reasons.append(f"echo: {fault.message}")
     else:
         if plain:
-            return partial(score_by_echo, client, model), "completions echo"
+            return partial(score_by_echo, client, model), "completions echo", ""
         reasons.append("echo: works, but only with the plain template (--template plain)")
-    return None, "the server does not prove that it returns log-probabilities of a prompt: " + "; ".join(reasons)
+    why = "the server does not prove that it returns log-probabilities of a prompt: " + "; ".join(reasons)
+    return None, why, ""
 
 
 async def vllm_logprobs(client: Client, model: str, ids: Sequence[int], start: int) -> tuple[float, ...]:
@@ -142,6 +178,7 @@ async def vllm_logprobs(client: Client, model: str, ids: Sequence[int], start: i
         if not isinstance(entries, list):
             raise CallError("it ignores prompt_logprobs")
         _same_count(len(entries), len(ids))
+        _first_has_none(entries[0])
         values = []
         for entry, token in zip(entries[start:], ids[start:], strict=True):
             scored = _mapping(entry).get(str(token))
@@ -150,7 +187,7 @@ async def vllm_logprobs(client: Client, model: str, ids: Sequence[int], start: i
             values.append(_finite(scored.get("logprob")))
         return tuple(values)
 
-    return await client.call("/completions", body, parse)
+    return await client.call("/completions", lambda: body, parse)
 
 
 async def sglang_logprobs(
@@ -176,6 +213,8 @@ async def sglang_logprobs(
         if not isinstance(entries, list):
             raise CallError("it returns no input_token_logprobs")
         _same_count(len(entries), len(ids) - start + 1)
+        if start == 1:
+            _first_has_none(entries[0][0] if isinstance(entries[0], list) and entries[0] else None)
         values = []
         for entry, token in zip(entries[1:], ids[start:], strict=True):
             if not isinstance(entry, list) or len(entry) < 2 or entry[1] != token:
@@ -183,7 +222,7 @@ async def sglang_logprobs(
             values.append(_finite(entry[0]))
         return tuple(values)
 
-    return await client.call(f"{client.root}/generate", body, parse)
+    return await client.call(f"{client.root}/generate", lambda: body, parse)
 
 
 async def echoed(client: Client, model: str, text: str) -> tuple[tuple[str, ...], tuple[float, ...]]:
@@ -204,9 +243,10 @@ async def echoed(client: Client, model: str, text: str) -> tuple[tuple[str, ...]
         # Counted from the end: the new tokens are the last ones, whatever offsets the server reports.
         _same_count(len(tokens), n + new)
         _same_count(len(values), len(tokens))
+        _first_has_none(values[0])
         return tuple(str(token) for token in tokens[:n]), tuple(_finite(value) for value in values[1:n])
 
-    return await client.call("/completions", body, parse)
+    return await client.call("/completions", lambda: body, parse)
 
 
 def token_ids(reply: Any) -> tuple[int, ...]:
@@ -255,6 +295,12 @@ def _finite(value: Any) -> float:
         shown = f"{value:.6g}" if isinstance(value, float) else f"a value of type {type(value).__name__}"
         raise CallError(f"it returned {shown} where a log-probability belongs")
     return float(value)
+
+
+def _first_has_none(value: Any) -> None:
+    """Raise CallError where the first token of a prompt has a log-probability: nothing stands before it."""
+    if value is not None and value != {}:
+        raise CallError("it gives the first token of a prompt a log-probability, so its values are shifted by one")
 
 
 def _same_count(count: int, wanted: int) -> None:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kapwa.errors import DataError, UsageError
+from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import digest
 from kapwa.models.base import Capability, Model, ModelOptions, Responses
-from kapwa.records import Request, Response
-from kapwa.tables_io import Row, read_sheet, read_table
+from kapwa.models.gate import ending_of, finish_of_state
+from kapwa.records import STATES, Request, Response
+from kapwa.tables import TextRow, read_sheet, read_table, without_nul
 
 REQUIRED = ("item_id", "text")
 _SHEETS = (".csv", ".tsv", ".tab", ".xlsx")
@@ -18,7 +19,10 @@ NO_ANSWER = "no answer in file"
 
 
 class ReplayRow(NamedTuple):
-    """One answer of the file; ``number`` is its line. ``variant`` may be ""; ``error``: why there is no text."""
+    """One answer of the file; ``number`` is its line. ``variant`` may be ""; ``error``: why there is no text.
+
+    ``finish_reason``: "" where the file does not say how the answer ended; ``thought``: "" where it has none beside.
+    """
 
     number: int
     item_id: str
@@ -26,6 +30,8 @@ class ReplayRow(NamedTuple):
     sample: int
     text: str
     error: str
+    finish_reason: str = ""
+    thought: str = ""
 
 
 def load(name: str, options: ModelOptions) -> ReplayModel:
@@ -41,7 +47,10 @@ def load(name: str, options: ModelOptions) -> ReplayModel:
 
 
 class ReplayModel(Model):
-    """Answers from a file: columns ``item_id``, ``text``; optional ``variant``, ``language``, ``sample``, ``error``.
+    """Answers from a file: columns ``item_id`` and ``text``, and others that may be left out.
+
+    These are ``variant``, ``language``, ``sample``, ``error``; how an answer ended, in ``finish_reason`` as the server
+    said it, or in ``state`` as Kapwa's own exports name it; and ``thought``, what was thought before it.
 
     A row without ``variant`` answers its item in whichever one variant is asked for; ``sample`` counts
     from 0 and is 0 where left out. A row without a text is an empty answer, or with an ``error`` a failed one. Where
@@ -90,7 +99,8 @@ class ReplayModel(Model):
             if row is None or row.error:
                 yield Response(request.key, error=NO_ANSWER if row is None else row.error)
             else:
-                yield Response(request.key, text=row.text, finish_reason="replayed")
+                finish, thought = row.finish_reason or "replayed", row.thought or None
+                yield Response(request.key, text=row.text, finish_reason=finish, thought=thought)
 
     def unused(self, requests: Iterable[Request]) -> list[ReplayRow]:
         """List the rows that none of ``requests`` asks for, in file order: mistyped ids, or items left out."""
@@ -126,7 +136,7 @@ def _variant(cells: Mapping[str, str]) -> str:
     return variant if "/" in variant or not language else f"{language}/{variant}"
 
 
-def _answers(path: Path, rows: Sequence[Row]) -> dict[tuple[str, str, int], ReplayRow]:
+def _answers(path: Path, rows: Sequence[TextRow]) -> dict[tuple[str, str, int], ReplayRow]:
     answers: dict[tuple[str, str, int], ReplayRow] = {}
     for number, cells in rows:
         for name in REQUIRED:
@@ -135,9 +145,20 @@ def _answers(path: Path, rows: Sequence[Row]) -> dict[tuple[str, str, int], Repl
         item = cells["item_id"].strip()
         if not item:
             raise DataError("is empty.", path=path, row=number, column="item_id")
-        text = cells["text"]
-        error = "" if text else cells.get("error", "").strip()
-        row = ReplayRow(number, item, _variant(cells), _sample(path, number, cells), text, error)
+        text = without_nul(cells["text"])  # so that it is judged as an export of it is, which cannot hold NUL
+        finish, lost = _finish(path, number, cells)
+        error = "" if text or finish else cells.get("error", "").strip() or lost
+        thought = cells.get("thought", "").strip()
+        row = ReplayRow(
+            number=number,
+            item_id=item,
+            variant=_variant(cells),
+            sample=_sample(path, number, cells),
+            text=text,
+            error=error,
+            finish_reason=finish,
+            thought=thought,
+        )
         key = (row.item_id, row.variant, row.sample)
         if key in answers:
             raise DataError(
@@ -149,6 +170,19 @@ def _answers(path: Path, rows: Sequence[Row]) -> dict[tuple[str, str, int], Repl
             )
         answers[key] = row
     return answers
+
+
+def _finish(path: Path, number: int, cells: Mapping[str, str]) -> tuple[str, str]:
+    """Return how a row's answer ended, "" where it does not say; and why there is none, where its state says that."""
+    state, said = cells.get("state", "").strip(), cells.get("finish_reason", "").strip()
+    if not state:
+        return said, ""
+    try:
+        finish = finish_of_state(state)
+    except KeyError:
+        hint = nearest(state, STATES)
+        raise DataError(f"{state[:40]!r} is no state.", path=path, row=number, column="state", hint=hint) from None
+    return ("", state) if finish is None else (said if ending_of(said) == ending_of(finish) else finish, "")
 
 
 def _sample(path: Path, number: int, cells: Mapping[str, str]) -> int:

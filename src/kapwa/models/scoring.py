@@ -18,7 +18,7 @@ import numpy as np
 from kapwa.errors import ModelError
 from kapwa.models.encoding import Encoder, Path, common_prefix
 from kapwa.models.network import Floats, Network, token_logprobs
-from kapwa.models.templates import PLAIN_TEMPLATE, EncodingError, Template
+from kapwa.models.templates import PLAIN_TEMPLATE, ChatTemplate, EncodingError
 from kapwa.models.tree import additive_mask, pack
 from kapwa.records import Message, Params, Request
 
@@ -170,7 +170,7 @@ def choose(network: Network, encoder: Encoder, wanted: str) -> Scoring:
     """
     methods: dict[str, list[Method]] = {"auto": ["tree", "prefix"], "tree": ["tree"], "prefix": ["prefix"], "plain": []}
     if wanted not in methods:
-        raise ModelError(f"There is no scoring method {wanted!r}.", hint="Known: auto, tree, prefix, plain.")
+        raise ModelError(f"There is no scoring method {wanted!r}.", hint="Available: auto, tree, prefix, plain.")
     reasons: dict[str, str] = {}
     agreed: list[Method] = []
     for method in methods[wanted]:
@@ -198,7 +198,7 @@ def _fault(method: Method, network: Network, encoder: Encoder) -> str | None:
     if method == "tree" and "position_ids" not in network.accepts:
         return "the architecture takes no position ids"
     try:
-        plain = Template("plain", encoder.tokenizer, PLAIN_TEMPLATE)
+        plain = ChatTemplate("plain", encoder.tokenizer, PLAIN_TEMPLATE)
         paths = Encoder(encoder.tokenizer, plain).request(PROBE).paths
         if max(max(path.tokens) for path in paths) >= network.vocabulary:
             # Read on a GPU, such a token would end this process's use of it.

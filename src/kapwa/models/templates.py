@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, Literal, cast
 
@@ -23,11 +23,26 @@ class EncodingError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class ScoredForm:
+    """How a template that knows of thoughts is rendered where given texts are scored (:mod:`.template_thinking`).
+
+    ``arguments``: of the template; ``suffix``: what ends the prompt, such as an empty thought; ``tail``: what closes an
+    answer; ``words``: all this for a signature.
+    """
+
+    arguments: Mapping[str, Any]
+    suffix: str
+    tail: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTemplate:
     """Renders conversations. ``chat`` is the tokenizer's own template; ``plain`` serves base models.
 
     The plain prompt is each message's content followed by a newline, in order, roles unsaid. The plain
-    whole conversation is that prompt, the answer, and (added by the encoder) the end-of-text token.
+    whole conversation is that prompt, the answer, and (added by the encoder) the end-of-text token. ``suffix`` ends
+    every prompt; ``scored``: how prompts are rendered that given texts follow, None where that is no other way.
     """
 
     kind: TemplateKind
@@ -35,18 +50,34 @@ class Template:
     source: str
     date: str = DEFAULT_DATE
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    suffix: str = ""
+    scored: ScoredForm | None = None
 
     @property
     def digest(self) -> str:
         """16 hex digits of BLAKE2b over the template's text, date and arguments."""
         parts = [self.kind, self.source, self.date, *(f"{k}={self.arguments[k]!r}" for k in sorted(self.arguments))]
+        parts += [self.suffix] if self.suffix else []
         return hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
 
     def prompt(self, messages: Sequence[Message]) -> str:
         """Return the text up to where the assistant's answer starts; raise EncodingError if refused."""
         if self.kind == "plain":
             return "".join(message.content + "\n" for message in messages)
-        return self._render(messages, answer_follows=True)
+        return self._render(messages, answer_follows=True) + self.suffix
+
+    def scored_prompt(self, messages: Sequence[Message]) -> str:
+        """Return the text up to where a given answer starts, any thought before it left out."""
+        if self.scored is None:
+            return self.prompt(messages)
+        silent = replace(self, arguments={**self.arguments, **self.scored.arguments}, suffix="", scored=None)
+        return silent.prompt(messages) + self.scored.suffix
+
+    def scored_conversation(self, messages: Sequence[Message], answer: str) -> str:
+        """Return the whole text that is scored: it begins with :meth:`scored_prompt`."""
+        if self.scored is None:
+            return self.conversation(messages, answer)
+        return self.scored_prompt(messages) + answer + self.scored.tail
 
     def conversation(self, messages: Sequence[Message], answer: str) -> str:
         """Return the whole text, ``answer`` and the template's closing tokens included."""
@@ -71,7 +102,7 @@ class Template:
         return cast(str, text)
 
 
-def choose(tokenizer: Any, wanted: str, extra: Mapping[str, Any]) -> Template:
+def choose(tokenizer: Any, wanted: str, extra: Mapping[str, Any]) -> ChatTemplate:
     """Return the template ``wanted`` (``auto`` is ``chat`` where the tokenizer has one).
 
     ``extra`` may hold ``date`` (ISO, what a template that prints the date is told) and
@@ -90,9 +121,9 @@ def choose(tokenizer: Any, wanted: str, extra: Mapping[str, Any]) -> Template:
     except ValueError:
         raise ModelError(f"The template date {day!r} is not a date.", hint="Write it as YYYY-MM-DD.") from None
     if wanted == "plain" or not has_chat:
-        return Template("plain", tokenizer, PLAIN_TEMPLATE)
+        return ChatTemplate("plain", tokenizer, PLAIN_TEMPLATE)
     arguments = dict(extra.get("template_arguments", {}))
-    return Template("chat", tokenizer, tokenizer.get_chat_template(), day, arguments)
+    return ChatTemplate("chat", tokenizer, tokenizer.get_chat_template(), day, arguments)
 
 
 def _with_fixed_date(source: str, day: date) -> str:

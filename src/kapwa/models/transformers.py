@@ -12,7 +12,9 @@ from kapwa.models import generation, network, scoring, templates, weights
 from kapwa.models.base import Capability, Model, ModelOptions, Responses, processor
 from kapwa.models.encoding import EncodedRequest, Encoder, Path, continuation_score
 from kapwa.models.network import Floats
+from kapwa.models.template_thinking import scored_path_flaw, settle
 from kapwa.models.templates import EncodingError
+from kapwa.models.thinking_settings import NO_THINKING, LocalThinking, recommended_sampling, wish_of
 from kapwa.models.tree import pack
 from kapwa.records import Request, Response, Usage
 
@@ -46,15 +48,23 @@ class TransformersModel(Model):
     """
 
     atomic_batches = True
-    capabilities: frozenset[Capability] = frozenset(("score", "generate", "n_samples", "seed"))
+    # Why a given text cannot be scored after this template; None where it can.
+    _cannot_score: str | None = None
 
     def __init__(self, model_id: str, loaded: weights.Weights, options: ModelOptions) -> None:
         self.id, self.revision, self.options = model_id, loaded.revision, options
         self._network = network.wrap(loaded.model)
         self._tokenizer = loaded.tokenizer
-        self.template = templates.choose(loaded.tokenizer, options.template, options.extra)
+        template = templates.choose(loaded.tokenizer, options.template, options.extra)
+        self._wish = wish_of(options)
+        self._thinking = settle(template, self._wish)
+        self.template = self._thinking.template
         self._encoder = Encoder(loaded.tokenizer, self.template)
+        self._cannot_score = self._thinking.cannot or scored_path_flaw(
+            self.template, self._encoder.encode, loaded.tokenizer.decode
+        )
         self.stop_ids, self._ignored = _take_generation_settings(loaded.model, self._encoder)
+        self._asked = self._thinking_settings()
         self._planned: dict[str, int] = {}
 
     @cached_property
@@ -64,6 +74,19 @@ class TransformersModel(Model):
 
         with torch.inference_mode():
             return scoring.choose(self._network, self._encoder, self.options.scoring)
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """All but to take media; without scoring where a thought could not be left out before a given text."""
+        both: frozenset[Capability] = frozenset(("generate", "n_samples", "seed"))
+        return both if self._cannot_score else both | {"score"}
+
+    def _thinking_settings(self) -> LocalThinking:
+        """Return what room thoughts have, and how answers are drawn where the model thinks."""
+        if not self._thinking.thinks:
+            return NO_THINKING
+        recommended = None if self._wish.greedy else recommended_sampling(self._ignored)
+        return LocalThinking(self._wish.budget, recommended)
 
     @property
     def fingerprint(self) -> Mapping[str, Any]:
@@ -77,7 +100,37 @@ class TransformersModel(Model):
             "dtype": self.options.dtype,
             "template": f"{self.template.kind}:{self.template.digest}",
             "scoring": self.scoring.name,
+            **self._thinking_identity(),
         }
+
+    def _thinking_identity(self) -> dict[str, Any]:
+        """Return how the model is asked to think; {} where its template knows of no thoughts."""
+        if not self._thinking.known:
+            return {}
+        identity: dict[str, Any] = {"thinking": self._wish.mode or ("own:on" if self._thinking.thinks else "own:off")}
+        if self._thinking.thinks:
+            identity["thinking_tokens"] = self._asked.room
+            if self._asked.recommended is not None:
+                identity["sampling"] = ",".join(f"{value:g}" for value in self._asked.recommended if value is not None)
+            elif self._wish.greedy:
+                identity["sampling"] = "greedy"
+        if self.template.scored is not None:
+            identity["thinking_scored"] = self.template.scored.words
+        return identity
+
+    def _thinking_notes(self) -> list[str]:
+        """Say in sentences how the model was asked to think, where it thinks."""
+        if not self._thinking.thinks:
+            return []
+        how = f"thinking {self._wish.mode}" if self._wish.mode else "the model's own setting"
+        notes = [f"Thinking: {how}; {self._asked.room:,} tokens beside the answer's."]
+        if self._asked.recommended is not None:
+            drawn = self._asked.recommended
+            notes.append(
+                f"Sampling: temperature {drawn.temperature:g}, top_p {drawn.top_p or 1.0:g}, top_k {drawn.top_k}, as "
+                "the model's makers recommend, since greedy answers make models that think repeat themselves."
+            )
+        return notes
 
     @property
     def description(self) -> Mapping[str, Any]:
@@ -99,6 +152,10 @@ class TransformersModel(Model):
                 **self._planned,
             },
             "template_date": self.template.date if self.template.kind == "chat" else None,
+            "notes": self._thinking_notes(),
+            "cannot": {"score": f"{self._cannot_score}. If the model does not think, add --thinking off"}
+            if self._cannot_score
+            else {},
         }
 
     @property
@@ -159,6 +216,8 @@ class TransformersModel(Model):
 
     def score(self, batch: Iterable[Request]) -> Responses:
         """Yield each request's log-probabilities, in order; a request that cannot be scored gets an ``error``."""
+        if self._cannot_score:
+            yield from super().score(batch)
         requests = list(batch)
         for indices in self._plan_scores(requests, list(range(len(requests)))):
             yield from _answered([requests[i] for i in indices], self._encode, self._scores)
@@ -207,10 +266,12 @@ class TransformersModel(Model):
         except EncodingError as error:
             return f"{error}."
         context = self._network.context
-        room = request.params.max_new_tokens if context is None else context - len(tokens)
+        wanted = request.params.max_new_tokens + self._asked.room
+        room = wanted if context is None else context - len(tokens)
         if room < 1:
             return f"the prompt fills the model's context ({len(tokens)} tokens of {context}): no room for an answer."
-        return self._limits(len(tokens), max(tokens)) or generation.Job(request, tokens, room)
+        opened = self._encoder.opens_thought(request)
+        return self._limits(len(tokens), max(tokens)) or generation.Job(request, tokens, room, opened, self._asked)
 
     def close(self) -> None:
         """Free the weights."""

@@ -24,14 +24,14 @@ from kapwa.models.base import ModelOptions
 log = logging.getLogger(__name__)
 
 DTYPES = ("float32", "bfloat16", "float16")
-TAKEN = "batch_tokens device dtype revision scoring template trust_remote_code"
+TAKEN = "batch_tokens device dtype revision scoring template thinking thinking_tokens trust_remote_code"
 WEIGHT_PATTERNS = ("*.safetensors", "*.gguf", "*.bin", "*.json", "*.model", "*.jinja", "*.txt", "*.tiktoken", "*.py")
 _AT_REVISION = re.compile(r"(?P<repo>\w[\w.-]*(?:/[\w.-]+)?)@(?P<revision>[\w./-]+)")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class WeightsSource:
     """Where weights come from. ``folder`` is a folder or hub id; ``gguf`` a file name in it.
 
     ``revision``: the branch, tag or commit named with a hub id.
@@ -53,7 +53,7 @@ class Weights:
     revision: str
 
 
-def locate(name: str) -> Source:
+def locate(name: str) -> WeightsSource:
     """Tell what ``name`` is: a ``.gguf`` file, a folder, else a hub id, or one @REVISION; raise ModelError if none."""
     if not name or name.strip() != name:
         raise ModelError(
@@ -66,28 +66,28 @@ def locate(name: str) -> Source:
                 f"{name} is a file, but not a .gguf file.",
                 hint="Give a .gguf file, or the folder that holds config.json and *.safetensors.",
             )
-        return Source(f"hf:{path.name}", str(path.parent), path.name, local=True)
+        return WeightsSource(f"hf:{path.name}", str(path.parent), path.name, local=True)
     if path.is_dir():
         if not (path / "config.json").exists():
             gguf = min(path.glob("*.gguf"), default=None)
             hint = f"It holds GGUF files; name one: hf:{gguf}" if gguf else "It needs config.json and weights."
             raise ModelError(f"The folder {name} holds no model: config.json is missing.", hint=hint)
-        return Source(f"hf:{path.resolve().name}", str(path), None, local=True)
+        return WeightsSource(f"hf:{path.resolve().name}", str(path), None, local=True)
     named = _AT_REVISION.fullmatch(name)
     if named is not None:
-        return Source(f"hf:{named['repo']}", named["repo"], None, local=False, revision=named["revision"])
+        return WeightsSource(f"hf:{named['repo']}", named["repo"], None, local=False, revision=named["revision"])
     if name.lower().endswith(".gguf") or name.startswith((".", "/", "~")) or name.count("/") > 1 or "\\" in name:
         near = sorted(p.name for p in path.parent.glob("*") if p.is_dir() or p.suffix == ".gguf")[:8]
         hint = f"{path.parent} holds: {', '.join(near)}" if near else "Check the path."
         raise ModelError(f"There is no file or folder {name}.", hint=hint)
-    return Source(f"hf:{name}", name, None, local=False)
+    return WeightsSource(f"hf:{name}", name, None, local=False)
 
 
-def load(source: Source, options: ModelOptions) -> Weights:
+def load(source: WeightsSource, options: ModelOptions) -> Weights:
     """Load model and tokenizer; raise ModelError (what, why, remedy) or MissingDependencyError."""
     options.refuse_others("A local model", TAKEN, ("date", "pickle_weights", "template_arguments"))
     if options.dtype not in DTYPES:
-        raise ModelError(f"There is no numeric type {options.dtype!r}.", hint=f"Known: {', '.join(DTYPES)}.")
+        raise ModelError(f"There is no numeric type {options.dtype!r}.", hint=f"Available: {', '.join(DTYPES)}.")
     # transformers itself asks for accelerate when it unpacks a GGUF file.
     for package in ("torch", "transformers", *(("gguf", "accelerate") if source.gguf else ())):
         if importlib.util.find_spec(package) is None:
@@ -130,7 +130,7 @@ def load(source: Source, options: ModelOptions) -> Weights:
     return Weights(model, tokenizer, revision)
 
 
-def tokenizer_at_hand(source: Source, options: ModelOptions) -> Any:
+def tokenizer_at_hand(source: WeightsSource, options: ModelOptions) -> Any:
     """Return a model's tokenizer, without its weights and without fetching it; None where it is not on this machine."""
     if importlib.util.find_spec("transformers") is None:
         return None
@@ -149,7 +149,7 @@ def tokenizer_at_hand(source: Source, options: ModelOptions) -> Any:
             return None
 
 
-def _commit(source: Source, options: ModelOptions) -> str:
+def _commit(source: WeightsSource, options: ModelOptions) -> str:
     """Return the commit that a hub model's revision means now, or meant when it was last fetched.
 
     Weights and tokenizer are then read at that commit, though the branch may move between the two.
@@ -225,7 +225,7 @@ def _reader() -> Any:
     return PlainReader
 
 
-def _explained(error: Exception, source: Source, options: ModelOptions) -> Exception:
+def _explained(error: Exception, source: WeightsSource, options: ModelOptions) -> Exception:
     """Turn what a loader raised into a message that says what to do."""
     from kapwa.models.network import out_of_memory
 
@@ -263,7 +263,7 @@ def _explained(error: Exception, source: Source, options: ModelOptions) -> Excep
     )
 
 
-def content_hash(source: Source) -> str:
+def content_hash(source: WeightsSource) -> str:
     """Hash a local model's files by name and content: 16 hex digits of BLAKE2b."""
     folder = Path(source.folder)
     if source.gguf:

@@ -6,9 +6,9 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
-from kapwa.errors import UsageError
+from kapwa.errors import UsageError, check_known
 from kapwa.models.base import Model
 from kapwa.records import Kind, Request, Response
 
@@ -54,6 +54,22 @@ class Ray:
             number = isinstance(value, kind) and not isinstance(value, bool)
             if value is not None and not (number and least <= value < math.inf):
                 raise UsageError(f"{name} is {value!r}; it must be {what} of at least {least:g}.")
+
+
+def open_engine(engine: str, **settings: Any) -> Ray | None:
+    """Return the engine that the options name; None is the local engine.
+
+    ``settings``: fields of :class:`Ray`, None where the option was not given. Raises UsageError for
+    options that the local engine would ignore.
+    """
+    check_known(engine, ("local", "ray"), f"There is no engine {engine!r}.")
+    chosen = {name: value for name, value in settings.items() if value is not None}
+    if engine == "ray":
+        return Ray(**chosen)
+    for name in chosen:
+        option = f"--{name.replace('_', '-')}"
+        raise UsageError(f"{option} is an option of the Ray engine, which is not in use.", hint="Add: --engine ray")
+    return None
 
 
 class Executor(ABC):

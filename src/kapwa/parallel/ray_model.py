@@ -20,10 +20,10 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from kapwa.errors import KapwaError, ModelError, UsageError
-from kapwa.models.base import Model, Responses
+from kapwa.models.base import Model, ModelOptions, Responses
 from kapwa.parallel.base import AHEAD, Batch, DistributedModel, Ray
 from kapwa.parallel.ray_cluster import connected, death_reason, lost_worker, ray_errors, require_ray, size
-from kapwa.parallel.replica import THREADS, Facts, Recipe, Replica, check_same, lay_out, needed_variables
+from kapwa.parallel.replica import THREADS, Recipe, Replica, ReplicaFacts, check_same, lay_out, needed_variables
 from kapwa.records import Capability, Kind, Request, Response
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ _MEMORY = "They may have run out of memory: use fewer replicas for each machine,
 
 
 @dataclass(eq=False, slots=True)
-class _Job:
+class _Batch:
     """A batch: its requests without a response so far, by key, and how many workers died at it."""
 
     kind: Kind
@@ -65,7 +65,7 @@ class _Call(NamedTuple):
     """A batch at a replica; ``life``: the one of the replica in which it was given."""
 
     worker: _Worker
-    job: _Job
+    job: _Batch
     life: int
 
 
@@ -80,13 +80,13 @@ class RayModel(DistributedModel):
 
     capabilities: frozenset[Capability] = frozenset()
     fingerprint: Mapping[str, Any] = MappingProxyType({})
-    _facts: Facts
+    _facts: ReplicaFacts
 
     def __init__(self, settings: Ray, open_model: Callable[..., Model], arguments: tuple[Any, ...]) -> None:
         self._timeout = settings.start_timeout
         self._workers: list[_Worker] = []
-        self._first: Facts | None = None
-        self._waiting: deque[_Job] = deque()
+        self._first: ReplicaFacts | None = None
+        self._waiting: deque[_Batch] = deque()
         self._calls: dict[Any, _Call] = {}  # in the order they were made, which is the order of work
         self._processors: set[str] = set()
         self._idle_since = time.monotonic()
@@ -96,7 +96,9 @@ class RayModel(DistributedModel):
             self._layout = layout = lay_out(settings, nodes)
             self._check_room()
             threads = os.environ.get(THREADS) if layout.threads is None else str(layout.threads)
-            self._recipe = Recipe(open_model, arguments, needed_variables(os.environ), threads, str(Path.cwd()))
+            named = [each.key_variable for each in arguments if isinstance(each, ModelOptions) and each.key_variable]
+            variables = needed_variables(os.environ, named)
+            self._recipe = Recipe(open_model, arguments, variables, threads, str(Path.cwd()))
             undo.callback(self._kill_all)
             self._start(settings.replicas or 1)
             self._wait_ready()
@@ -146,7 +148,7 @@ class RayModel(DistributedModel):
         }
         return {**self._facts.description, "engine": engine}
 
-    def _take(self, facts: Facts) -> None:
+    def _take(self, facts: ReplicaFacts) -> None:
         self._facts = facts
         self.id, self.revision, self.fingerprint = facts.id, facts.revision, facts.fingerprint
         self.capabilities, self.atomic_batches = facts.capabilities, facts.atomic_batches
@@ -176,7 +178,7 @@ class RayModel(DistributedModel):
         self, kind: Kind, batches: Iterable[Batch]
     ) -> Generator[tuple[Batch, Sequence[Response]], None, None]:
         """Yield requests with their responses; see :class:`kapwa.parallel.base.DistributedModel`."""
-        source = (_Job(kind, {request.key: request for request in batch}) for batch in batches)
+        source = (_Batch(kind, {request.key: request for request in batch}) for batch in batches)
         try:
             while True:
                 self._hand_out(source)
@@ -213,7 +215,7 @@ class RayModel(DistributedModel):
         """End the replicas, and the Ray that was started for them."""
         self._end.close()
 
-    def _hand_out(self, source: Iterator[_Job]) -> None:
+    def _hand_out(self, source: Iterator[_Batch]) -> None:
         """Give every ready replica as much as it may hold, first one batch each."""
         for depth in range(1, AHEAD + 1):
             for worker in self._ready():
@@ -313,7 +315,7 @@ class RayModel(DistributedModel):
     def _loaded(self, worker: _Worker) -> None:
         try:
             with ray_errors():
-                facts: Facts = require_ray().get(worker.loading)
+                facts: ReplicaFacts = require_ray().get(worker.loading)
         except lost_worker() as error:
             same = f"kapwa[ray]=={version('kapwa')}"
             hint = f"Its machine may have too little memory, no {same}, or another RAY_AUTH_MODE than this process."

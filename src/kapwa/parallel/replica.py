@@ -9,7 +9,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -39,9 +39,12 @@ _NEEDED = re.compile(
 )
 
 
-def needed_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of ``environment`` that a model may need on another machine, keys among them."""
-    return {name: value for name, value in environment.items() if _NEEDED.fullmatch(name)}
+def needed_variables(environment: Mapping[str, str], named: Collection[str] = ()) -> dict[str, str]:
+    """Return the variables of ``environment`` that a model may need on another machine, keys among them.
+
+    ``named``: those that its options name.
+    """
+    return {name: value for name, value in environment.items() if name in named or _NEEDED.fullmatch(name)}
 
 
 class Recipe(NamedTuple):
@@ -59,7 +62,7 @@ class Recipe(NamedTuple):
     folder: str
 
 
-class Facts(NamedTuple):
+class ReplicaFacts(NamedTuple):
     """What a model says of itself, and of the machine it runs on."""
 
     id: str
@@ -76,14 +79,14 @@ class Replica:
 
     _model: Model | None = None
 
-    def facts(self, recipe: Recipe) -> Facts:
+    def facts(self, recipe: Recipe) -> ReplicaFacts:
         """Return what the model says of itself now."""
         model = self._load(recipe)
         known = model.capabilities  # a server is asked for them, and the description tells what it said
         described = dict(model.fingerprint), dict(model.description), dict(model.environment)
-        return Facts(model.id, model.revision, known, model.atomic_batches, *described)
+        return ReplicaFacts(model.id, model.revision, known, model.atomic_batches, *described)
 
-    def plan(self, recipe: Recipe, requests: Sequence[Request]) -> tuple[list[list[int]], Facts]:
+    def plan(self, recipe: Recipe, requests: Sequence[Request]) -> tuple[list[list[int]], ReplicaFacts]:
         """Return the model's plan, and the facts after planning."""
         return self._load(recipe).plan(requests), self.facts(recipe)
 
@@ -121,7 +124,7 @@ class Replica:
         return self._model
 
 
-def check_same(first: Facts, other: Facts) -> None:
+def check_same(first: ReplicaFacts, other: ReplicaFacts) -> None:
     """Raise RunError for another Kapwa, and ModelError unless two replicas are one model under the same libraries.
 
     The kind of processor may differ, because few clusters have only one; the run says where there are several.
@@ -142,7 +145,7 @@ def check_same(first: Facts, other: Facts) -> None:
         )
 
 
-class Layout(NamedTuple):
+class ReplicaLayout(NamedTuple):
     """``replicas`` of ``cpus`` processors and ``gpus`` GPUs each; ``threads`` None: a replica has its machine alone."""
 
     replicas: int
@@ -151,7 +154,7 @@ class Layout(NamedTuple):
     threads: int | None
 
 
-def lay_out(settings: Ray, nodes: Sequence[Node]) -> Layout:
+def lay_out(settings: Ray, nodes: Sequence[Node]) -> ReplicaLayout:
     """Return the layout that ``settings`` ask for on ``nodes``, with what they leave open filled in.
 
     Raises UsageError where so many replicas would have less than a processor each, and nobody said they should.
@@ -162,10 +165,10 @@ def lay_out(settings: Ray, nodes: Sequence[Node]) -> Layout:
         rooms = [node.room(cpus or 1.0, gpus) for node in working]
         replicas = settings.replicas or max(1, sum(rooms))
         if cpus is not None:
-            return Layout(replicas, cpus, gpus, max(1, int(cpus)))
+            return ReplicaLayout(replicas, cpus, gpus, max(1, int(cpus)))
         # Threads do little beside a GPU, but one alone would leave the tokenizer waiting.
         shares = [node.cpus // room for node, room in zip(working, rooms, strict=True) if room]
-        return Layout(replicas, 1.0, gpus, max(1, int(min(shares))) if max(rooms, default=0) > 1 else None)
+        return ReplicaLayout(replicas, 1.0, gpus, max(1, int(min(shares))) if max(rooms, default=0) > 1 else None)
     replicas = settings.replicas or max(1, len(working))
     # The most processors that each of so many replicas can have; 1 in a cluster that has yet to grow.
     sizes = {math.floor(node.cpus / k) for node in working for k in range(1, replicas + 1)}
@@ -178,4 +181,4 @@ def lay_out(settings: Ray, nodes: Sequence[Node]) -> Layout:
         )
     # Machines of one size give their libraries the same threads; other threads move the last digits.
     alone = all(node.room(share) <= 1 for node in working) and len({node.cpus for node in working}) <= 1
-    return Layout(replicas, float(share), 0.0, None if alone else share)
+    return ReplicaLayout(replicas, float(share), 0.0, None if alone else share)

@@ -12,15 +12,12 @@ import math
 import re
 import unicodedata
 import zlib
-from collections import defaultdict
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
-from pathlib import Path
 from typing import Any, TypeGuard
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
-from kapwa.files import table_rows
 from kapwa.suites.base import is_share as is_share  # noqa: PLC0414 - shown to others
 
 ELLIPSIS = "…"
@@ -39,15 +36,16 @@ NOTHING = "–"
 SHARE = {"low": 0.0, "high": 1.0}
 
 
-# What names of a kind are called, in one way and in two, and notes below tables: the rows of ``words.csv``.
-WORDS: defaultdict[str, dict[str, str]] = defaultdict(dict)
-WORD_PAIRS: defaultdict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
-for _row in table_rows(Path(__file__).with_name("words.csv")):
-    WORDS[_row["kind"]][_row["name"]] = _row["words"]
-    WORD_PAIRS[_row["kind"]][_row["name"]] = _row["words"], _row["other"]
-NOTES = WORDS["note"]
 # Unicode names a character after its script; most scripts have a Noto font of that name, these have another.
-_FONTS = WORDS["font"]
+_FONTS: Mapping[str, str] = {
+    "LATIN": "",
+    "GREEK": "",
+    "CYRILLIC": "",
+    "HANGUL": "CJK KR",
+    "HIRAGANA": "CJK JP",
+    "KATAKANA": "CJK JP",
+    "CJK": "CJK SC",
+}
 
 
 def clean(text: object) -> str:
@@ -155,6 +153,34 @@ def change(value: float | None, info: Mapping[str, Any], digits: int = 1) -> str
     return decimal(100 * value, digits, plus=True) if is_share(info) else decimal(value, _plain_digits(info), plus=True)
 
 
+def difference(value: float | None, info: Mapping[str, Any], digits: int = 1) -> str:
+    """Format a difference with its sign and its unit, for a sentence: "+5.2 points"."""
+    shown = change(value, info, digits)
+    if not known(value) or not is_share(info):
+        return shown
+    return f"{shown} point" if shown.lstrip(f"+{MINUS}") in ("1", "1.0") else f"{shown} points"
+
+
+def difference_words(row: Mapping[str, Any], info: Mapping[str, Any], digits: int = 1) -> str:
+    """Format a difference and its interval for a sentence: "+5.2 points, 95% interval −4.1 to +14.0"."""
+    shown = difference(row["difference"], info, digits)
+    if not (known(row["low"]) and known(row["high"])):
+        return f"{shown}, no interval"
+    return f"{shown}, 95% interval {change_interval(row['low'], row['high'], info, digits)}"
+
+
+def difference_head(info: Mapping[str, Any]) -> str:
+    """The head of a column of differences, with their unit: "Points" of shares."""
+    return "Points" if is_share(info) else "Difference"
+
+
+def of_all(part: int, total: int, noun: str) -> str:
+    """Write a part of some: "all 16 cultures", "both cultures", "3 of 16 cultures", "none of 2 cultures"."""
+    if part == total:
+        return f"both {noun}s" if total == 2 else f"all {count(total, noun)}" if total > 1 else f"the one {noun}"
+    return f"{part or 'none'} of {count(total, noun)}"
+
+
 def change_interval(low: float | None, high: float | None, info: Mapping[str, Any], digits: int = 1) -> str:
     """Format the interval of a difference: "−4.1 to +14.0"; ends beyond what can be stand as in :func:`interval`."""
     if not (known(low) and known(high)):
@@ -183,6 +209,12 @@ def margin(value: float, info: Mapping[str, Any]) -> str:
 def beyond_range(value: float | None, info: Mapping[str, Any]) -> bool:
     """Whether a difference is larger than any that the metric can show; an infinite one is."""
     return value is not None and (value > _span(info) or value == math.inf)
+
+
+def within_range(value: float, info: Mapping[str, Any], digits: int) -> bool:
+    """Whether a difference, as written with ``digits``, is smaller than the largest that the metric can show."""
+    scale = 100 if is_share(info) else 1
+    return round(scale * value, digits) < scale * _span(info)
 
 
 def _span(info: Mapping[str, Any]) -> float:
@@ -228,6 +260,16 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def as_people(row: Mapping[str, Any], verb: str, what: str) -> str:
+    """Say whose view a row of an audit is: "as people see it", or, of too few to speak of others, "as these 2 …"."""
+    if row["holds_for"] == "people":
+        return f"as people {verb} {what}"
+    if row["raters"] == 1:
+        return f"as one person {verb}s {what}"
+    who = f"these {row['raters']} people" if row["raters"] else "those who labelled"
+    return f"as {who} {verb} {what}"
+
+
 def duration(seconds: float | None) -> str:
     """Write "8 s", "3 min 20 s", "2 h 5 min"."""
     if not known(seconds):
@@ -241,5 +283,5 @@ def duration(seconds: float | None) -> str:
 
 
 def _plain_digits(info: Mapping[str, Any]) -> int:
-    """Decimals of a metric that is no share: fewer where its range is wide."""
-    return 1 if 50 <= _span(info) < math.inf else 3
+    """Decimals of a metric that is no share: fewer where its range is wide, and of counts of words."""
+    return 1 if 50 <= _span(info) < math.inf or info.get("unit") == "words" else 3

@@ -5,19 +5,22 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kapwa.analysis.result import Analysis, is_analysis, open_analysis
 from kapwa.errors import UnfinishedRunError, UsageError
 from kapwa.files import in_the_way
-from kapwa.runs.directory import Run
+from kapwa.runs.directory import Run, is_page, run_folders
 from kapwa.runs.systems import Named
+
+if TYPE_CHECKING:
+    from kapwa.runs.plans import FrozenPlan
 
 log = logging.getLogger(__name__)
 Source = Run | Analysis | str | Path
 
 
-def write_report(
+def write_report(  # noqa: PLR0913 - a choice of the reader each
     runs: Source | Sequence[Source],
     out: str | Path = "report.html",
     *,
@@ -27,6 +30,8 @@ def write_report(
     equal_within: float | None = None,
     groups: str | Path | None = None,
     errata: str | Path | None = None,
+    cost: bool = False,
+    plan: FrozenPlan | str | Path | None = None,
 ) -> Path:
     """Write one self-contained HTML page about runs, or about one analysis, and return its path.
 
@@ -38,17 +43,19 @@ def write_report(
     where these were made without a common label; they share a row. ``equal_within``: a margin within which two runs
     count as equal where two one-sided tests show it; see :func:`kapwa.compare`. ``groups``: a table file with the
     columns ``system`` and ``group``, by which readers can filter the board. ``errata``: a table of items, as
-    ``kapwa audit items`` proposes it: scores are also told without those that somebody confirmed there, and the
-    difference.
+    ``kapwa items`` proposes it: scores are also told without those that somebody confirmed there, and the
+    difference. ``plan``: a frozen plan or its file (:func:`kapwa.freeze_plan`): the page says what was planned and what
+    was looked at afterwards, and where what was done departs from the plan. ``cost``: the board has a column of what
+    1,000 items cost, at the prices named when a run was made.
     Raises UsageError where there is nothing to tell, ``out`` cannot be written, or two runs are of one system and task;
     RunError for a folder that is neither.
     """
     page, found = Path(out), opened(runs)
     why = "it is a folder" if page.is_dir() and page.suffix else in_the_way(page.parent if page.suffix else page)
-    if why is None and page.is_dir() and any(page.iterdir()) and not _is_report(page / "index.html"):
+    if why is None and page.is_dir() and any(page.iterdir()) and not is_page(page / "index.html"):
         why = "it is a folder with other files"
     if why is not None:
-        raise UsageError(f"{page} cannot be written: {why}.", hint="Name another place.")
+        raise UsageError(f"{page} cannot be written: {why}.", hint="Choose another path.")
     if isinstance(found, Analysis):
         if not page.suffix:
             raise UsageError(f"The page of an analysis is one file, and {page} has no ending.", hint="Name FILE.html.")
@@ -58,30 +65,36 @@ def write_report(
             (groups, "groups of systems"),
             (errata, "errata of items"),
             (people, "forms about answers"),
+            (cost, "cost"),
+            (plan, "plan of comparisons"),
         ):
             if about_runs:
                 raise UsageError(f"An analysis has no runs, and so no {what}.", hint="Leave that out.")
-        from kapwa.report.analysis.page import build_analysis_report
+        from kapwa.report.page.analysis import build_analysis_report
 
         return build_analysis_report(found, page)
-    from kapwa.report.page import build_report
+    from kapwa.report.page.runs import build_report
 
     more: dict[str, Any] = {"answers": answers, "same": same, "equal_within": equal_within}
+    more |= {"cost": cost, "plan": _opened_plan(plan)}
     more |= {"groups": groups and Path(groups), "errata": errata and Path(errata)}
     return build_report(found, page, people=[Path(one) for one in people], **more)
 
 
-def _is_report(page: Path) -> bool:
-    """Whether Kapwa made this page: its folder may be filled again."""
-    return (
-        page.is_file()
-        and 'name="generator" content="kapwa"' in page.read_text(encoding="utf-8", errors="replace")[:2000]
-    )
+def _opened_plan(plan: FrozenPlan | str | Path | None) -> FrozenPlan | None:
+    if not isinstance(plan, str | Path):
+        return plan
+    from kapwa.runs.plans import read_plan
+
+    return read_plan(plan)
 
 
 def opened(runs: Source | Sequence[Source], tell: Callable[[str], None] = log.warning) -> Analysis | list[Run]:
     """Open runs, or one analysis, and ``tell`` what is left out; raise UsageError for an analysis beside others."""
-    sources = [runs] if isinstance(runs, Run | Analysis | str | Path) else list(runs)
+    named = [runs] if isinstance(runs, Run | Analysis | str | Path) else list(runs)
+    sources: list[Source] = []
+    for one in named:
+        sources += run_folders(Path(one)) if isinstance(one, str | Path) and not is_analysis(one) else [one]
     analyses = [one for one in sources if isinstance(one, Analysis) or (not isinstance(one, Run) and is_analysis(one))]
     if analyses:
         first = analyses[0]

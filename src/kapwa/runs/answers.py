@@ -10,14 +10,17 @@ import polars as pl
 from kapwa import registry
 from kapwa.errors import RunError, UsageError
 from kapwa.records import ITEM_COLUMNS, Answer, Item, Request, Response
-from kapwa.runs.directory import Run, read_table
-from kapwa.runs.requests import AnswerReader, RequestIndex
+from kapwa.runs.directory import Run
+from kapwa.runs.folder import read_table
+from kapwa.runs.requests import AnswerReader, requests_of
 from kapwa.runs.schema import NAME, OF_ITEMS
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.suites.base import Selection, Suite, Task, with_steps
 from kapwa.suites.framing import Frame
 
 _ANSWERS = dict.fromkeys(("item_id", "variant", "model", "text"), pl.String)
+# What automated scoring may say of an answer that people should look at.
+WRONG_OUTCOMES = ("wrong", "refused", "unparsed", "empty")
 _JUDGE = "Judge the run's answers again with kapwa score."
 
 
@@ -31,6 +34,7 @@ class RunAnswers:
 
     def __init__(self, run: Run, task: Task) -> None:
         self.path = run.path / JOURNAL
+        self._ended = str(run.manifest.get("ended", "")) if run.stopped else None
         with AnswerStore(self.path, mode="read") as store:
             identity = store.identity
         items, recorded = task.items(), run.manifest["model"]["fingerprint"]
@@ -38,7 +42,7 @@ class RunAnswers:
         home = os.path.expanduser("~")
         spelt = {k: v.replace("~", home, 1) if isinstance(v, str) else v for k, v in recorded.items()}
         for fingerprint in (recorded, spelt):
-            self._index = RequestIndex(task, items, fingerprint)
+            self._index = requests_of(task, items, fingerprint)
             if self._index.identity == identity:
                 return
         raise RunError(
@@ -50,7 +54,7 @@ class RunAnswers:
     def __iter__(self) -> Iterator[Answer]:
         """Yield every request with its response, in order, some hundreds read at a time."""
         with AnswerStore(self.path, mode="read") as store:
-            yield from AnswerReader(self._index, store)
+            yield from AnswerReader(self._index, store, self._ended)
 
 
 def compares_texts(suite: str) -> bool:
@@ -103,8 +107,6 @@ def answers_of(runs: Sequence[Run], items: Sequence[Item], *, only_wrong: bool =
     ``only_wrong``: the answers that the headline metric of their run did not find right; suites whose texts are
     compared have none such, and keep their texts in the journal.
     """
-    from kapwa.people.rating_forms import WRONG_OUTCOMES
-
     frames = []
     for run in runs:
         if compares_texts(run.manifest["suite"]) and not only_wrong:

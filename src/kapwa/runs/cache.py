@@ -6,6 +6,8 @@ A cache saves asking; it never ends a run and never changes what is judged:
   sample, model, revision, template). A local model's text depends a little on what shares its batch, and on the machine
   and versions that compute it (``Model.environment``); so its answers are kept by planned batch and by these, and
   batches are taken whole. Then a run with a cache equals one without on the same kind of machine, byte for byte.
+- Keys of before Kapwa left the server's address out of them (where the revision is given) are found, too, and so are
+  answers of another server of that model.
 - A model that names no revision is not cached: tomorrow the same name may be another model. Recorded answers
   (``replay:``) are not cached either; they are at hand.
 - Errors are never kept. An answer that is damaged, or of the wrong shape, is asked for again.
@@ -28,9 +30,9 @@ from filelock import FileLock, Timeout
 
 from kapwa.errors import RunError
 from kapwa.files import in_the_way, jsonable, may_write
-from kapwa.models.base import Model, flaw
+from kapwa.models.base import Model, flaw, former_fingerprints
 from kapwa.parallel.base import DistributedModel
-from kapwa.records import Request, Response
+from kapwa.records import Request, Response, request_key
 from kapwa.runs.schema import ModelRecord
 from kapwa.runs.store import AnswerStore
 from kapwa.suites.items import grouped
@@ -92,6 +94,8 @@ class AnswerCache:
         self._record = {
             "model": {"id": model.id, "revision": model.revision, "fingerprint": jsonable(self._fingerprint)}
         }
+        # Planned batches are kept by what computed them; no former key names such an answer.
+        self._former = [] if model.atomic_batches else self._former_fingerprints()
         self._environment = ""
         self._damaged = 0
         self.name = Path(folder).resolve().name
@@ -103,6 +107,11 @@ class AnswerCache:
             self._warn(f"The cache {self.name} is not used: {reason}")
         elif read_only:
             self._warn(f"The cache {self.name} cannot be written: answers are taken from it, none are added.")
+
+    def _former_fingerprints(self) -> list[Mapping[str, Any]]:
+        """Return those former fingerprints of the model under which this cache holds answers."""
+        recorded = [session.record.get("model", _UNKNOWN)["fingerprint"] for session in self._store.sessions()]
+        return [former for former in former_fingerprints(self._model, recorded) if jsonable(former) in recorded]
 
     def close(self) -> None:
         """Close the folder's file."""
@@ -135,6 +144,9 @@ class AnswerCache:
         places = [request.key for request in requests] if places is None else places
         try:
             stored = self._store.find(places)
+            for fingerprint in self._former:
+                lacking = {request_key(r, fingerprint): r.key for r in requests if r.key not in stored}
+                stored |= {lacking[key]: response for key, response in self._store.find(lacking).items()}
         except RunError as error:
             self._stop(error)
             return []

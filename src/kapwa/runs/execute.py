@@ -9,19 +9,20 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kapwa.errors import ModelError
 from kapwa.models.base import Model, flaw
 from kapwa.parallel.base import DistributedModel
-from kapwa.records import Kind, Request, Response, request_key
+from kapwa.records import Kind, Request, Response
 from kapwa.runs.progress import Meter
 from kapwa.runs.schema import Session
+from kapwa.runs.stopping import shuffled
 from kapwa.runs.store import AnswerStore
 
 if TYPE_CHECKING:
     from kapwa.runs.cache import AnswerCache
+    from kapwa.runs.stopping import Stopping
 
 log = logging.getLogger(__name__)
 
@@ -40,22 +41,27 @@ _BACKEND_BUG = "This is a fault of the model backend; report it to its authors."
 
 
 class Execution(NamedTuple):
-    """Who is asked, where answers are kept, and who counts them."""
+    """Who is asked, where answers are kept, who counts them, and what ends the asking early."""
 
     model: Model
     store: AnswerStore
     meter: Meter
     cache: AnswerCache | None = None
+    stopping: Stopping | None = None
 
-    def execute(self, kind: Kind, requests: Iterable[Request]) -> None:
-        """Ask every one of ``requests``, all of ``kind`` and no two with one key, that has no answer yet.
+    def execute(self, kind: Kind, *blocks: Iterable[Request]) -> None:
+        """Ask every request of ``blocks``, all of ``kind`` and no two with one key, that has no answer yet.
+
+        Batches are planned within a block, so that they do not depend on which others are asked.
 
         Answers come from the cache where it has them. Raises ModelError when the model fails as a whole or answers
         what was not asked; what was committed stays.
         """
+        self.model.recall(self.store.learnt)
         if self.model.atomic_batches:
-            self._execute_planned(kind, list(requests))
+            self._execute_planned(kind, [list(block) for block in blocks])
             return
+        requests = itertools.chain.from_iterable(blocks)
         with closing(Committer(self)) as committer:
             if isinstance(self.model, DistributedModel):
                 missing, size = self._without_answer(requests), self.model.window(self.meter.state.total)
@@ -78,13 +84,24 @@ class Execution(NamedTuple):
                     if request is not None and flaw(response, request) is None:
                         committer.add(response)
 
-    def _execute_planned(self, kind: Kind, requests: Sequence[Request]) -> None:
-        """Plan over all requests, so that a resumed run has the same batches; skip those answered whole."""
-        missing = set(self.store.missing(request.key for request in requests))
-        plan = checked_plan(self.model, requests) if missing else []
-        batches = [[requests[i] for i in batch] for batch in plan]
-        batches = [batch for batch in batches if any(request.key in missing for request in batch)]
-        known = len(requests) - sum(map(len, batches))
+    def counted(self, responses: Sequence[Response]) -> None:
+        """Count answers that are durable; raise what ends the asking."""
+        self.meter.answered(responses)
+        if self.stopping is not None:
+            self.stopping.seen(responses)
+
+    def _execute_planned(self, kind: Kind, blocks: Sequence[Sequence[Request]]) -> None:
+        """Plan over all requests of a block, so that a resumed run has the same batches; skip those answered whole."""
+        batches: list[list[Request]] = []
+        for requests in blocks:
+            missing = set(self.store.missing(request.key for request in requests))
+            plan = checked_plan(self.model, requests) if missing else []
+            planned = [[requests[i] for i in batch] for batch in plan]
+            batches += [batch for batch in planned if any(request.key in missing for request in batch)]
+        if self.stopping is not None and self.stopping.limits.spending:
+            # Planned by length: the batches that are asked before a limit is met are to be like the others.
+            batches = shuffled(batches, 0)
+        known = sum(map(len, blocks)) - sum(map(len, batches))
         self.meter.add(known, kept=known)
         earlier = environments(self.store.sessions())
         different = differences([*earlier, self.model.environment]) if batches and earlier else None
@@ -96,7 +113,7 @@ class Execution(NamedTuple):
                 self.store.commit(responses, {"environment": dict(self.model.environment)})
                 if self.cache is not None:
                     self.cache.add_batch(batch, responses)
-                self.meter.answered(responses)
+                self.counted(responses)
 
     def _not_cached(self, batches: Iterable[Sequence[Request]]) -> Iterator[Sequence[Request]]:
         """Yield the batches that must be asked for; take the others from the cache when their turn comes."""
@@ -238,7 +255,7 @@ class Committer:
                 self._commit()
             durable, self._durable = self._durable, []
         if durable:  # counted here, in the thread of the run
-            self._execution.meter.answered(durable)
+            self._execution.counted(durable)
 
     def close(self) -> None:
         """Commit what came, trying again where that failed, and end the clock."""
@@ -253,6 +270,7 @@ class Committer:
             return
         asking = self._execution
         asking.store.commit(self._waiting, {"environment": dict(asking.model.environment)})
+        asking.store.learn(asking.model.learnt)
         if asking.cache is not None:
             asking.cache.add(self._waiting)
         self._durable += self._waiting
@@ -267,39 +285,3 @@ class Committer:
             except BaseException as error:  # noqa: BLE001 - raised again in the thread that asks
                 self._failure = error
                 return
-
-
-class StoredModel:
-    """A model whose answers are kept in the file ``path`` (None: in memory), such as a judge.
-
-    It is asked as in a run: what the file holds is not asked again, and each answer is durable within a fifth of a
-    second of coming.
-    """
-
-    def __init__(self, model: Model, path: Path | None = None) -> None:
-        """Open or make the file; raise RunError where it cannot be used."""
-        self._model, self.id, self.revision = model, model.id, model.revision
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        self._store = AnswerStore(path)
-
-    def answer(self, requests: Iterable[Request]) -> list[Response]:
-        """Return the answers to ``requests`` (to be generated, not bound to keys yet), in their order.
-
-        Raises ModelError when an answer fails; what came is kept.
-        """
-        fingerprint = dict(self._model.fingerprint)
-        bound = [replace(request, key=request_key(request, fingerprint)) for request in requests]
-        distinct = {request.key: request for request in bound}
-        meter = Meter(lambda _: None, self.id, len(distinct))
-        Execution(self._model, self._store, meter).execute("generate", distinct.values())
-        responses = list(self._store.read(request.key for request in bound))
-        failed = next((response for response in responses if response.failed), None)
-        if failed is not None:
-            hint = "Run again: answers so far are kept and not asked for again."
-            raise ModelError(f"{self.id} did not answer: {failed.error}", hint=hint)
-        return responses
-
-    def close(self) -> None:
-        """Close the file; the model is its owner's to close."""
-        self._store.close()

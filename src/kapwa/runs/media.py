@@ -18,19 +18,19 @@ def keep_media(items: Iterable[Item], folder: Path) -> None:
     for item in items:
         turns = item.fields.get("messages", ())
         for media in (*item.fields.get("media", ()), *(media for turn in turns for media in turn.media)):
-            _keep(media, _place(folder, media.path, media.sha256))
+            _keep(media, _media_path(folder, media.path, media.sha256))
 
 
-def kept_media(folder: Path, path: str, sha256: str) -> bytes | None:
+def stored_media(folder: Path, path: str, sha256: str) -> bytes | None:
     """Return the content of a file that was kept under its digest; None where it was not, or is another by now."""
     try:
-        content = _place(folder, path, sha256).read_bytes()
+        content = _media_path(folder, path, sha256).read_bytes()
     except (OSError, ValueError):
         return None
     return content if hashlib.sha256(content).hexdigest() == sha256 else None
 
 
-def _place(folder: Path, path: str, sha256: str) -> Path:
+def _media_path(folder: Path, path: str, sha256: str) -> Path:
     """Where a file of this digest is kept; of a digest that is none, nothing is."""
     ending = Path(path).suffix.lower()
     if ending not in MEDIA_TYPES or not sha256.isalnum():

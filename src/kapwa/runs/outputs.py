@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from kapwa import files
-from kapwa.tables_io import csv_text
+from kapwa.tables import csv_text
 
 # Begins a CSV file for people: without it, spreadsheets take the texts for another encoding.
 BOM = "\ufeff"
@@ -27,11 +27,12 @@ class HasTables(Protocol):
 def export_csv(source: HasTables, folder: str | Path) -> Path:
     """Write each table of a run or an analysis as ``<name>.csv``; return the folder, which is made if need be.
 
-    Spreadsheet-safe, UTF-8 with a byte-order mark.
+    Spreadsheet-safe, UTF-8 with a byte-order mark. All are written, or none.
     """
     target = Path(folder)
-    for name, table in source.tables.items():
-        files.write_text(target / f"{name}.csv", BOM + csv_text(table.columns, table.iter_rows()))
+    with files.filling(target) as fresh:
+        for name, table in source.tables.items():
+            files.write_text(fresh / f"{name}.csv", BOM + csv_text(table.columns, table.iter_rows()))
     return target
 
 
@@ -39,7 +40,7 @@ def results_html(manifest: Mapping[str, Any], estimates: pl.DataFrame, floors: p
     """Return the headline numbers as an HTML table: value, 95 % interval, highest floor, ceiling, items."""
     metrics = manifest["metrics"]
     chosen = (pl.col("group") == "all") & pl.col("metric").is_in(manifest["headline"])
-    cultures = set(estimates["culture"])
+    cultures = set(estimates["culture"].drop_nulls())
     rows = []
     for row in estimates.filter(chosen).iter_rows(named=True):
         near = floors.filter((pl.col("metric") == row["metric"]) & (pl.col("variant") == row["variant"]))
@@ -52,7 +53,8 @@ def results_html(manifest: Mapping[str, Any], estimates: pl.DataFrame, floors: p
         shown = ["–" if number is None else f"{number:.3f}" for number in numbers]
         title = metrics.get(row["metric"], {}).get("title") or row["metric"]
         interval = "–" if row["low"] is None else f"{shown[1]} to {shown[2]}"
-        rows.append((title, row["culture"], row["variant"], shown[0], interval, shown[3], shown[4], f"{row['n']:,}"))
+        whose = row["culture"] or f"mean of {row['cultures']} cultures"
+        rows.append((title, whose, row["variant"], shown[0], interval, shown[3], shown[4], f"{row['n']:,}"))
     head = ("metric", "culture", "variant", "value", "95 % interval", "highest floor", "ceiling", "items")
     lines = ["".join(f"<th>{name}</th>" for name in head)]
     lines += ["".join(f'<td dir="auto">{html.escape(str(cell))}</td>' for cell in row) for row in rows]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import TextIO
+from dataclasses import dataclass, field, replace
+from typing import Any, TextIO
 
 from kapwa.records import Response, Usage
 
@@ -70,19 +71,63 @@ _BEFORE_SCORES = 10.0
 def showing(progress: Progress) -> Iterator[Show]:
     """Yield where snapshots go.
 
-    ``progress``: None: a bar when stderr is a terminal, else nothing. True: a bar, or plain lines every few seconds
-    where stderr is no terminal. False: nothing. A callable: that; it is called in the thread of the run.
+    ``progress``: None: a bar when stderr is a terminal or this is a notebook, else nothing. True: a bar, or plain lines
+    every few seconds where there is neither. False: nothing. A callable: that; it is called in the thread of the run.
     """
     terminal = sys.stderr.isatty()
     if callable(progress):
         yield progress
-    elif progress is False or (progress is None and not terminal):
+    elif progress is False:
+        yield silent
+    elif "IPython" in sys.modules and in_notebook():
+        yield NotebookBars()
+    elif progress is None and not terminal:
         yield silent
     elif terminal:
         with _bar() as show:
             yield show
     else:
         yield PlainLines(sys.stderr)
+
+
+def in_notebook() -> bool:
+    """Whether IPython, which is loaded, shows HTML, as in a notebook; in a terminal it does not."""
+    shell = sys.modules["IPython"].get_ipython()
+    return shell is not None and hasattr(shell, "kernel")
+
+
+@dataclass(slots=True)
+class NotebookBars:
+    """Show in a notebook's cell a bar for each label, drawn anew a few times a second."""
+
+    every: float = 0.2
+    now: Callable[[], float] = time.monotonic
+    _states: dict[str, Snapshot] = field(default_factory=dict)
+    _shown: Any = None
+    _next: float = 0.0
+
+    def __call__(self, state: Snapshot) -> None:
+        """Draw ``state`` when it is time to, and whenever a stage begins or all is done."""
+        before = self._states.get(state.label)
+        self._states[state.label] = state
+        changed = before is None or before.stage != state.stage or state.done >= state.total
+        if not changed and self.now() < self._next:
+            return
+        self._next = self.now() + self.every
+        from IPython.display import HTML, display
+
+        drawn = HTML(f"<table>{''.join(map(_bar_row, self._states.values()))}</table>")
+        if self._shown is None:
+            self._shown = display(drawn, display_id=True)
+        else:
+            self._shown.update(drawn)
+
+
+def _bar_row(state: Snapshot) -> str:
+    """Return a bar as a row of a table in HTML; texts from elsewhere are escaped."""
+    bar = f'<progress value="{state.done}" max="{max(state.total, 1)}"></progress>'
+    cells = (html.escape(state.label), bar, f"{state.done:,}/{state.total:,}", html.escape(state.note))
+    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
 
 def silent(_: Snapshot) -> None:
@@ -180,10 +225,10 @@ class Meter:
         for response in responses:
             usage = response.usage or Usage()
             # Tokens written for a text; tokens read for log-probabilities.
-            if response.text is not None:
+            if response.logprobs is None:
                 tokens += usage.completion_tokens
             else:
-                tokens += usage.prompt_tokens + sum(score.n_tokens for score in response.logprobs or ())
+                tokens += usage.prompt_tokens + sum(score.n_tokens for score in response.logprobs)
         seconds = time.monotonic() - self._began
         if self._so_far is not None and seconds >= _BEFORE_SCORES:
             self.state = replace(self.state, so_far=self._so_far(seconds))

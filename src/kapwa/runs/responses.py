@@ -6,20 +6,24 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.models.base import Model, ModelOptions, check_capabilities
 from kapwa.models.replay import ReplayModel, ReplayRow, load
-from kapwa.records import Answer, Item
-from kapwa.runs.directory import results
-from kapwa.runs.execute import answers
+from kapwa.records import Item
+from kapwa.runs.asking import ask
 from kapwa.runs.manifest import describe
-from kapwa.runs.requests import RequestIndex
+from kapwa.runs.requests import requests_of
+from kapwa.runs.results import results
 from kapwa.runs.schema import RUN_TABLES
+from kapwa.runs.store import AnswerStore
 from kapwa.suites.base import Task
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SHOWN = 5
 
@@ -41,6 +45,12 @@ class ScoredResponses:
     unused: tuple[str, ...]
     failed: int
 
+    def to_pandas(self, name: str = "estimates") -> pd.DataFrame:
+        """Return a table as a pandas frame; see :func:`kapwa.to_pandas`."""
+        from kapwa.tables.pandas_frames import to_pandas
+
+        return to_pandas(self.tables[name])
+
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the headline numbers with their floors and ceilings."""
         from kapwa.runs.outputs import results_html
@@ -60,17 +70,18 @@ def score_responses(task: Task, responses: Any, *, seed: int = 0) -> ScoredRespo
         model = _replay(responses)
         check_capabilities(model, task.needs, task.name)
         items = task.items()
-        index = RequestIndex(task, items, model.fingerprint)
+        index = requests_of(task, items, model.fingerprint)
         unused = unused_lines(model.unused(index), model, items)
     except DataError as error:
         if not isinstance(responses, str | Path):
             error.path = "the responses"  # the user gave a table, not the file that it was put into
         raise
-    by_key = {response.request_key: response for response in answers(model, "generate", list(index.distinct()))}
-    judged = task.score(items, [Answer(request, by_key[request.key]) for request in index])
+    with AnswerStore(None) as store:
+        asked = list(ask(index, model, store))
+    judged = task.judge(items, asked)
     described = describe(task, model, items, seed=seed)
     tables = results(described, judged, items, task.floors(items), task.item_table(items))
-    failed = sum(response.failed for response in by_key.values())
+    failed = len({response.request_key for _, response in asked if response.state == "failed"})
     common = {name: tables[name] for name in RUN_TABLES}
     return ScoredResponses(**common, tables=tables, manifest=described, unused=tuple(unused), failed=failed)
 
@@ -89,14 +100,7 @@ def unused_lines(rows: Sequence[ReplayRow], model: Model, items: Sequence[Item])
     """
     ids = dict.fromkeys(item.id for item in items)
     if rows and len(rows) == model.description["rows"]:
-        first = rows[0]
-        raise DataError(
-            f"no row answers an item of this task (here: item {first.item_id!r}).",
-            path=model.description["file"],
-            row=first.number,
-            column="item_id",
-            hint=nearest(first.item_id, ids),
-        )
+        raise _no_row_fits(rows, items, model.description["file"])
     lines: list[str] = []
     for row in rows:
         where = f"row {row.number}: item {row.item_id!r}"
@@ -107,6 +111,24 @@ def unused_lines(rows: Sequence[ReplayRow], model: Model, items: Sequence[Item])
         else:
             lines.append(f"{where} is not asked in variant {row.variant!r} as sample {row.sample}.")
     return lines
+
+
+def _no_row_fits(rows: Sequence[ReplayRow], items: Sequence[Item], file: str) -> DataError:
+    """Return the error for answers of which none is asked for: by its item's id, else by variant or sample."""
+    variants: dict[str, dict[str, None]] = {}
+    for item in items:
+        variants.setdefault(item.id, {})[item.variant] = None
+    row = next((row for row in rows if row.item_id in variants), rows[0])
+    if row.item_id not in variants:
+        message = f"no row answers an item of this task (here: item {row.item_id!r})."
+        return DataError(message, path=file, row=row.number, column="item_id", hint=nearest(row.item_id, variants))
+    asked = variants[row.item_id]
+    if row.variant and row.variant not in asked:
+        message = f"no row answers a variant that is asked (here: variant {row.variant!r} of item {row.item_id!r})."
+        hint = f"{nearest(row.variant, asked)} Change the column, or ask for that variant with --variant."
+        return DataError(message, path=file, row=row.number, column="variant", hint=hint)
+    message = f"no row answers a sample that is asked (here: sample {row.sample} of item {row.item_id!r})."
+    return DataError(message, path=file, row=row.number, column="sample", hint="Samples are counted from 0.")
 
 
 def _replay(responses: Any) -> ReplayModel:

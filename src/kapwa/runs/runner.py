@@ -2,55 +2,57 @@
 
 from __future__ import annotations
 
+import glob
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kapwa.errors import KapwaError, ModelError, RunError
-from kapwa.files import in_the_way, jsonable, write_json
-from kapwa.models.base import Model, check_capabilities
+import polars as pl
+
+from kapwa.errors import RunError
+from kapwa.files import in_the_way, jsonable
+from kapwa.models.base import Model, check_capabilities, former_fingerprints
 from kapwa.records import Floor, Item
+from kapwa.runs.asking import answers_in, ask
 from kapwa.runs.cache import AnswerCache, check_cache
-from kapwa.runs.directory import brief_model, results, run_lock, slug, write_results
-from kapwa.runs.execute import KINDS, Execution
-from kapwa.runs.manifest import asked_by, describe, elsewhere, finished, read_manifest
+from kapwa.runs.directory import brief_model, slug
+from kapwa.runs.folder import writing
+from kapwa.runs.manifest import (
+    asked_by,
+    asking_notes,
+    cost_of,
+    describe,
+    elsewhere,
+    finished,
+)
 from kapwa.runs.media import keep_media
-from kapwa.runs.progress import Meter, Progress, showing
-from kapwa.runs.requests import AnswerReader, RequestIndex
+from kapwa.runs.progress import Meter, showing
+from kapwa.runs.requests import AnswerReader, RequestIndex, requests_of
 from kapwa.runs.responses import unused_note
-from kapwa.runs.schema import NAME
+from kapwa.runs.results import results, write_results
+from kapwa.runs.sameness import SameAnswers
+from kapwa.runs.schema import NAME, RUN
+from kapwa.runs.settings import BegunRun, RunSettings
+from kapwa.runs.signature import signatures
 from kapwa.runs.so_far import RunningMean
+from kapwa.runs.stopping import Limits
 from kapwa.runs.store import JOURNAL, AnswerStore
-from kapwa.suites.base import Task
+from kapwa.runs.thoughts import TABLE, WatchedThoughts, thoughts_note
+from kapwa.suites.base import Judged, Task
+
+if TYPE_CHECKING:
+    from kapwa.runs.looks import Looks
 
 log = logging.getLogger(__name__)
-
-_RESUME = "Run again with the same command to resume."
-
-
-class RunInterrupted(KeyboardInterrupt):
-    """Ctrl-C, after everything that came was made durable; ``str()`` says how to go on.
-
-    A KeyboardInterrupt still: what treats one rightly treats this rightly.
-    """
+_KEPT = "Every answer committed before is kept."
 
 
-def run_task(  # noqa: PLR0913 - see kapwa.api.evaluate
-    task: Task,
-    model: Model,
-    *,
-    out: str | Path = "runs",
-    seed: int = 0,
-    progress: Progress = None,
-    path: str | Path | None = None,
-    ceilings: Sequence[Floor] = (),
-    cache: str | Path | None = None,
-    label: str | None = None,
-) -> Path:
-    """Evaluate ``model`` on ``task`` and return the run directory; arguments: see :func:`kapwa.api.evaluate`.
+def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Sequence[Floor] = ()) -> Path:
+    """Evaluate ``model`` on ``task`` and return the run directory.
 
     ``ceilings`` are what people score. Memory: 50,000 requests, or 16 bytes each where there are more; all requests of
     a local model, to plan its batches; what the task keeps of the answers. Raises UsageError (nothing selected),
@@ -59,43 +61,174 @@ def run_task(  # noqa: PLR0913 - see kapwa.api.evaluate
     """
     check_capabilities(model, task.needs, task.name)
     items = task.items()
-    index = RequestIndex(task, items, model.fingerprint)
-    name = f"{slug(task.name)}-{slug(brief_model(model.id))}-{index.identity[:8]}"
-    folder = Path(path) if path is not None else Path(out) / name
+    index, folder = _named_run(task, items, model, settings)
     # Described before anything is written: this proves that the task's options hold.
-    described = describe(task, model, items, seed=seed, label=label)
+    described = describe(task, model, items, seed=settings.seed, label=settings.label)
+    if settings.trained_on is not None:
+        described["trained_on"] = settings.trained_on
+    described["model"]["fingerprint"] = jsonable(index.fingerprint)
+    if settings.plan is not None:
+        _check_plan(described, settings)
     notes = _notes_of_unused(model, index, items)
     with ExitStack() as opened:
-        shared = opened.enter_context(closing(AnswerCache(cache, model))) if cache is not None else None
+        cache = None if settings.cache is None else AnswerCache(settings.cache, model)
+        if cache is not None:
+            opened.callback(cache.close)
         store = opened.enter_context(_opened(folder, index.identity, described))
-        show = opened.enter_context(showing(progress))
-        running = RunningMean(task, items, model.fingerprint, store)
-        meter = Meter(show, f"{task.name} {brief_model(model.id)}", index.distinct_total, so_far=running.look)
-        opened.enter_context(resumable(store, folder))
-        execution = Execution(model, store, meter, shared)
-        # Where batches are planned, the plan says what is asked again, and counts.
-        if not model.atomic_batches and (kept := store.counts().answered):
-            meter.add(kept, kept=kept)
-        for kind in KINDS:
-            if kind in index.kinds:
-                execution.execute(kind, index.distinct(kind))
+        show = opened.enter_context(showing(settings.progress))
+        running = RunningMean(task, items, index, store)
+        meter = Meter(
+            show, f"{task.name} {settings.label or brief_model(model.id)}", index.distinct_total, so_far=running.look
+        )
+        described |= _order(store, RUN.peek(folder), settings.limits)
+        begun = BegunRun(folder, RUN.peek(folder) or {}, index.distinct_total, local=model.atomic_batches)
+        looks = _looks(task, items, store, settings, begun)
+        if settings.plan is not None or "plan" in begun.manifest:
+            described |= _under_plan(begun, store, settings)
+        described |= {} if looks is None else looks.described
+        asked = ask(
+            index, model, store, meter=meter, cache=cache, limits=settings.limits, seed=settings.seed, looks=looks
+        )
         meter.enter("judging")
-        if meter.state.asked:  # the model may tell more by now
-            described["model"]["description"] = jsonable(dict(model.description))
-        else:
-            described = asked_by(described, read_manifest(folder))
-        judged = task.score(items, AnswerReader(index, store))
-        described["notes"] = [*notes, *judged.notes, *(shared.notes if shared else ())]
+        earlier = RUN.peek(folder)
+        described |= {} if looks is None else looks.described
+        described |= _as_asked(described, model, earlier, anew=meter.state.asked > 0)
+        judged, loops = _judge(task, items, asked, greedy=index.fingerprint.get("sampling") == "greedy")
+        told = [*asking_notes(described), *judged.notes, *(cache.notes if cache else ())]
+        told += [] if looks is None else looks.notes
+        described |= {"notes": [*notes, *told], "warnings": list(judged.warnings)}
         tables = results(described, judged, items, [*task.floors(items), *ceilings], task.item_table(items))
-        done = finished(described, items, index, store, list(tables), shared.origin if shared else None)
-        with _writable(folder):
-            if (read_manifest(folder) or {}).get("status") != "running":
-                write_json(folder / NAME, described, sort=False)
-            keep_media(items, folder)
-            write_results(folder, tables, done)
-            sync_folder(folder)
+        tables |= {} if looks is None else looks.tables
+        done = finished(described, asked, len(items), list(tables), cache.origin if cache else None)
+        done["counts"] |= {"loops": loops} if loops else {}
+        done["cost"] = cost_of(done, store.spent(), settings.limits.prices, model.retries, earlier)
+        _write(folder, items, described, tables, done)
+        if "looks" not in tables:
+            (folder / "looks.parquet").unlink(missing_ok=True)  # of a rule that the run has gone beyond
         meter.enter("done")
     return folder
+
+
+def _check_plan(described: Mapping[str, Any], settings: RunSettings) -> None:
+    """Raise UsageError where the run would not be what was planned."""
+    from kapwa.runs.plans import FrozenPlan, check_binding  # not needed by most runs
+
+    if isinstance(settings.plan, FrozenPlan):
+        rule = None if settings.rule is None else {"rule": settings.rule.rule}
+        check_binding(settings.plan, {**described, "until": rule})
+
+
+def _under_plan(begun: BegunRun, store: AnswerStore, settings: RunSettings) -> dict[str, Any]:
+    """Return what ``run.json`` says of the plan; of a run that has just begun, it says so before the first answer."""
+    from kapwa.runs.plans import FrozenPlan, carried
+
+    if not isinstance(settings.plan, FrozenPlan):
+        return {"plan": begun.manifest["plan"]}
+    said = {"plan": carried(settings.plan, begun.folder, begun.manifest, store.counts().answered)}
+    if "plan" not in begun.manifest:
+        with writing(begun.folder, _KEPT):
+            RUN.write(begun.folder, {**(RUN.peek(begun.folder) or {}), **said})
+    return said
+
+
+def _as_asked(
+    described: Mapping[str, Any], model: Model, earlier: Mapping[str, Any] | None, *, anew: bool
+) -> dict[str, Any]:
+    """Return what is known of the model by now, with the signatures that follow; ``anew``: it was asked something."""
+    asked = dict(described)
+    if anew:  # the model may tell more by now
+        asked["model"] = {**described["model"], "description": jsonable(dict(model.description))}
+    else:
+        asked = asked_by(described, earlier)
+    return asked | signatures(asked)
+
+
+def _judge(task: Task, items: Sequence[Item], asked: AnswerReader, *, greedy: bool) -> tuple[Judged, int]:
+    """Judge answers, and see on the way whether they are alike, hold thoughts, or run in circles.
+
+    Return what was judged, and how many answers run in circles. ``greedy``: sampling was switched off in words.
+    """
+    thoughts = WatchedThoughts(asked, items)
+    answers = SameAnswers(thoughts)
+    judged = task.judge(items, answers)
+    table, loops = thoughts.table(), thoughts.loops()
+    if table is not None:
+        judged = replace(judged, tables={**judged.tables, TABLE: table}, notes=[*judged.notes, thoughts_note(table)])
+    warnings = filter(None, [answers.warning(), loops.warning(greedy=greedy)])
+    return replace(judged, warnings=[*warnings, *judged.warnings]), loops.loops
+
+
+def _write(
+    folder: Path,
+    items: Sequence[Item],
+    described: Mapping[str, Any],
+    tables: Mapping[str, pl.DataFrame],
+    done: Mapping[str, Any],
+) -> None:
+    """Write what a run found; until all of it is there, its manifest says that it is running."""
+    with writing(folder, _KEPT):
+        if (RUN.peek(folder) or {}).get("status") != "running":
+            RUN.write(folder, {**described, "cost": done["cost"]})
+        keep_media(items, folder)
+        write_results(folder, tables, done)
+        sync_folder(folder)
+
+
+def _named_run(task: Task, items: Sequence[Item], model: Model, settings: RunSettings) -> tuple[RequestIndex, Path]:
+    """Return the requests of a run and its folder.
+
+    A run that an earlier Kapwa began under another fingerprint of the same model is gone on with, where it is there.
+    """
+    brief, out = f"{slug(task.name)}-{slug(brief_model(model.id))}", Path(settings.out)
+    indices: list[tuple[RequestIndex, Path]] = []
+    begun = [Path(settings.path)] if settings.path is not None else list(out.glob(f"{glob.escape(brief)}-*"))
+    former = former_fingerprints(model, filter(None, map(_fingerprint_at, begun)))
+    for fingerprint in (model.fingerprint, *(former if begun else ())):
+        index = requests_of(task, items, fingerprint)
+        folder = Path(settings.path) if settings.path is not None else out / f"{brief}-{index.identity[:8]}"
+        if indices and _identity_at(folder) == index.identity:
+            return index, folder
+        indices.append((index, folder))
+    return indices[0]
+
+
+def _fingerprint_at(folder: Path) -> Mapping[str, Any] | None:
+    """Return the fingerprint of the model whose run is in ``folder``; None where no manifest says it."""
+    model = (RUN.peek(folder) or {}).get("model")
+    return model.get("fingerprint") if isinstance(model, dict) else None
+
+
+def _identity_at(folder: Path) -> str | None:
+    """Return which run has its answers in ``folder``; None where there are none."""
+    if not (folder / JOURNAL).exists():
+        return None
+    try:
+        with closing(AnswerStore(folder / JOURNAL, mode="read")) as store:
+            return store.identity
+    except RunError:
+        return None  # what opens it to go on says what is wrong
+
+
+def _order(store: AnswerStore, earlier: Mapping[str, Any] | None, limits: Limits) -> dict[str, str]:
+    """Return in which order questions are asked, where the run may end early: at random, if all of it was so."""
+    begun = store.counts().answered > 0
+    at_random = limits.spending and (not begun or (earlier or {}).get("order") == "random")
+    return {"order": "random"} if at_random else {}
+
+
+def _looks(
+    task: Task, items: Sequence[Item], store: AnswerStore, settings: RunSettings, begun: BegunRun
+) -> Looks | None:
+    """Return what looks at the answers while the run is asked; None where it asks in no blocks."""
+    if not (settings.rule or "blocks" in begun.manifest):
+        return None
+    from kapwa.runs.looks import open_looks  # not needed by most runs
+
+    looks = open_looks(task, items, store, settings, begun)
+    if looks is not None and "blocks" not in begun.manifest:
+        with writing(begun.folder, _KEPT):
+            RUN.write(begun.folder, {**begun.manifest, **looks.described})
+    return looks
 
 
 def _notes_of_unused(model: Model, index: RequestIndex, items: Sequence[Item]) -> list[str]:
@@ -119,33 +252,11 @@ def check_places(out: Path, cache: Path | None = None) -> None:
 
 
 @contextmanager
-def resumable(store: AnswerStore, folder: Path) -> Iterator[None]:
-    """Say, whatever ends the run early, that its answers are kept and how to go on."""
-
-    def kept() -> str:
-        n = store.counts().answered
-        return f"{n} answer{'' if n == 1 else 's'} {'is' if n == 1 else 'are'} kept in {folder}. {_RESUME}"
-
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise RunInterrupted(f"Stopped. {kept()}") from None
-    except ModelError as error:
-        error.hint = " ".join(filter(None, [error.hint, kept()]))
-        raise
-    except KapwaError:
-        raise
-    except Exception as error:
-        error.add_note(kept())
-        raise
-
-
-@contextmanager
 def _opened(folder: Path, identity: str, described: Mapping[str, Any]) -> Iterator[AnswerStore]:
     """Make the folder of a run, or refuse one that holds something else; lock it and open its journal."""
     if not folder.exists() and (other := elsewhere(folder, described)):
         log.warning("%s", other)
-    with _writable(folder):
+    with writing(folder, _KEPT):
         if folder.is_dir() and not (folder / JOURNAL).exists():
             strangers = [entry.name for entry in folder.iterdir() if not entry.name.startswith(".")]
             # A run killed at its very start has a run.json at most; anything else is somebody's.
@@ -156,25 +267,13 @@ def _opened(folder: Path, identity: str, described: Mapping[str, Any]) -> Iterat
                 )
         folder.mkdir(parents=True, exist_ok=True)
         sync_folder(folder.parent)
-    with run_lock(folder), AnswerStore(folder / JOURNAL, identity=identity) as store:
-        with _writable(folder):
+    with answers_in(folder, JOURNAL, identity) as store:
+        with writing(folder, _KEPT):
             for part in folder.glob(".*.part*"):  # half-written files that a killed process left
                 part.unlink(missing_ok=True)
-            if read_manifest(folder) is None:
-                write_json(folder / NAME, described, sort=False)
+            if RUN.peek(folder) is None:
+                RUN.write(folder, described)
         yield store
-
-
-@contextmanager
-def _writable(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        where = error.filename or folder
-        raise RunError(
-            f"{where} cannot be written: {error.strerror or error}. Every answer committed before is kept.",
-            hint="Check the disk's space and the folder's permissions, then run again with the same command.",
-        ) from error
 
 
 def sync_folder(folder: Path) -> None:

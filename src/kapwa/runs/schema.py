@@ -6,14 +6,18 @@ What writes and reads a run, what checks it and the reference of the run folder 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired
 
 import polars as pl
 from pydantic import BaseModel, Field, Json, StringConstraints, TypeAdapter
 from typing_extensions import TypedDict
 
-from kapwa.stats.tables import COMPARISON_SCHEMA, ESTIMATE_SCHEMA
+from kapwa.models.gate import gate, text_of
+from kapwa.records import Response
+from kapwa.runs.folder import FolderRecord
+from kapwa.stats.states import with_derived_states
+from kapwa.stats.tables import COMPARISON_SCHEMA, ESTIMATE_SCHEMA, FLOOR_COLUMNS, STATE_COUNTS
 from kapwa.suites.base import MetricInfo
 from kapwa.suites.items import CASE_SCHEMA, SCORE_SCHEMA
 
@@ -21,6 +25,8 @@ from kapwa.suites.items import CASE_SCHEMA, SCORE_SCHEMA
 
 FORMAT = 1
 NAME = "run.json"
+AGAIN = "Run again with the same command that began it."
+RUN = FolderRecord("run", NAME, FORMAT, f"{AGAIN} The answers are in journal.sqlite.")
 TABLE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # it becomes a file name
 Plain = dict[str, Any]
 
@@ -100,6 +106,7 @@ class Manifest(BaseModel):
     # An import knows less.
     notes: list[str] = []
     label: str | None = None
+    trained_on: Literal["yes", "no"] | None = None
     seed: int | None = None
     sessions: int | None = None
     started: str | None = None
@@ -118,12 +125,21 @@ FLOOR_SCHEMA: Columns = {
     **dict.fromkeys(("kind", "note"), pl.String),
     **dict.fromkeys(("low", "high", "difference", "p_value"), pl.Float64),
     **dict.fromkeys(("relative", "relative_low", "relative_high", "difference_low", "difference_high"), pl.Float64),
+    **dict.fromkeys(("p_worst", "worst_low", "worst_high"), pl.Float64),
 }
 # What people score on each item, where that is known: the part of a floor's table that no test keeps.
 CEILINGS = "ceilings"
 CEILING_SCHEMA: Columns = {
     **dict.fromkeys(("item_id", "variant", "metric", "name", "paired_with"), pl.String),
     "value": pl.Float64,
+}
+LOOK_SCHEMA: Columns = {
+    "look": pl.Int64,
+    **dict.fromkeys(("culture", "language"), pl.String),
+    **dict.fromkeys(("items", "items_of", "missing"), pl.Int64),
+    **dict.fromkeys(("value", "low", "high", "control_saves"), pl.Float64),
+    **dict.fromkeys(("difference", "difference_low", "difference_high"), pl.Float64),
+    "decision": pl.String,
 }
 _ITEM: Columns = {"item_id": pl.String, "variant": pl.String}
 # What the tables of suites say of an item has one type in all of them.
@@ -141,13 +157,15 @@ class TableSchema(NamedTuple):
 TABLES: Mapping[str, TableSchema] = {
     "scores": TableSchema("One row per item and metric (``kapwa.records.SCORE_COLUMNS``).", SCORE_SCHEMA, True),
     "estimates": TableSchema(
-        "One row per culture, variant, group, stratum and metric, with interval, counts and signature.",
-        {**ESTIMATE_SCHEMA, "signature": pl.String},
+        "One row per culture, variant, group, stratum and metric, with interval, counts and signature; then the means "
+        "over cultures, which have no culture.",
+        {**ESTIMATE_SCHEMA, **FLOOR_COLUMNS, "signature": pl.String},
         True,
     ),
     "floors": TableSchema(
         "What chance, tricks and people score, with an interval where that is an estimate; the ``difference`` of the "
-        "model's score, with ``p_value`` item by item, and its share (``relative``), with interval.",
+        "model's score, with ``p_value`` item by item (``p_worst``: with missing answers counted against it), and its "
+        "share (``relative``), with interval.",
         FLOOR_SCHEMA,
         True,
     ),
@@ -160,8 +178,54 @@ TABLES: Mapping[str, TableSchema] = {
     CEILINGS: TableSchema("What people score on each item, where that is known.", CEILING_SCHEMA),
     "continuations": TableSchema("One row per scored continuation (multiple-choice tasks).", _ITEM),
     "answers": TableSchema("One row per generated answer (open tasks).", {**_ITEM, "text": pl.String}),
+    "looks": TableSchema(
+        "Of a run with --until, one row per look and culture, then the mean over cultures: what the score on all of "
+        "the run's items was known to be, and against an earlier run.",
+        LOOK_SCHEMA,
+    ),
     "cases": TableSchema("What was expected and given of each item, for the report's cases.", CASE_SCHEMA),
 }
+_READ = ("text", "thought", "state")
+# Columns that runs of before do not have.
+LATER: Mapping[str, Sequence[str]] = {
+    "scores": ("state",),
+    "estimates": (
+        *("filtered", "unfinished", "not asked", "cultures", "asked", "missing", *STATE_COUNTS),
+        *("least", "most", "least_low", "most_high", *FLOOR_COLUMNS),
+    ),
+    "floors": ("p_worst", "worst_low", "worst_high"),
+    "comparisons": (
+        *("missing_a", "missing_b", "least_low", "least_high", "most_low", "most_high"),
+        *("p_worst", "p_worst_holm"),
+    ),
+}
+
+
+# Columns that runs of before have, and nothing reads.
+_GONE: Mapping[str, Sequence[str]] = {"comparisons": ("boot_low", "boot_high")}
+
+
+def with_later_columns(name: str, table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table of a run with the columns that a run of before lacks, its texts after the gate.
+
+    States follow from outcomes; of texts, from themselves.
+    """
+    if name == "scores":
+        return with_derived_states(table)
+    if name == "answers" and "state" not in table.columns:
+        read = [None if text is None else gate(Response("", text=text)) for text in table["text"]]
+        if [answer and answer.text for answer in read] == table["text"].to_list():
+            return table
+        columns = {column: [answer and getattr(answer, column) for answer in read] for column in _READ}
+        return table.with_columns(pl.Series(column, cells, dtype=pl.String) for column, cells in columns.items())
+    if name == "cases":
+        return table.with_columns(pl.Series("got", [text and text_of(text) for text in table["got"]], dtype=pl.String))
+    lacking = [column for column in LATER.get(name, ()) if column not in table.columns]
+    return table.drop(_GONE.get(name, ()), strict=False).with_columns(
+        pl.lit(None, TABLES[name].columns[column]).alias(column) for column in lacking
+    )
+
+
 # What every run has; a suite's own tables need other names.
 RUN_TABLES = tuple(name for name, table in TABLES.items() if table.always)
 

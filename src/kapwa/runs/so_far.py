@@ -8,14 +8,13 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 import polars as pl
 
 from kapwa.records import Answer, Item, Request
-from kapwa.runs.requests import RequestIndex
+from kapwa.runs.requests import RequestIndex, requests_of
 from kapwa.runs.store import AnswerStore
 from kapwa.stats.intervals import Estimate, mean_estimates
 from kapwa.stats.pooled import pooled_mean
@@ -34,19 +33,19 @@ _FIRST_ITEMS = 2
 class RunningMean:
     """The mean of ``task``'s first headline metric over items that were answered, in the variant of the headlines.
 
-    Over several cultures each counts alike, as on the board; the interval is the same, too. ``fingerprint``: of the
-    model. Which items are answered first is no accident (a local model begins with long ones), so the mean may move
-    by more than its interval.
+    Over several cultures each counts alike, as on the board; the interval is the same, too. ``requests``: of the run.
+    Which items are answered first is no accident (a local model begins with long ones), so the mean may move by more
+    than its interval.
     """
 
     task: Task
     items: Sequence[Item]
-    fingerprint: Mapping[str, Any]
+    requests: RequestIndex
     store: AnswerStore
     _waiting: list[tuple[Item, list[Request]]] | None = None
     _scores: list[pl.DataFrame] = field(default_factory=list)
-    _most: int = _FIRST_ITEMS
-    _next: float | None = None  # seconds that the next look may take; None before the first
+    _looks: int = 0
+    _cost: float | None = None  # seconds to judge an item; None until it was measured
     _spent: float = 0.0
     _words: str = ""
 
@@ -55,39 +54,49 @@ class RunningMean:
 
         ``seconds`` since the asking began: judging takes a hundredth of them. What needs a model to judge is left out.
         """
-        if self._spent + (self._next or 0.0) > SHARE * seconds:
-            return self._words
-        began = time.perf_counter()
+        changed = False
         try:
-            if self._judge():
+            while most := self._affordable(SHARE * seconds - self._spent):
+                if not self._judge(most):
+                    break
+                changed = True
+            if changed:
                 self._words = self._mean_in_words()
         except Exception as error:  # noqa: BLE001 - whatever a suite makes of a few answers, the run goes on
             log.warning("%s: no mean is shown while the model is asked (%s).", self.task.name, error)
             self._waiting = []
-        took = time.perf_counter() - began
-        self._most *= 2
-        if self._next is None:
-            # Most of the first look loads what the end of the run needs, too: that is not counted.
-            self._next = took / 10
-        else:
-            self._spent, self._next = self._spent + took, 2 * took
         return self._words
 
-    def _judge(self) -> bool:
-        """Judge items whose every answer is there; return whether there were any."""
+    def _affordable(self, seconds: float) -> int:
+        """How many items may be judged in ``seconds``; the first few, which tell what one takes, in any case."""
+        if self._cost is None:
+            return _FIRST_ITEMS if not self._looks or seconds > 0 else 0
+        if seconds <= 0:
+            return 0
+        n = int(seconds / self._cost) if self._cost else WATCHED
+        return n if n >= _FIRST_ITEMS else 0
+
+    def _judge(self, most: int) -> bool:
+        """Judge at most so many items whose every answer is there; return whether there were any."""
+        began = time.perf_counter()
         if self._waiting is None:
             self._waiting = self._watched()
         keys = [request.key for _, requests in self._waiting for request in requests]
         missing = set(self.store.missing(keys))
-        ready = [pair for pair in self._waiting if all(request.key not in missing for request in pair[1])][: self._most]
+        ready = [pair for pair in self._waiting if all(request.key not in missing for request in pair[1])][:most]
         if not ready:
             return False
         judged = {id(item) for item, _ in ready}
         self._waiting = [pair for pair in self._waiting if id(pair[0]) not in judged]
         asked = [request for _, requests in ready for request in requests]
         answers = list(map(Answer, asked, self.store.read(request.key for request in asked)))
-        scores = self.task.score([item for item, _ in ready], answers).scores
+        scores = self.task.judge([item for item, _ in ready], answers).scores
         self._scores.append(scores.filter(pl.col("value").is_not_null(), metric=self.task.headline[0]))
+        took = time.perf_counter() - began
+        self._looks += 1
+        if self._looks > 1:  # most of the first loads what the end of the run needs, too: that is not counted
+            self._spent += took
+            self._cost = took / len(ready)
         return True
 
     def _watched(self) -> list[tuple[Item, list[Request]]]:
@@ -97,10 +106,14 @@ class RunningMean:
         main = (self.task.selection.variants or (self.items[0].variant,))[0]
         items = [item for item in self.items if item.variant == main]
         items = random.Random(0).sample(items, WATCHED) if len(items) > WATCHED else items  # noqa: S311 - no secret
-        requests: dict[str, list[Request]] = {item.id: [] for item in items}
-        for request in RequestIndex(self.task, items, self.fingerprint) if items else ():
-            requests[request.item_id].append(request)
-        return [(item, requests[item.id]) for item in items if requests[item.id]]
+        by_item: dict[str, list[Request]] = {item.id: [] for item in items}
+        requests = self.requests
+        if not requests.in_memory and items:
+            requests = requests_of(self.task, items, requests.fingerprint)
+        for request in requests:
+            if request.variant == main and request.item_id in by_item:
+                by_item[request.item_id].append(request)
+        return [(item, by_item[item.id]) for item in items if by_item[item.id]]
 
     def _mean_in_words(self) -> str:
         values = pl.concat(self._scores).group_by("culture", "item_id", maintain_order=True)

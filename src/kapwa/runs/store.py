@@ -17,6 +17,7 @@ import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
+from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -25,7 +26,9 @@ from pydantic import ValidationError
 
 from kapwa.errors import RunError
 from kapwa.files import check_ordinary, may_write, replacing
+from kapwa.models.gate import gate, is_within_thought, opening_share
 from kapwa.records import Boundary, ContinuationScore, Response, Usage
+from kapwa.runs.costs import Spent
 from kapwa.runs.schema import SESSION, Session
 
 JOURNAL = "journal.sqlite"
@@ -78,10 +81,11 @@ FAULTS = {
 }
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 _COUNTS = attrgetter("logprob_sum", "n_tokens", "n_bytes", "n_chars")
+_TOKENS = attrgetter("prompt_tokens", "completion_tokens", "thinking_tokens", "cached_tokens")
 _BOUNDARIES: tuple[Boundary, ...] = ("clean", "merged")
 
 
-class Counts(NamedTuple):
+class AnswerCounts(NamedTuple):
     """How many requests have an answer, and how many only an error."""
 
     answered: int
@@ -113,6 +117,7 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
         self._lock = threading.RLock()
         self._opened = time.time()
         self._sessions: dict[str, int] = {}
+        self._learnt = ""
         with self.explained():
             address = ":memory:" if path is None else self._checked_address(path, mode, identity)
             patience = 30.0 if mode == "share" else 1.0
@@ -221,13 +226,43 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
             self._connection.executemany(INSERT, [(*row, session) for row in rows])
         self._sessions[text] = session  # not before it is durable
 
+    @property
+    def learnt(self) -> Mapping[str, Any]:
+        """What the model's answers taught of how to ask it (:meth:`learn`); {}: nothing that can be read."""
+        kept = self.rows("SELECT value FROM meta WHERE name = 'learnt'")
+        try:
+            learnt = json.loads(kept[0][0]) if kept else {}
+        except (TypeError, ValueError):
+            return {}
+        return learnt if isinstance(learnt, dict) else {}
+
+    def learn(self, learnt: Mapping[str, Any]) -> None:
+        """Keep what the model's answers taught of how to ask it, where that is more than is kept."""
+        text = json.dumps(learnt, sort_keys=True, default=str) if learnt else ""
+        if text and text != self._learnt:
+            self.rows("REPLACE INTO meta VALUES ('learnt', ?)", (text,))
+            self._learnt = text
+
     def missing(self, keys: Iterable[str]) -> Iterator[str]:
         """Yield, in order, the keys that have no answer (an error is none); memory stays bounded."""
         for chunk, rows in self._lookup("key, failed", keys):
             yield from (key for key in chunk if key not in rows or rows[key][1])
 
+    def unknown(self, keys: Iterable[str]) -> Iterator[str]:
+        """Yield the keys that have neither an answer nor an error."""
+        for chunk, rows in self._lookup("key", keys):
+            yield from (key for key in chunk if key not in rows)
+
     def read(self, keys: Iterable[str]) -> Iterator[Response]:
-        """Yield the stored response of each key, in order, repeats included; memory stays bounded.
+        """Yield the response of each key after the gate, in order; see :meth:`read_raw`."""
+        for response in self.read_raw(keys):
+            answer = gate(response)
+            if is_within_thought(answer, self.opening_share):
+                answer = gate(response, opened=True)
+            yield answer
+
+    def read_raw(self, keys: Iterable[str]) -> Iterator[Response]:
+        """Yield the response of each key as the model gave it, in order, repeats included; memory stays bounded.
 
         Raises RunError for a key that was never answered and for a damaged row.
         """
@@ -241,9 +276,15 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
                 yield response
 
     def find(self, keys: Iterable[str]) -> dict[str, Response | None]:
-        """Return the answers to those of ``keys`` that have one; None for a damaged row."""
+        """Return the answers, as they came, to those of ``keys`` that have one; None for a damaged row."""
         lookups = self._lookup("key, failed, payload, sum", keys)
         return {key: decode(*row) for _, rows in lookups for key, row in rows.items() if not row[1]}
+
+    @cached_property
+    def opening_share(self) -> float:
+        """How many of the answers close a thought that the prompt opened (0 to 1); a thousand of them tell."""
+        rows = self.rows("SELECT key, failed, payload, sum FROM responses WHERE NOT failed ORDER BY id LIMIT 1000")
+        return opening_share(response for row in rows if (response := decode(*row)) is not None)
 
     def _lookup(self, columns: str, keys: Iterable[str]) -> Iterator[tuple[list[str], dict[str, Any]]]:
         source = iter(keys)
@@ -252,11 +293,20 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
             query = f"SELECT {columns} FROM responses WHERE key IN ({marks})"  # noqa: S608 - columns are ours
             yield chunk, {row[0].hex(): row for row in self.rows(query, [bytes.fromhex(key) for key in chunk])}
 
-    def counts(self) -> Counts:
+    def counts(self) -> AnswerCounts:
         """Count answers and errors."""
         # Counted, not summed: a damaged row may hold any number.
         kinds = "count(*) FILTER (WHERE NOT failed), count(*) FILTER (WHERE failed)"
-        return Counts(*self.rows(f"SELECT {kinds} FROM responses")[0])  # noqa: S608
+        return AnswerCounts(*self.rows(f"SELECT {kinds} FROM responses")[0])  # noqa: S608
+
+    def spent(self) -> Spent:
+        """Return the tokens of all answers that were asked for; those taken from a cache cost nothing."""
+        cached = [str(session.number) for session in self.sessions() if "cache" in session.record]
+        places = ("prompt_tokens", "completion_tokens", "thinking_tokens", "cached_tokens")
+        sums = ", ".join(f"coalesce(sum(json_extract(payload, '$.usage[{i}]')), 0)" for i in range(len(places)))
+        asked = f"NOT failed AND coalesce(session, -1) NOT IN ({','.join(cached)})"
+        counts = self.rows(f"SELECT count(*), {sums} FROM responses WHERE {asked}")[0]  # noqa: S608
+        return Spent(*map(int, counts))
 
     def errors(self) -> list[tuple[str, int]]:
         """Return the reasons of failed requests and how many failed so, the commonest first."""
@@ -346,8 +396,11 @@ def create(path: Path, identity: str) -> None:
 def encode(response: Response) -> tuple[bytes, int, str, int]:
     """Return the row of ``response``: key, whether it failed, the rest as compact JSON, a checksum.
 
-    Floats keep every bit. Lone surrogates, which no UTF-8 file can hold, become U+FFFD.
+    Floats keep every bit. Lone surrogates, which no UTF-8 file can hold, become U+FFFD. Raises ValueError for a
+    response after the gate: what the model gave would be lost.
     """
+    if response.state is not None:
+        raise ValueError("A journal keeps responses as the model gave them, not as the gate read them.")
     fields: dict[str, Any] = {"text": response.text, "finish": response.finish_reason, "error": response.error}
     if response.logprobs is not None:
         fields["logprobs"] = [
@@ -355,7 +408,14 @@ def encode(response: Response) -> tuple[bytes, int, str, int]:
             for score in response.logprobs
         ]
     if response.usage is not None:
-        fields["usage"] = [response.usage.prompt_tokens, response.usage.completion_tokens]
+        counts = [*_TOKENS(response.usage)]
+        while counts[-1] is None:
+            counts.pop()
+        fields["usage"] = counts
+    if response.thought is not None:
+        fields["thought"] = response.thought
+    if response.thought_opened:
+        fields["opened"] = True
     payload = _ENCODE({name: value for name, value in fields.items() if value is not None})
     if not payload.isascii():
         payload = payload.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -371,7 +431,18 @@ def decode(key: Any, failed: Any, payload: Any, stored: Any) -> Response | None:
         fields = json.loads(payload)
         scores = fields.get("logprobs")
         if scores is not None:
-            scores = tuple(ContinuationScore(a, b, c, d, _BOUNDARIES[e], f, tuple(g)) for a, b, c, d, e, f, g in scores)
+            scores = tuple(
+                ContinuationScore(
+                    logprob_sum=a,
+                    n_tokens=b,
+                    n_bytes=c,
+                    n_chars=d,
+                    boundary=_BOUNDARIES[e],
+                    logprob_sum_reference=f,
+                    token_logprobs=tuple(g),
+                )
+                for a, b, c, d, e, f, g in scores
+            )
         return Response(
             key.hex(),
             text=fields.get("text"),
@@ -379,6 +450,8 @@ def decode(key: Any, failed: Any, payload: Any, stored: Any) -> Response | None:
             finish_reason=fields.get("finish"),
             usage=Usage(*fields["usage"]) if "usage" in fields else None,
             error=fields.get("error"),
+            thought=fields.get("thought"),
+            thought_opened=fields.get("opened", False),
         )
     except (TypeError, ValueError, AttributeError, LookupError):
         return None

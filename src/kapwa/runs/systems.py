@@ -14,20 +14,31 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kapwa.errors import UsageError, nearest
-from kapwa.runs.directory import Run
-from kapwa.runs.manifest import measurement, unnamed_settings
+from kapwa.runs.directory import Run, brief_model
+from kapwa.runs.signature import measurement, unnamed_settings
 from kapwa.suites.items import grouped
 
 Named = Mapping[str, Sequence[Run | str | Path]]
 # Fields of a signature that say which model answered, and options that say how it was asked whatever the task.
-_MODEL = ("model", "backend", "dtype", "template", "scoring", "with")
+_MODEL = (
+    *("model", "backend", "dtype", "template", "scoring", "with"),
+    *("thinking", "thinking_tokens", "thinking_scored", "sampling"),
+)
 _ASKING = ("system", "shots", "shots_seed", "wordings", "asked_with")
 # How answers were drawn and asked for: every task has a default of its own, so these tell two runs of one task apart,
 # not two tasks.
 _DRAWS = ("how", "shuffle", "temperature", "samples", "seed")
 # What a field of a signature is called where it tells two systems apart.
-_WORDS = {"base_url": "server", "body": "extra", "asked": "items", "n": "number of items", "system": "system message"}
+_WORDS = {
+    "base_url": "server",
+    "body": "extra",
+    "asked": "items",
+    "n": "number of items",
+    "system": "system message",
+    "thinking_tokens": "thinking tokens",
+}
 _LONGEST = 40
+_ADDRESS = re.compile(r"\w+://")
 _LEAD = 12  # characters that two long values share and that are still shown
 _HOW_TO_NAME = "Give each run a name of its own (--label when it is made, or --same 'NAME=RUN' now), or leave one out."
 
@@ -153,12 +164,12 @@ def _names(parts: Sequence[tuple[str, Sequence[Run]]]) -> list[str]:
     runs = [members[0] for _, members in parts]
     models = [str(run.manifest["model"]["id"]).rstrip("/\\") for run in runs]
     revisions = [str(run.manifest["model"].get("revision") or "?")[:8] for run in runs]
-    short = [label or re.split(r"[/\\]", model)[-1] for label, model in zip(labels, models, strict=True)]
+    short = [label or brief_model(model) for label, model in zip(labels, models, strict=True)]
     # Each is tried on the systems that the one before leaves with one name.
     longer: Sequence[Callable[[int, Sequence[Run]], str]] = (
         lambda place, _: labels[place] or models[place],
         lambda place, _: labels[place] or f"{short[place]} @ {revisions[place]}",
-        lambda place, rivals: f"{short[place]} ({_differences(runs[place], rivals)})",
+        lambda place, rivals: _with_words(short[place], _differences(runs[place], rivals)),
         lambda place, _: f"{short[place]} ({runs[place].path.name})",
         lambda place, _: f"{short[place]} ({runs[place].path.resolve()})",
     )
@@ -170,8 +181,13 @@ def _names(parts: Sequence[tuple[str, Sequence[Run]]]) -> list[str]:
     return names
 
 
+def _with_words(name: str, words: str) -> str:
+    """A name with what tells it apart; the one that has nothing said of it is the plain one."""
+    return f"{name} ({words})" if words else name
+
+
 def _differences(run: Run, rivals: Sequence[Run]) -> str:
-    """What tells a run apart from its rivals, in a few words."""
+    """What tells a run apart from its rivals, in a few words: what it has; what only rivals have stands with them."""
     facts = {id(rival): _facts(rival) for rival in rivals}
     names = dict.fromkeys(name for fields in facts.values() for name in fields)
     values = {name: [fields.get(name, "") for fields in facts.values()] for name in names}
@@ -180,7 +196,11 @@ def _differences(run: Run, rivals: Sequence[Run]) -> str:
     words = []
     for name in [name for name in differing if name in first] or differing:
         value, word = facts[id(run)].get(name, ""), _WORDS.get(name, name.replace("_", " "))
-        words.append(f"{word} {_shortened(value, values[name])}" if value else f"no {word}")
+        if name == "base_url" or _ADDRESS.search("".join(values[name])):
+            # An address is nobody's name: which is which, the settings of each system say.
+            words.append(f"{word} {1 + list(dict.fromkeys(values[name])).index(value)}")
+        elif value:
+            words.append(f"{word} {_shortened(value, values[name])}")
     return ", ".join(words)
 
 

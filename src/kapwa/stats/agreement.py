@@ -121,8 +121,17 @@ def bootstrap_interval(
     codes = cluster_codes(clusters, len(rated))[rated]
     if coefficient == "percent":
         mean = mean_estimates(_percent(table)[0][rated, 0], codes, binary=True)[0]
-        known = mean.value, mean.low, mean.high
-        return AgreementEstimate(coefficient, *known, units, raters, mean.clusters, 0.0, mean.method)
+        return AgreementEstimate(
+            coefficient=coefficient,
+            value=mean.value,
+            low=mean.low,
+            high=mean.high,
+            units=units,
+            raters=raters,
+            clusters=mean.clusters,
+            undefined=0.0,
+            method=mean.method,
+        )
     kept = table.codes[rated]
     used = np.bincount(kept[kept >= 0], minlength=1)
     rarest = int(np.argmin(np.where(used > 0, used, used.max() + 1)))
@@ -132,17 +141,39 @@ def bootstrap_interval(
     totals = np.zeros((groups + 1, statistics.shape[1]))
     np.add.at(totals, codes, statistics[:-1])
     value = float(finish(totals.sum(axis=0)[None])[0])
-    low, high, undefined = np.nan, np.nan, 0.0
-    if groups >= 2:
-        totals[groups] = statistics[-1] * units / groups
-        draws = finish(bootstrap_weights(groups + 1, replicates=replicates, seed=seed) @ totals)
-        undefined = float(np.isnan(draws).mean())
-        draws = draws[~np.isnan(draws)]
-        if undefined <= 0.05 and np.ptp(draws) >= 1e-12:
-            tail = float(expanded_tail(groups, groups - 1))
-            low, high = np.quantile(draws, [tail, 1 - tail])
-    known = none_if_nan(value), none_if_nan(low), none_if_nan(high)
-    return AgreementEstimate(coefficient, *known, units, raters, groups, undefined, "bootstrap-expanded")
+    totals[groups] = statistics[-1] * units / max(groups, 1)
+    low, high, undefined = _expanded_interval(totals, finish, replicates=replicates, seed=seed)
+    return AgreementEstimate(
+        coefficient=coefficient,
+        value=none_if_nan(value),
+        low=none_if_nan(low),
+        high=none_if_nan(high),
+        units=units,
+        raters=raters,
+        clusters=groups,
+        undefined=undefined,
+        method="bootstrap-expanded",
+    )
+
+
+def _expanded_interval(
+    totals: FloatArray, finish: Callable[[FloatArray], FloatArray], *, replicates: int, seed: int
+) -> tuple[float, float, float]:
+    """Return the interval of a coefficient from sums of its statistics, and the share of resamples without a value.
+
+    ``totals``: a row for each cluster, then that of the imagined one. NaN where there is no interval.
+    """
+    groups = len(totals) - 1
+    if groups < 2:
+        return np.nan, np.nan, 0.0
+    draws = finish(bootstrap_weights(groups + 1, replicates=replicates, seed=seed) @ totals)
+    undefined = float(np.isnan(draws).mean())
+    draws = draws[~np.isnan(draws)]
+    if undefined > 0.05 or np.ptp(draws) < 1e-12:
+        return np.nan, np.nan, undefined
+    tail = float(expanded_tail(groups, groups - 1))
+    low, high = np.quantile(draws, [tail, 1 - tail])
+    return float(low), float(high), undefined
 
 
 def weighted_kappa(ratings: ArrayLike, clusters: ArrayLike | None = None) -> Estimate:

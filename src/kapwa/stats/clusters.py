@@ -76,7 +76,18 @@ def cluster_sums(values: FloatArray, codes: IntArray, weights: FloatArray | None
     share = _divide(sizes**2, n - sizes)
     df = np.where(groups > 1, _divide(n**2, squares + share.sum(axis=0) ** 2 - (share**2).sum(axis=0)), np.nan)
     design_effect = np.maximum(_divide(se**2, _divide(scatter, n * (n - 1))), 1.0)
-    return ClusterSums(sizes, totals, n, groups, mean, scatter, se, df, _divide(n**2, squares), design_effect)
+    return ClusterSums(
+        sizes=sizes,
+        totals=totals,
+        n=n,
+        clusters=groups,
+        mean=mean,
+        scatter=scatter,
+        se=se,
+        df=df,
+        kish_size=_divide(n**2, squares),
+        design_effect=design_effect,
+    )
 
 
 def _divide(a: ArrayLike, b: ArrayLike) -> FloatArray:

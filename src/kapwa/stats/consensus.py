@@ -21,6 +21,10 @@ ONE_CULTURE = 3.0
 LEAST_PEOPLE, LEAST_ITEMS = 4, 10
 MISSING = -1
 _ROUNDS, _TOLERANCE = 200, 1e-10
+# A side to be seen where there is one: so large a part of the people gives another answer to such a part of the items.
+SIDE_OF_PEOPLE, SIDE_OF_ITEMS = 0.25, 0.25
+# Up to such a competence, agreement on the likelier answer of people who know nothing looks the same.
+POPULAR = 0.5
 # Nobody's answer decides alone, and nobody's answer counts against itself.
 _SUREST = 0.99
 
@@ -34,7 +38,9 @@ class Consensus(NamedTuple):
     who shares no item with them, they agree no more than guesses do). ``ratio``: the
     first eigenvalue over the second, infinite where there is no second. Of simulated studies with these people and
     items, ``p_one`` is the share of those of one culture whose ratio is as low, ``p_against`` of those whose lowest
-    competence is as low, and ``p_guess`` of those in which all guess that agree as much.
+    competence is as low, ``p_two`` of those in which a quarter of the people have another answer to a quarter of the
+    items whose ratio is as high, ``p_guess`` of those in which all guess that agree as much, and ``p_popular`` of those
+    in which everybody names a popular answer to every second item, and guesses else, whose mean competence is as high.
     """
 
     competence: FloatArray
@@ -42,22 +48,26 @@ class Consensus(NamedTuple):
     ratio: float
     p_one: float
     p_against: float
+    p_two: float
     p_guess: float
+    p_popular: float
 
     @property
     def verdict(self) -> str:
-        """What the authors' rules say, where guesses do not explain that people agree, nor noise what speaks against.
+        """What the authors' rules say, where nothing else explains it: guesses, a popular answer, or a second side.
 
         Four people who all guess on 12 items have a ratio of 3 and more in nine studies of ten; and so have two camps
-        that contradict each other, where one then has negative competences.
+        that contradict each other, where one then has negative competences, and two whose keys are mostly the same.
         """
         lowest = float(self.competence.min())
         if self.p_guess >= 0.05:
             return "no agreement beyond guessing"
-        if self.ratio >= ONE_CULTURE and lowest >= 0:
+        alone = self.ratio >= ONE_CULTURE and lowest >= 0 and self.p_two < 0.05
+        if alone and self.p_popular < 0.05:
             return "one culture"
-        several = self.p_one < 0.05 or (lowest < 0 and self.p_against < 0.05)
-        return "several cultures" if several else "cannot be told"
+        # Two tests, each at half of 5 %. One question that is disputed is no second culture.
+        several = self.p_one < 0.025 or (lowest < 0 and self.p_against < 0.025)
+        return "several cultures" if several and self.p_two >= 0.05 else "cannot be told"
 
 
 class KeyedAnswer(NamedTuple):
@@ -120,16 +130,21 @@ def consensus(answers: ArrayLike, options: ArrayLike, *, seed: int = 0, replicat
     d, ratio = _factors(matches)
     first, second = np.unravel_index(np.nanargmin(matches), matches.shape)
     random = np.random.default_rng(seed)
-    studies = [corrected_matches(_one_culture(d, codes, sizes, random), sizes) for _ in range(replicates)]
-    guesses = [corrected_matches(_one_culture(0 * d, codes, sizes, random), sizes) for _ in range(replicates)]
-    drawn = [_factors(study) for study in studies]
-    lower = sum(simulated <= ratio for _, simulated in drawn)
-    against = sum(simulated.min() <= d.min() for simulated, _ in drawn)
-    agreeing = sum(_strength(study) >= _strength(matches) for study in guesses)
+
+    def studies(knows: FloatArray, *, sides: bool = False) -> list[FloatArray]:
+        drawn = (_drawn(knows, codes, sizes, random, sides=sides) for _ in range(replicates))
+        return [corrected_matches(study, sizes) for study in drawn]
+
+    one = [_factors(study) for study in studies(d)]
+    lower = sum(simulated <= ratio for _, simulated in one)
+    against = sum(simulated.min() <= d.min() for simulated, _ in one)
+    higher = sum(_factors(study)[1] >= ratio for study in studies(d, sides=True))
+    agreeing = sum(_strength(study) >= _strength(matches) for study in studies(0 * d))
+    popular = sum(competences(study).mean() >= d.mean() for study in studies(0 * d + POPULAR))
     known = np.nan_to_num(matches)
     np.fill_diagonal(known, 1.0)
     side = known[:, second] > known[:, first]
-    shares = ((1 + count) / (1 + replicates) for count in (lower, against, agreeing))
+    shares = ((1 + count) / (1 + replicates) for count in (lower, against, higher, agreeing, popular))
     return Consensus(d, side, ratio, *map(float, shares))
 
 
@@ -181,8 +196,16 @@ def _strength(matches: FloatArray) -> float:
     return float(np.linalg.eigvalsh(np.nan_to_num(matches))[-1])
 
 
-def _one_culture(d: FloatArray, codes: IntArray, sizes: FloatArray, random: np.random.Generator) -> IntArray:
-    """Draw answers of one culture whose key is code 0; of free texts hardly two wrong ones match."""
+def _drawn(d: FloatArray, codes: IntArray, sizes: FloatArray, random: np.random.Generator, *, sides: bool) -> IntArray:
+    """Draw answers of people of such competences, whose key is code 0; of free texts hardly two wrong ones match.
+
+    With ``sides`` a quarter of them, two at least, has the key 1 for a quarter of the items.
+    """
+    key = np.zeros(codes.shape, dtype=np.int64)
+    if sides:
+        people, items = (random.permutation(n) for n in codes.shape)
+        other = people[: max(2, round(SIDE_OF_PEOPLE * len(people)))]
+        key[np.ix_(other, items[: max(1, round(SIDE_OF_ITEMS * len(items)))])] = 1
     knows = random.random(codes.shape) < np.clip(d, 0.0, 1.0)[:, None]
     guesses = random.integers(0, np.minimum(sizes, 2.0**31).astype(np.int64), size=codes.shape)
-    return np.where(codes == MISSING, MISSING, np.where(knows, 0, guesses))
+    return np.where(codes == MISSING, MISSING, np.where(knows, key, guesses))

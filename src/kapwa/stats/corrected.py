@@ -16,9 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from kapwa.errors import DataError, UsageError
 from kapwa.stats.clusters import FloatArray, IntArray, cluster_codes, cluster_sums, read_values
-from kapwa.stats.culture_means import equal_weights, kept_means
-from kapwa.stats.intervals import effective_size, mean_estimates, paired_values
+from kapwa.stats.culture_means import means_of_valid
+from kapwa.stats.intervals import effective_size, mean_estimates, paired_values, wilson_interval
 from kapwa.stats.pooled import bounded_centre, pooled_error, pooled_mean
+from kapwa.stats.raters import RaterError, RaterLabels, rater_error
 
 # With fewer labels the interval of people's labels by themselves is printed.
 FEW_LABELS = 40
@@ -38,7 +39,9 @@ class Corrected(NamedTuple):
     part of the scorer that is used, 0 to 1. ``saving``: how many labels people by themselves would need for as small an
     error, over the labels at hand. ``use``: what to print, and the ``reason`` where it is not the corrected mean:
     "few-labels", "no-saving", "all-labelled", "no-labels". ``p_value``: of a difference only, that the printed one is
-    0, two-sided. None: the data cannot tell.
+    0, two-sided. None: the data cannot tell. ``raters``: the people who labelled, 0 where nobody says who did;
+    ``rater_sd``: how far they differ (standard deviation), None of too few. Intervals hold for other people like them
+    where it is known, and are ``widened`` by such a factor; else for these people alone, had they labelled everything.
     """
 
     stratum: str
@@ -62,6 +65,9 @@ class Corrected(NamedTuple):
     use: Literal["corrected", "people", "none"]
     reason: str
     p_value: float | None = None
+    raters: int = 0
+    rater_sd: float | None = None
+    widened: float = 1.0
 
 
 class _Mean(NamedTuple):
@@ -69,6 +75,7 @@ class _Mean(NamedTuple):
     low: float | None = None
     high: float | None = None
     p_value: float | None = None
+    se: float = 0.0
 
 
 class _Audit(NamedTuple):
@@ -83,6 +90,7 @@ class _Audit(NamedTuple):
     strata: IntArray
     clusters: IntArray
     signed: bool = False
+    by_rater: RaterLabels | None = None
 
     @property
     def labelled(self) -> IntArray:
@@ -92,31 +100,54 @@ class _Audit(NamedTuple):
     def rows(self, kept: NDArray[Any]) -> _Audit:
         """Return some of the answers."""
         scores, labels, weights = (column[kept] for column in self[:3])
-        return _Audit(scores, labels, weights, self.strata[kept], self.clusters[kept], self.signed)
+        by_rater = self.by_rater and self.by_rater.of(np.arange(len(self.scores))[kept])
+        return _Audit(
+            scores=scores,
+            labels=labels,
+            weights=weights,
+            strata=self.strata[kept],
+            clusters=self.clusters[kept],
+            signed=self.signed,
+            by_rater=by_rater,
+        )
 
 
 def corrected_means(
-    scores: ArrayLike, labels: ArrayLike, probabilities: ArrayLike, strata: ArrayLike, clusters: ArrayLike
+    scores: ArrayLike,
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    strata: ArrayLike,
+    clusters: ArrayLike,
+    *,
+    by_rater: RaterLabels | None = None,
 ) -> list[Corrected]:
     """Correct the mean score of every stratum, in sorted order of the strata.
 
     ``scores``: (n,) what the scorer says of each answer, 0 to 1; ``labels``: (n,) what people say, 0 to 1, NaN where
     they were not asked; ``probabilities``: (n,) the chance of each answer to be drawn for labelling, above 0 where it
-    was; ``strata``, ``clusters``: (n,) labels. Raises UsageError or DataError for input that does not fit.
+    was; ``strata``, ``clusters``: (n,) labels. ``by_rater``: the labels of each person, of which ``labels`` are the
+    means; without it, intervals hold for these people alone. Raises UsageError or DataError for input that does not
+    fit.
     """
-    audit = _read(scores, labels, probabilities, strata, clusters)
+    audit = _read(scores, labels, probabilities, strata, clusters)._replace(by_rater=by_rater)
     return [_corrected(part, name) for name, part in _by_stratum(audit, strata)]
 
 
 def corrected_over_strata(
-    scores: ArrayLike, labels: ArrayLike, probabilities: ArrayLike, strata: ArrayLike, clusters: ArrayLike
+    scores: ArrayLike,
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    strata: ArrayLike,
+    clusters: ArrayLike,
+    *,
+    by_rater: RaterLabels | None = None,
 ) -> Corrected:
     """Correct the mean over strata, each counting alike; a cluster that strata share is one piece of evidence.
 
     Arguments as of :func:`corrected_means`. One part of the scorer serves all strata, so that this is not the mean of
     the values there. Without a label in some stratum there is no such mean.
     """
-    return _corrected(_read(scores, labels, probabilities, strata, clusters), "")
+    return _corrected(_read(scores, labels, probabilities, strata, clusters)._replace(by_rater=by_rater), "")
 
 
 def corrected_difference(
@@ -127,11 +158,14 @@ def corrected_difference(
     probabilities: ArrayLike,
     strata: ArrayLike,
     clusters: ArrayLike,
+    *,
+    by_rater: RaterLabels | None = None,
 ) -> list[Corrected]:
     """Correct how much A scores above B, by stratum and, of several, over all of them in the last row.
 
     Both answered the same items, a row each; an item counts as labelled where both answers are. The differences
-    themselves are corrected, so that an error which the scorer makes on both sides cancels. Other arguments as of
+    themselves are corrected, so that an error which the scorer makes on both sides cancels, and so does how mild a
+    person is who labelled both answers: ``by_rater`` has differences of labels of one person. Other arguments as of
     :func:`corrected_means`; the row over strata is as :func:`corrected_over_strata`.
     """
     a, b = (_read(*values, probabilities, strata, clusters) for values in ((scores_a, labels_a), (scores_b, labels_b)))
@@ -139,7 +173,7 @@ def corrected_difference(
         paired_values(*sides, binary=True)[2][:, 0] for sides in ((a.scores, b.scores), (a.labels, b.labels))
     )
     weights = np.where(np.isnan(labels), 0.0, a.weights)
-    both = a._replace(scores=scores, labels=labels, weights=weights, signed=True)
+    both = a._replace(scores=scores, labels=labels, weights=weights, signed=True, by_rater=by_rater)
     rows = [_corrected(part, name) for name, part in _by_stratum(both, strata)]
     return [*rows, _corrected(both, "")] if len(rows) > 1 else rows
 
@@ -199,11 +233,87 @@ def _corrected(audit: _Audit, stratum: str) -> Corrected:
             reason = "few-labels" if len(labelled) < FEW_LABELS or fewest < FEW_IN_STRATUM else "no-saving"
             if reason == "no-saving" and saving is not None and saving >= LEAST_SAVING:
                 use, reason = "corrected", ""
+    raters, widened = _raters(audit), 1.0
+    if raters is not None and raters.known and use != "none":
+        df = _freedom(audit)
+        widened = _widening(people, raters, df)[0]
+        least = -1.0 if audit.signed else 0.0
+        people, both = (_widened(mean, raters, df, least, 1.0) for mean in (people, both))
+        bias = _widened(bias, raters, df, -1.0 - audit.signed, 1.0 + audit.signed)
     p_value = (both if use == "corrected" else people).p_value
-    counts = n, len(labelled), len(np.unique(audit.clusters[labelled]))
     return Corrected(
-        stratum, *counts, *automatic[:3], *people[:3], *both[:3], *bias[:3], weight, saving, use, reason, p_value
+        stratum=stratum,
+        n=n,
+        labelled=len(labelled),
+        clusters=len(np.unique(audit.clusters[labelled])),
+        automatic=automatic.value,
+        automatic_low=automatic.low,
+        automatic_high=automatic.high,
+        people=people.value,
+        people_low=people.low,
+        people_high=people.high,
+        value=both.value,
+        low=both.low,
+        high=both.high,
+        bias=bias.value,
+        bias_low=bias.low,
+        bias_high=bias.high,
+        weight=weight,
+        saving=saving,
+        use=use,
+        reason=reason,
+        p_value=p_value,
+        raters=0 if raters is None else raters.raters,
+        rater_sd=raters.sd if raters is not None and raters.known else None,
+        widened=widened,
     )
+
+
+def _raters(audit: _Audit) -> RaterError | None:
+    """What raters add to the error of people's mean; None where nobody says who labelled."""
+    if audit.by_rater is None or not len(audit.by_rater.answers):
+        return None
+    return rater_error(audit.by_rater, audit.strata, audit.weights)
+
+
+def _freedom(audit: _Audit) -> float:
+    """The degrees of freedom of people's mean as clusters of answers tell them."""
+    return pooled_error(means_of_valid(audit.labels, (audit.strata, audit.clusters), audit.weights))[1]
+
+
+def _widening(mean: _Mean, raters: RaterError, df: float) -> tuple[float, float, float]:
+    """By which factor an interval and a standard error grow with the error of raters, and the degrees of freedom.
+
+    These are Satterthwaite's (1946), of a sum of two variances.
+    """
+    from scipy.special import stdtrit
+
+    if mean.low is None or not mean.se > 0 or not df > 0:
+        return 1.0, 1.0, df
+    own = mean.se**2
+    more = (own + raters.variance) ** 2 / (own**2 / df + raters.measured**2 / raters.freedom)
+    freedom, grown = min(more, df), float(np.sqrt(1 + raters.variance / own))
+    return max(grown * float(stdtrit(freedom, 0.975) / stdtrit(df, 0.975)), 1.0), grown, freedom
+
+
+def _widened(mean: _Mean, raters: RaterError, df: float, least: float, most: float) -> _Mean:
+    """A mean with its interval, and the p-value of a difference, for other raters like these."""
+    from scipy.special import stdtr, stdtrit
+
+    if mean.value is None or mean.low is None or mean.high is None:
+        return mean
+    factor, grown, freedom = _widening(mean, raters, df)
+    low = max(mean.value - factor * (mean.value - mean.low), least)
+    high = min(mean.value + factor * (mean.high - mean.value), most)
+    if least == 0 and 0 < mean.value < 1:
+        # Raters who are milder or stricter move a share the less the nearer it is to an end (Wilson).
+        size = mean.value * (1 - mean.value) / (mean.se * grown) ** 2
+        ends = wilson_interval(mean.value, size, stdtrit(freedom, 0.975))
+        low, high = min(mean.low, float(ends[0])), max(mean.high, float(ends[1]))
+    p_value = mean.p_value
+    if p_value is not None and p_value > 0:
+        p_value = float(2 * stdtr(freedom, float(stdtrit(df, p_value / 2)) / grown))
+    return _Mean(mean.value, low, high, p_value, mean.se * grown)
 
 
 def _mean(audit: _Audit, values: FloatArray, weights: FloatArray | None, largest: float) -> _Mean:
@@ -218,14 +328,14 @@ def _mean(audit: _Audit, values: FloatArray, weights: FloatArray | None, largest
             if audit.strata.any()
             else mean_estimates(values, audit.clusters, binary=True, weights=weights)[0]
         )
-        return _Mean(estimate.value, estimate.low, estimate.high)
-    kept, parts_of_largest = ~np.isnan(values), values / largest
-    means, heavy = kept_means(parts_of_largest, codes, weights), equal_weights(kept, audit.strata, weights)
+        return _Mean(estimate.value, estimate.low, estimate.high, None, estimate.se or 0.0)
+    parts_of_largest = values / largest
+    means = means_of_valid(parts_of_largest, codes, weights)
     se, df = pooled_error(means)
-    centre = bounded_centre(np.where(kept, parts_of_largest, 0.0), heavy, means, se)
+    centre = bounded_centre(parts_of_largest, audit.strata, means, se, weights)
     mean = _t_mean(float(means.means.mean()), *centre, df, -1.0)
     value, low, high = (None if end is None else largest * end for end in mean[:3])
-    return _Mean(value, low, high, mean.p_value)
+    return _Mean(value, low, high, mean.p_value, largest * mean.se)
 
 
 def _t_mean(value: float, centre: float, se: float, df: float, least: float) -> _Mean:
@@ -237,7 +347,7 @@ def _t_mean(value: float, centre: float, se: float, df: float, least: float) -> 
         return _Mean(value)
     half = float(stdtrit(df, 0.975)) * se
     low, high = max(min(centre - half, value), least), min(max(centre + half, value), 1.0)
-    return _Mean(value, low, high, float(2 * stdtr(df, -abs(centre / se))) if least < 0 else None)
+    return _Mean(value, low, high, float(2 * stdtr(df, -abs(centre / se))) if least < 0 else None, se)
 
 
 class _Residuals(NamedTuple):
@@ -300,9 +410,8 @@ def _both(audit: _Audit, people: float) -> tuple[_Mean, float, float | None]:
     shift = np.mean([part.shift for part in parts], axis=0)
     value = people + weight * ahead
     centre = value + float(shift @ (1.0, weight))
-    df = pooled_error(kept_means(audit.labels, (audit.strata, audit.clusters), audit.weights))[1]
     squared = float(error @ error)
-    both = _t_mean(value, centre, float(np.sqrt(squared)), df, -1.0 if audit.signed else 0.0)
+    both = _t_mean(value, centre, float(np.sqrt(squared)), _freedom(audit), -1.0 if audit.signed else 0.0)
     return both, weight, float(label @ label) / squared if both.low is not None else None
 
 
@@ -366,12 +475,22 @@ def labels_needed(
 
     people, corrected = fewest(2, 1.0), fewest(FEW_LABELS, left)
     saving = 1.0 if corrected is None else (people or n) / corrected
-    name = pilot.stratum if pilot else ""
+    use: Literal["corrected", "people", "none"] = "corrected"
+    reason = ""
     if people is None and corrected is None:
-        return LabelPlan(name, n, half_width, None, None, 1.0, "none", "too-few-answers")
-    if people is not None and saving < LEAST_SAVING:
-        return LabelPlan(name, n, half_width, people, corrected, saving, "people", "no-saving")
-    return LabelPlan(name, n, half_width, people, corrected, saving, "corrected", "")
+        saving, use, reason = 1.0, "none", "too-few-answers"
+    elif people is not None and saving < LEAST_SAVING:
+        use, reason = "people", "no-saving"
+    return LabelPlan(
+        stratum=pilot.stratum if pilot else "",
+        n=n,
+        half_width=half_width,
+        people=people,
+        corrected=corrected,
+        saving=saving,
+        use=use,
+        reason=reason,
+    )
 
 
 def _pilot_variance(pilot: Corrected) -> tuple[float, float]:
@@ -384,7 +503,8 @@ def _pilot_variance(pilot: Corrected) -> tuple[float, float]:
             hint="It takes labels of answers to two questions or more, and answers without a label.",
         )
     quantile = float(stdtrit(pilot.clusters - 1, 0.975))
-    variance = ((pilot.people_high - pilot.people_low) / 2 / quantile) ** 2 * pilot.labelled
+    half = (pilot.people_high - pilot.people_low) / 2 / pilot.widened  # more labels make no rater milder or stricter
+    variance = (half / quantile) ** 2 * pilot.labelled
     whole = pilot.labelled / pilot.n
     return variance, min(max((1 / pilot.saving - whole) / (1 - whole), 0.0), 1.0)
 

@@ -51,7 +51,9 @@ def codes_of(values: FloatArray, cultures: ArrayLike, clusters: ArrayLike) -> tu
     return cluster_codes(cultures, len(values)), cluster_codes(clusters, len(values))
 
 
-def kept_means(values: FloatArray, codes: tuple[IntArray, IntArray], weights: FloatArray | None = None) -> CultureMeans:
+def means_of_valid(
+    values: FloatArray, codes: tuple[IntArray, IntArray], weights: FloatArray | None = None
+) -> CultureMeans:
     """Means by culture of the rows that are no NaN; cultures and clusters without any are left out."""
     kept = ~np.isnan(values)
     if kept.all():
@@ -65,3 +67,37 @@ def equal_weights(kept: NDArray[np.bool_], cultures: IntArray, weights: FloatArr
     heavy = kept.astype(np.float64) if weights is None else np.where(kept, weights, 0.0)
     whole = np.bincount(cultures, heavy)
     return np.asarray(heavy / (np.where(whole > 0, whole, 1.0)[cultures] * np.count_nonzero(whole)))
+
+
+def item_sizes(kept: NDArray[np.bool_], cultures: IntArray, weights: FloatArray | None = None) -> FloatArray:
+    """Items of each culture that has any ``kept`` row; with ``weights`` as many alike ones as tell as much (Kish)."""
+    heavy = kept.astype(np.float64) if weights is None else np.where(kept, weights, 0.0)
+    whole, squares = np.bincount(cultures, heavy), np.bincount(cultures, heavy**2)
+    there = whole > 0
+    return np.asarray(whole[there] ** 2 / squares[there])
+
+
+class ItemChange(NamedTuple):
+    """How a difference varies over items: its standard deviation, and the share of items of the opposite sign."""
+
+    sd: float
+    reversed: float
+
+
+def change_over_items(differences: ArrayLike, cultures: ArrayLike | None = None) -> ItemChange | None:
+    """How paired differences vary item by item, cultures counting alike, as in their mean.
+
+    ``differences``: (items,), NaN left out; ``cultures``: (items,) labels, None: one. An item without a difference goes
+    neither way; where the mean is 0, no item is opposite. None for fewer than two items.
+    """
+    every = np.asarray(differences, dtype=np.float64)
+    kept = ~np.isnan(every)
+    if np.count_nonzero(kept) < 2:
+        return None
+    codes = cluster_codes([0] * len(every) if cultures is None else cultures, len(every))
+    weights, values = equal_weights(kept, codes), np.where(kept, every, 0.0)
+    weights /= weights.sum()
+    mean = float((weights * values).sum())
+    sd = float(np.sqrt((weights * (values - mean) ** 2).sum()))
+    against = 0.0 if abs(mean) <= ROUNDING else float(weights[values * mean < 0].sum())
+    return ItemChange(sd, against)

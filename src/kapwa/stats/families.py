@@ -22,7 +22,10 @@ from kapwa.stats.spread import CultureSpread
 
 ALPHA = 0.05
 # Each p-value that is adjusted by Holm's method, where a table has it.
-ADJUSTED: Mapping[str, str] = {"p_value": "p_holm", "p_equal": "p_equal_holm", "p_varies": "p_varies_holm"}
+ADJUSTED: Mapping[str, str] = {
+    **{"p_value": "p_holm", "p_equal": "p_equal_holm", "p_varies": "p_varies_holm"},
+    "p_worst": "p_worst_holm",
+}
 
 
 def check_margin(margin: float | None, metrics: Mapping[str, bool]) -> None:
@@ -42,15 +45,47 @@ def check_margin(margin: float | None, metrics: Mapping[str, bool]) -> None:
 
 
 def is_clear(row: Mapping[str, Any]) -> bool:
-    """Whether a paired difference is more than noise: Holm's p below 0.05 and an interval without zero."""
-    p = row["p_value"] if row.get("p_holm") is None else row["p_holm"]
-    return p is not None and p < ALPHA and not holds_zero(row)
+    """Whether a paired difference is more than noise: Holm's p below 0.05 and an interval without zero.
+
+    Of answers that are missing, each counts against the side that scores higher (:mod:`kapwa.stats.missing`).
+    """
+    if not _is_clear(row["p_value"] if row.get("p_holm") is None else row["p_holm"], row["low"], row["high"]):
+        return False
+    if not missing_share(row):
+        return True
+    return _is_clear(row["p_worst_holm"], row["least_low"], row["least_high"]) and _is_clear(
+        row["p_worst_holm"], row["most_low"], row["most_high"]
+    )
+
+
+def _is_clear(p: float | None, low: float | None, high: float | None) -> bool:
+    return p is not None and p < ALPHA and not _holds_zero(low, high)
+
+
+def _holds_zero(low: float | None, high: float | None) -> bool:
+    return low is not None and high is not None and low <= 0 <= high
 
 
 def holds_zero(row: Mapping[str, Any]) -> bool:
     """Whether the interval of a difference is known and holds zero."""
-    low, high = row.get("low"), row.get("high")
-    return low is not None and high is not None and low <= 0 <= high
+    return _holds_zero(row.get("low"), row.get("high"))
+
+
+def missing_share(row: Mapping[str, Any]) -> float:
+    """The share of answers that are missing, of the side of a comparison that lacks more."""
+    return max(row.get("missing_a") or 0.0, row.get("missing_b") or 0.0)
+
+
+def is_undecided(row: Mapping[str, Any]) -> bool:
+    """Whether missing answers keep a verdict open: what is said of a difference hangs on what they would have been.
+
+    With other answers in the place of the missing ones, one of the two could be better, or neither.
+    """
+    if not missing_share(row) or is_clear(row):
+        return False
+    measured = _is_clear(row["p_value"] if row.get("p_holm") is None else row["p_holm"], row["low"], row["high"])
+    ends = (row["least_high"], row["most_low"])
+    return measured or (ends[0] is not None and ends[0] < 0) or (ends[1] is not None and ends[1] > 0)
 
 
 def is_equal(row: Mapping[str, Any]) -> bool:
@@ -70,10 +105,10 @@ def members(table: pl.DataFrame) -> list[np.ndarray]:
 def adjust_p_values(table: pl.DataFrame) -> pl.DataFrame:
     """Adjust the p-values of each family, and name the family; rows keep their order.
 
-    ``p_holm``, and where the table has their p-values ``p_equal_holm`` and ``p_varies_holm``: Holm's. ``p_bh``:
-    Benjamini and Hochberg's, over the same family. ``family`` says of what it consists. ``mde`` becomes what Holm's
-    verdict finds four times in five, the other p-values being as they are. For a table joined from several
-    comparisons the families are those of the whole table.
+    ``p_holm``, and where the table has their p-values ``p_worst_holm``, ``p_equal_holm`` and ``p_varies_holm``:
+    Holm's. ``p_bh``: Benjamini and Hochberg's, over the same family. ``family`` says of what it consists. ``mde``
+    becomes what Holm's verdict finds four times in five, the other p-values being as they are. For a table joined from
+    several comparisons the families are those of the whole table.
     """
     p = {name: table[name].fill_null(np.nan).to_numpy() for name in ADJUSTED if name in table.columns}
     stepped = {name: np.full(table.height, np.nan) for name in p}

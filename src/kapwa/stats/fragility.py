@@ -21,7 +21,6 @@ from kapwa.stats.clusters import FloatArray
 from kapwa.stats.families import holds_zero, is_clear, members
 from kapwa.stats.intervals import Comparison, paired_differences
 from kapwa.stats.pooled import pooled_differences
-from kapwa.stats.resampling import LEAST_REPLICATES
 from kapwa.stats.significance import holm_levels
 
 _ITEM = ("culture", "language", "variant", "item_id")
@@ -59,7 +58,7 @@ def _undone_by(
     names = ("value", "value_low", "wrong_low")
     value, low, wrong = (items[name].to_numpy().astype(np.float64)[:, None] for name in names)
     settings: dict[str, Any] = {"binary": binary, "mid_p": row["method"].endswith("mid-p")}
-    compared: Callable[..., list[Comparison]] = partial(paired_differences, replicates=LEAST_REPLICATES, **settings)
+    compared: Callable[..., list[Comparison]] = partial(paired_differences, **settings)
     if row["culture"] is None:
         compared = partial(_over_cultures, cultures=items["culture"].to_numpy(), **settings)
     clusters = items["cluster"].to_numpy()

@@ -18,7 +18,7 @@ from kapwa.stats.clusters import (
     read_values,
 )
 from kapwa.stats.power import detectable_difference
-from kapwa.stats.resampling import bootstrap_mean_intervals, sign_flip_p_values
+from kapwa.stats.resampling import sign_flip_p_values
 
 # Sampled p-values go down to 1/50,000, so that Holm over a hundred comparisons can still decide at 5 %.
 PERMUTATIONS = 49_999
@@ -65,6 +65,14 @@ def share_interval(
 ) -> tuple[FloatArray, FloatArray]:
     """Wilson interval of a mean of values in [0, 1] that come in clusters, in [0, 1].
 
+    ``size``: independent trials that tell as much; ``worst``, ``df``: see :func:`share_quantile`.
+    """
+    return wilson_interval(share, size, share_quantile(share, size, worst, df, level))
+
+
+def share_quantile(share: ArrayLike, size: ArrayLike, worst: ArrayLike, df: ArrayLike, level: float) -> FloatArray:
+    """Two-sided Student quantile for a mean of values in [0, 1] that come in clusters.
+
     ``size``: independent trials that tell as much; ``worst``: how many that would be if all values of a cluster were
     the same (Kish); ``df``: degrees of freedom of the standard error.
 
@@ -82,7 +90,7 @@ def share_interval(
     below = np.where(variance > 0, variance * (beta + 2) * (beta + 3), 1.0)
     kurtosis = np.where(variance > 0, 6 * ((1 - 4 * variance) * (beta + 1) - variance * (beta + 2)) / below, 0.0)
     fewer = 1 / (1 / np.asarray(df) + 0.3 * np.maximum(kurtosis, 0.0) * beta**2 / (1 + beta**2) / clusters)
-    return wilson_interval(p, trials, stdtrit(np.maximum(fewer, np.minimum(df, LEAST_FREEDOM)), 0.5 + level / 2))
+    return np.asarray(stdtrit(np.maximum(fewer, np.minimum(df, LEAST_FREEDOM)), 0.5 + level / 2))
 
 
 def succession_error(share: ArrayLike, size: ArrayLike) -> FloatArray:
@@ -160,7 +168,9 @@ class AgainstMark(NamedTuple):
 
     ``low``–``high``: interval of the mark itself. ``difference``: values − mark, ``p_value`` that it is 0, two-sided.
     ``relative``: values / mark, with its interval. ``difference_low``–``difference_high``: interval of the difference,
-    of means over several cultures only (:func:`kapwa.stats.pooled.pooled_against_marks`).
+    of means over several cultures only (:func:`kapwa.stats.pooled.pooled_against_marks`). Filled by
+    :func:`kapwa.stats.missing.against_completed`: ``p_worst`` where all missing answers count against the side that
+    scores higher, ``worst_low``–``worst_high`` the outer ends of ``difference_low``–``difference_high`` then.
     """
 
     low: float | None
@@ -172,6 +182,9 @@ class AgainstMark(NamedTuple):
     relative_high: float | None
     difference_low: float | None = None
     difference_high: float | None = None
+    p_worst: float | None = None
+    worst_low: float | None = None
+    worst_high: float | None = None
 
 
 def against_marks(
@@ -215,7 +228,17 @@ def against_marks(
             if spread.se is not None:
                 half = float(stdtrit(spread.clusters - 1, 0.975)) * spread.se
                 low, high = max(0.0, ratio - half), ratio + half
-        against.append(AgainstMark(mark.low, mark.high, means[k], p, ratio, low, high))
+        against.append(
+            AgainstMark(
+                low=mark.low,
+                high=mark.high,
+                difference=means[k],
+                p_value=p,
+                relative=ratio,
+                relative_low=low,
+                relative_high=high,
+            )
+        )
     return against
 
 
@@ -225,13 +248,18 @@ def against_marks(
 class Comparison(NamedTuple):
     """How much A scores above B on the items both were measured on.
 
-    ``low``–``high``: analytic interval (``method``); ``boot_low``–``boot_high``: the cluster bootstrap's, as a
-    cross-check. ``p_value``: cluster sign-flip permutation test, two-sided. ``mde``: the smallest true difference that
-    this test at 5 % finds four times in five on such items, in the metric's own unit; see
-    :func:`kapwa.stats.power.detectable_difference`; infinite where none would be found so often. ``differing``: share
-    of items on which the two differ. ``p_equal``: that of the two one-sided tests of a margin, None without one.
-    Fields are None where the data cannot tell. ``a_value`` and ``b_value`` are means over the shared items, so
-    ``difference == a_value - b_value``.
+    ``low``–``high``: analytic interval (``method``). ``p_value``: cluster sign-flip permutation test, two-sided.
+    ``mde``: the smallest true difference that this test at 5 % finds four times in five on such items, in the metric's
+    own unit; see :func:`kapwa.stats.power.detectable_difference`; infinite where none would be found so often.
+    ``differing``: share of items on which the two differ. ``p_equal``: that of the two one-sided tests of a margin,
+    None without one. Fields are None where the data cannot tell. ``a_value`` and ``b_value`` are means over the shared
+    items, so ``difference == a_value - b_value``.
+
+    Filled by :func:`kapwa.stats.missing.compare_completed`: ``missing_a`` and ``missing_b``, the share of each side's
+    answers that are missing; ``least_low``–``least_high``, the interval of A − B where all of these speak for B, and
+    ``most_low``–``most_high`` where they speak for A; ``p_worst``, that of the case against the side that scores
+    higher; ``p_over``, one-sided, that this side is not ahead by more than the margin of ``p_equal``. ``p_equal`` is
+    then the largest of all cases.
     """
 
     a_value: float | None
@@ -240,8 +268,6 @@ class Comparison(NamedTuple):
     se: float | None
     low: float | None
     high: float | None
-    boot_low: float | None
-    boot_high: float | None
     p_value: float | None
     mde: float | None
     differing: float | None
@@ -249,6 +275,14 @@ class Comparison(NamedTuple):
     clusters: int
     method: str
     p_equal: float | None = None
+    missing_a: float | None = None
+    missing_b: float | None = None
+    least_low: float | None = None
+    least_high: float | None = None
+    most_low: float | None = None
+    most_high: float | None = None
+    p_worst: float | None = None
+    p_over: float | None = None
 
 
 def paired_differences(  # noqa: PLR0913 - each is one decision of the caller; all but three have defaults
@@ -259,7 +293,6 @@ def paired_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     binary: bool | Sequence[bool] = False,
     level: float = 0.95,
     seed: int = 0,
-    replicates: int = 2000,
     permutations: int = PERMUTATIONS,
     mid_p: bool = False,
     equal_within: float | None = None,
@@ -281,8 +314,6 @@ def paired_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     p_values, ways = sign_flip_p_values(sums.totals, replicates=permutations, seed=seed, mid_p=mid_p)
     se, low, high, p_equal = _paired_intervals(differences, flags, sums, level, equal_within)
     spread = sums.se > 0
-    boot = bootstrap_mean_intervals(sums, level=level, seed=seed, replicates=replicates)
-    boot_low, boot_high = (np.where(spread, bound, np.nan) for bound in boot)
     a_value, b_value = (
         cluster_sums(np.where(np.isnan(differences), np.nan, side), codes).mean for side in (first, second)
     )
@@ -291,7 +322,6 @@ def paired_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     differing = cluster_sums(size, codes).mean
     numbers = {
         **{"a_value": a_value, "b_value": b_value, "difference": sums.mean, "se": se, "low": low, "high": high},
-        **{"boot_low": boot_low, "boot_high": boot_high},
         "p_value": np.where(sums.clusters > 0, p_values, np.nan),
         "mde": _detectable(sums, se, differing, flags, mid_p=mid_p),
         **{"differing": differing, "p_equal": p_equal},

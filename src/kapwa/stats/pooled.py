@@ -15,21 +15,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kapwa.stats.clusters import ROUNDING, FloatArray, IntArray, none_if_nan, read_values
-from kapwa.stats.culture_means import CultureMeans, codes_of, equal_weights, kept_means
+from kapwa.stats.culture_means import CultureMeans, codes_of, equal_weights, item_sizes, means_of_valid
 from kapwa.stats.intervals import (
     PERMUTATIONS,
     AgainstMark,
     Comparison,
     Estimate,
-    bonett_price,
     equality_p,
     paired_values,
-    share_interval,
+    share_quantile,
     succession_error,
 )
 from kapwa.stats.power import detectable_difference
 from kapwa.stats.resampling import sign_flip_p_values
 from kapwa.stats.spread import spread_of
+from kapwa.stats.stratified import Strata, paired_centre, score_interval
 
 _LARGEST_SCALE = 10**6
 
@@ -48,30 +48,51 @@ def pooled_mean(
     """Mean over cultures of their means, each counting alike, with an interval clustered by question.
 
     ``values``: (n,) numbers, NaN where nothing was measured; ``cultures`` and ``clusters``: (n,) labels. ``binary``:
-    right/wrong, or another measure from 0 to 1: Wilson's interval on the effective sample size p(1 − p)/SE² (Korn and
-    Graubard 1998), Kish's where nothing varies; else Student's. ``weights``: (n,) how many items each value stands for
-    within its culture; None: all alike. Where every
-    culture has the same questions, the standard error is that of the questions' means over cultures; where none is
-    shared, that of independent means. Degrees of freedom: the smaller of Satterthwaite's for independent items, which
-    loses one for each culture with questions of its own, and of Bell and McCaffrey's for clusters of unequal weight.
+    right/wrong, or another measure from 0 to 1: the score interval of a mean of shares, which is Wilson's where
+    cultures are alike (:func:`kapwa.stats.stratified.score_interval`); else Student's. ``weights``: (n,) how many items
+    each value stands for within its culture; None: all alike. Where every culture has the same questions, the standard
+    error is that of the questions' means over cultures; where none is shared, that of independent means. Degrees of
+    freedom: the smaller of Satterthwaite's for independent items, which loses one for each culture with questions of
+    its own, and of Bell and McCaffrey's for clusters of unequal weight.
     """
     from scipy.special import stdtrit
 
     matrix, _ = read_values(values, binary)
-    n = int((~np.isnan(matrix[:, 0])).sum())
+    kept, codes = ~np.isnan(matrix[:, 0]), codes_of(matrix, cultures, clusters)
+    n = int(kept.sum())
     if not n:
-        return Estimate(None, None, None, None, 0, 0, "no-data")
-    means = kept_means(matrix[:, 0], codes_of(matrix, cultures, clusters), weights)
+        return Estimate(value=None, se=None, low=None, high=None, n=0, clusters=0, method="no-data")
+    means = means_of_valid(matrix[:, 0], codes, weights)
     value, (se, df), several = float(means.means.mean()), pooled_error(means), len(means.shares)
     if several < 2 or not (binary or se > 0):
-        return Estimate(value, None, None, None, n, several, "one-cluster" if several < 2 else "no-spread")
+        return Estimate(
+            value=value,
+            se=None,
+            low=None,
+            high=None,
+            n=n,
+            clusters=several,
+            method="one-cluster" if several < 2 else "no-spread",
+        )
     if not binary:
         half = float(stdtrit(df, 0.975)) * se
-        return Estimate(value, se, value - half, value + half, n, several, "t-clustered")
+        return Estimate(
+            value=value, se=se, low=value - half, high=value + half, n=n, clusters=several, method="t-clustered"
+        )
     worst = 1 / float((_weights(means) ** 2).sum())
-    size = value * (1 - value) / se**2 if se > 0 else worst
-    low, high = map(float, share_interval(value, size, worst, df, 0.95))
-    return Estimate(value, se or float(succession_error(value, size)), low, high, n, several, "wilson-clustered")
+    strata = Strata.of(item_sizes(kept, codes[0], weights), means.means * (1 - means.means), se, worst)
+    quantile = float(share_quantile(value, strata.trials, worst, df, 0.95))
+    low, high = score_interval(means.means, strata, quantile)
+    shown = se or float(succession_error(value, worst))
+    return Estimate(
+        value=value,
+        se=shown,
+        low=min(low, value),
+        high=max(high, value),
+        n=n,
+        clusters=several,
+        method="wilson-clustered",
+    )
 
 
 def _weights(means: CultureMeans) -> FloatArray:
@@ -111,14 +132,17 @@ def pooled_error(cultures: CultureMeans) -> tuple[float, float]:
 class PooledDifference(NamedTuple):
     """How much A scores above B on average over cultures, and how far that varies between them.
 
-    ``comparison``: means over cultures, interval, p-value (without the bootstrap's interval). ``sd``: the estimated
-    standard deviation of the true difference between cultures, noise taken out. ``p_varies``: whether it is the same
-    in all of them; see :func:`kapwa.stats.spread.culture_spread`. Both None where the data cannot tell.
+    ``comparison``: means over cultures, interval, p-value. ``sd``: the estimated
+    standard deviation of the true difference between cultures, noise taken out, with its 95 % interval ``sd_low`` to
+    ``sd_high``. ``p_varies``: whether it is the same in all of them; see :func:`kapwa.stats.spread.culture_spread`.
+    All None where the data cannot tell.
     """
 
     comparison: Comparison
     cultures: int
     sd: float | None
+    sd_low: float | None
+    sd_high: float | None
     p_varies: float | None
 
 
@@ -134,6 +158,7 @@ def pooled_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     equal_within: float | None = None,
     varies: bool = True,
     permutations: int = PERMUTATIONS,
+    level: float = 0.95,
 ) -> list[PooledDifference]:
     """Compare A with B over several cultures, metric by metric: the mean over cultures of the paired difference.
 
@@ -161,7 +186,9 @@ def pooled_differences(  # noqa: PLR0913 - each is one decision of the caller; a
         p = float(p_values[k])
         tested = (p, ways[k], equal_within)
         pooled.append(
-            _pooled_difference(differences[:, k], sides, codes, bool(flags[k]), tested, seed if varies else None)
+            _pooled_difference(
+                differences[:, k], sides, codes, bool(flags[k]), tested, seed if varies else None, level=level
+            )
         )
     return pooled
 
@@ -173,6 +200,8 @@ def _pooled_difference(
     binary: bool,
     tested: tuple[float, str, float | None],
     seed: int | None,
+    *,
+    level: float,
 ) -> PooledDifference:
     """One metric: the means of both sides over cultures and all that is said of their difference.
 
@@ -185,17 +214,17 @@ def _pooled_difference(
     kept = ~np.isnan(differences)
     if not kept.any():
         nothing = dict.fromkeys(Comparison._fields) | {"n": 0, "clusters": 0, "method": "no-data"}
-        return PooledDifference(Comparison(**nothing), 0, None, None)  # type: ignore[arg-type]
-    means, weights = kept_means(differences, codes), equal_weights(kept, codes[0])
+        return PooledDifference(Comparison(**nothing), 0, None, None, None, None)  # type: ignore[arg-type]
+    means, weights = means_of_valid(differences, codes), equal_weights(kept, codes[0])
     filled = np.where(kept, differences, 0.0)
     left, right = (float(weights @ np.where(kept, side, 0.0)) for side in sides)
     value, (se, df) = float(means.means.mean()), pooled_error(means)
     centre, error, kind = value, se, "t-clustered"
     if binary:
-        centre, error = bounded_centre(filled, weights, means, se)
+        centre, error = bounded_centre(differences, codes[0], means, se)
         kind = "bonett-price-clustered"
     known = len(means.shares) > 1 and error > 0
-    half = float(stdtrit(df, 0.975)) * error if known else math.nan
+    half = float(stdtrit(df, 0.5 + level / 2)) * error if known else math.nan
     ends = (max(centre - half, -1.0), min(centre + half, 1.0)) if binary else (centre - half, centre + half)
     shown = se if se > 0 else error
     cultures = tuple(range(len(means.means)))
@@ -208,28 +237,41 @@ def _pooled_difference(
         b_value=right,
         low=none_if_nan(ends[0]) if known else None,
         high=none_if_nan(ends[1]) if known else None,
-        boot_low=None,
-        boot_high=None,
         p_value=p_value,
         mde=none_if_nan(detectable_difference(**shape, binary=binary, mid_p=way == "mid-p")) if known else None,
         **shape,
         method=f"{kind if known else 'side-cluster' if len(means.shares) < 2 else 'no-spread'}, sign-flip {way}",
         p_equal=none_if_nan(float(equality_p(centre, error, df, margin))) if known else None,
     )
-    return PooledDifference(comparison, len(cultures), spread and spread.sd, spread and spread.p_value)
+    varied: tuple[float | None, ...] = (None,) * 4
+    if spread is not None:
+        # Differences between -1 and 1 have no larger standard deviation.
+        most = 1.0 if binary else math.inf
+        varied = (spread.sd, min(spread.sd_low, most), min(spread.sd_high, most), spread.p_value)
+    return PooledDifference(comparison, len(cultures), *varied)
 
 
-def bounded_centre(filled: FloatArray, weights: FloatArray, means: CultureMeans, se: float) -> tuple[float, float]:
-    """Centre and standard error of Bonett and Price's interval of a mean of differences between -1 and 1.
+def bounded_centre(
+    differences: FloatArray, cultures: IntArray, means: CultureMeans, se: float, weights: FloatArray | None = None
+) -> tuple[float, float]:
+    """Centre and standard error of the interval of a mean over cultures of differences between -1 and 1.
 
-    ``filled``: (n,) differences, 0 where there is none; ``weights``: (n,) their parts in the mean over cultures.
+    ``differences``: (n,), NaN where there is none; ``cultures``: (n,) numbers from 0; ``weights``: (n,) how many items
+    each stands for within its culture; ``se``: of the mean over cultures. See
+    :func:`kapwa.stats.stratified.paired_centre`.
     """
-    gains, losses = (weights @ np.maximum(side, 0) for side in (filled, -filled))
-    # As many independent pairs as tell as much; where no item differs, a question is one pair (Kish).
-    variance = gains + losses - float(means.means.mean()) ** 2
-    size = float(variance / se**2 if se > 0 and variance > 0 else 1 / (_weights(means) ** 2).sum())
-    centre, error = bonett_price(gains, losses, np.asarray(size))
-    return float(centre), float(error)
+    kept = ~np.isnan(differences)
+    shares = equal_weights(kept, cultures, weights) * len(means.means)
+    filled = np.where(kept, differences, 0.0)
+    there = np.bincount(cultures, kept) > 0
+    gains, losses = (
+        np.asarray(np.bincount(cultures, shares * np.maximum(side, 0))[there], dtype=np.float64)
+        for side in (filled, -filled)
+    )
+    # Where no item differs, a question is one pair (Kish).
+    kish = 1 / float((_weights(means) ** 2).sum())
+    variances = np.maximum(gains + losses - (gains - losses) ** 2, 0.0)
+    return paired_centre(gains, losses, Strata.of(item_sizes(kept, cultures, weights), variances, se, kish))
 
 
 def pooled_against_marks(
@@ -258,6 +300,16 @@ def pooled_against_marks(
             if rest.low is not None and rest.high is not None:
                 low, high = max(0.0, ratio + rest.low), ratio + rest.high
         against.append(
-            AgainstMark(mark_mean.low, mark_mean.high, c.difference, c.p_value, ratio, low, high, c.low, c.high)
+            AgainstMark(
+                low=mark_mean.low,
+                high=mark_mean.high,
+                difference=c.difference,
+                p_value=c.p_value,
+                relative=ratio,
+                relative_low=low,
+                relative_high=high,
+                difference_low=c.low,
+                difference_high=c.high,
+            )
         )
     return against

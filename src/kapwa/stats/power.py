@@ -24,6 +24,8 @@ _GRID = 100
 _TABLE = 1000
 # Of a measure, so many clusters that differ make sign flips as good as t.
 _ENOUGH = 30
+# From so few clusters of several items, or so few clusters of a measure that differ, the noise is hardly known.
+_FEW_CLUSTERS, _FEW_DIFFERING = 20, 6
 _MOST_ITEMS = 10_000_000
 
 
@@ -135,6 +137,8 @@ def detectable_difference(  # noqa: PLR0913 - fields of a comparison, and how it
       needs (Connor 1987), and for right/wrong the 95 % interval leaves out zero; of other measures all differences are
       taken to be of one size, and a cluster to be one item;
     - a t test finds it by ``se``, with clusters − 1 degrees of freedom (exact for normal means).
+
+    With few clusters it is larger still (:func:`_allowance`).
     """
     from scipy.special import nctdtrinc, stdtrit
 
@@ -156,7 +160,21 @@ def detectable_difference(  # noqa: PLR0913 - fields of a comparison, and how it
         size = size if clusters == n else min(size, n)
     interval = float(stdtrit(clusters - 1, 0.975)) if binary else 0.0
     share = _detectable_share(max(round(size), 1), round(differing, 6), alpha, mid_p, interval, power)
-    return inf if isnan(share) else max(by_t, unit * share)
+    allowed = _allowance(clusters, differing, binary=binary, single=clusters == n)
+    return inf if isnan(share) else max(by_t, unit * share) * allowed
+
+
+def _allowance(clusters: int, differing: float, *, binary: bool, single: bool) -> float:
+    """How much larger a difference must be because what so few clusters say of the noise is itself uncertain.
+
+    For right/wrong under 20 clusters of several items, 1 + 1.6/(clusters − 3); for other measures of which fewer than 6
+    clusters differ, 1 + 1/(2 · that number); else 1. Fitted by simulation: without it ten clusters of five items found
+    the difference in 65 of 100 data sets, and a measure of which three in thirty items differ in 68.
+    """
+    if binary:
+        return 1.0 if single or clusters >= _FEW_CLUSTERS else 1 + 1.6 / (clusters - 3)
+    count = differing * clusters
+    return 1.0 if count >= _FEW_DIFFERING else 1 + 0.5 / count
 
 
 # --- planning -----------------------------------------------------------------------------------------------
@@ -308,7 +326,7 @@ class Piloted(Assumed):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SamplePlan:
     """How many items, or with a pilot how many questions, find what difference.
 
     ``difference``: in the metric's own unit, None where ``items`` are too few for any; ``detectable``: of other numbers
@@ -324,7 +342,9 @@ class Plan:
     grounds: tuple[str, ...] = ()
 
 
-def make_plan(assumed: Assumed, *, items: int | None, difference: float | None, grounds: tuple[str, ...] = ()) -> Plan:
+def make_plan(
+    assumed: Assumed, *, items: int | None, difference: float | None, grounds: tuple[str, ...] = ()
+) -> SamplePlan:
     """Find the ``items`` for a difference, or the difference for ``items``. Raises UsageError unless one is given."""
     if (items is None) == (difference is None):
         raise UsageError(
@@ -338,4 +358,4 @@ def make_plan(assumed: Assumed, *, items: int | None, difference: float | None, 
     size = difference if difference is not None else assumed.detectable(count)
     power = 0.0 if size is None else assumed.power_of(count, size)
     near = sorted({max(1, round(count * part)) for part in (0.25, 0.5, 1, 2, 4)})
-    return Plan(count, size, power, assumed, {number: assumed.detectable(number) for number in near}, grounds)
+    return SamplePlan(count, size, power, assumed, {number: assumed.detectable(number) for number in near}, grounds)

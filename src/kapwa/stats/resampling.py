@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kapwa.errors import UsageError
-from kapwa.stats.clusters import ClusterSums, FloatArray, IntArray
+from kapwa.stats.clusters import FloatArray, IntArray
 
 # Enumerating 2^14 sign vectors is as quick as drawing them; above, integer sums still have an exact answer.
 ENUMERABLE = 14
@@ -44,32 +44,6 @@ def expanded_tail(groups: int, df: ArrayLike, level: float = 0.95) -> FloatArray
     from scipy.special import ndtr, stdtrit
 
     return np.asarray(ndtr(-np.sqrt(groups / (groups - 1)) * stdtrit(df, 0.5 + level / 2)))
-
-
-def bootstrap_mean_intervals(
-    sums: ClusterSums, *, level: float, seed: int, replicates: int
-) -> tuple[FloatArray, FloatArray]:
-    """Expanded percentile intervals of each column's mean, resampling clusters; NaN with fewer than two.
-
-    Columns with the same clusters share their resamples, so a column's interval does not depend on the columns beside
-    it.
-    """
-    check_replicates(replicates)
-    low, high = np.full((2, len(sums.n)), np.nan)
-    if not sums.sizes.size:
-        return low, high
-    patterns, member = np.unique(sums.sizes > 0, axis=1, return_inverse=True)
-    for index, present in enumerate(patterns.T):
-        used, groups = np.flatnonzero(member.ravel() == index), int(present.sum())
-        if groups < 2:
-            continue
-        weights = bootstrap_weights(groups, replicates=replicates, seed=seed)
-        block = np.ix_(present, used)
-        means = (weights @ sums.totals[block]) / (weights @ sums.sizes[block])
-        tails = expanded_tail(groups, sums.df[used], level)
-        for place, (column, tail) in enumerate(zip(used, tails, strict=True)):
-            low[column], high[column] = np.quantile(means[:, place], [tail, 1 - tail])
-    return low, high
 
 
 def _exact_integer(sums: FloatArray, ties: float) -> float:

@@ -77,7 +77,15 @@ def paired_test(across: ArrayLike, within: ArrayLike) -> PairedTest:
     difference = (first - second)[~np.isnan(first - second)]
     n, nothing = difference.size, float("nan")
     if n < 2:
-        return PairedTest(float(difference.sum()) if n else nothing, nothing, nothing, nothing, 0, nothing, n)
+        return PairedTest(
+            estimate=float(difference.sum()) if n else nothing,
+            low=nothing,
+            high=nothing,
+            t=nothing,
+            df=0,
+            p=nothing,
+            n=n,
+        )
     noise = ROUNDING * float(np.nanmax(np.abs(np.stack([first, second]))))
     mean, error = float(difference.mean()), float(difference.std(ddof=1)) / n**0.5
     error, mean = (0.0 if abs(part) <= noise else part for part in (error, mean))
@@ -85,7 +93,9 @@ def paired_test(across: ArrayLike, within: ArrayLike) -> PairedTest:
     # Without any spread, t is infinite, or undefined when there is no difference either.
     with np.errstate(divide="ignore", invalid="ignore"):
         t = float(np.float64(mean) / error)
-    return PairedTest(mean, mean - half, mean + half, t, n - 1, float(2 * stdtr(n - 1, -abs(t))), n)
+    return PairedTest(
+        estimate=mean, low=mean - half, high=mean + half, t=t, df=n - 1, p=float(2 * stdtr(n - 1, -abs(t))), n=n
+    )
 
 
 def holm(p_values: ArrayLike) -> FloatArray:

@@ -1,14 +1,17 @@
-"""What a correlation with values comes to for other maps that are as smooth, and as regional, as the one observed.
+"""What a correlation comes to for other maps that are as smooth, and as much in blocks, as that of the values.
 
 Values of neighbouring countries are alike, and so are texts. Two maps that have nothing to do with each other but are
-both smooth, or both of one piece within regions, then agree far more than shuffled names do. Other maps are drawn from
-Gaussian processes: along each principal axis of the values a country's value is the sum of parts that are smooth over
-the map (exponential and Matérn 3/2 covariance of one reach), shared by a region, shared by a subregion, and its own.
-How large each part is follows from the axis, by restricted likelihood (Patterson and Thompson 1971); as 45 countries
-say little of it, each map has shares of its own, drawn as often as they are likely.
+both smooth, or both of one piece within regions or languages, then agree far more than shuffled names do. Other maps
+are drawn from Gaussian processes: along each principal axis of the values a country's value is the sum of parts that
+are smooth over the map (exponential and Matérn 3/2 covariance of one reach), of parts that countries of one block share
+(a region, a subregion, a language, a branch of languages), and its own. Which parts there are, and how large each is,
+follows from the axis, by restricted likelihood (Patterson and Thompson 1971); as 45 countries say little of it, each
+map has shares of its own, drawn as often as they are likely.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,21 +19,22 @@ from kapwa.stats.clusters import FloatArray
 from kapwa.stats.kendall import known_pairs
 
 # Sets of shares that are tried: km over which likeness falls, and ln of a part's variance over that of a country's own.
-_TRIED = 800
+_TRIED = 1600
 _REACHES = (200.0, 8000.0)
 _LOG_SHARES = (-4.0, 4.0)
-_PARTS = 4
+_SMOOTH_PARTS = 2
+_PRESENT = 0.5  # how often a part is there at all
 _EARTH = 2 * 6371.0088  # km through it
 
 
 def surrogate_maps(
-    distance: FloatArray, kilometres: FloatArray, regions: FloatArray, *, draws: int, seed: int
+    distance: FloatArray, kilometres: FloatArray, blocks: Sequence[FloatArray], *, draws: int, seed: int
 ) -> FloatArray:
-    """Draw distances of values on other maps that are as smooth and as regional: (draws, m, m), symmetric.
+    """Draw distances of values on other maps that are as smooth and as much in blocks: (draws, m, m), symmetric.
 
     ``distance``: (m, m) between values, NaN where unknown, which stays unknown; ``kilometres``: (m, m) between the
-    places; ``regions``: (m, m), 0 within a subregion, below 1 within a region, 1 beyond. Unknown distances are filled
-    by what their rows and columns have on average.
+    places; ``blocks``: likenesses (m, m), each a covariance with ones on its diagonal, such as 1 within a region and 0
+    beyond. Unknown distances are filled by what their rows and columns have on average.
     """
     m, known = len(distance), known_pairs(distance)
     squares = np.where(known, distance, 0.0) ** 2
@@ -41,35 +45,57 @@ def surrogate_maps(
     sizes, vectors = np.linalg.eigh(-centre @ filled @ centre / 2)
     kept = sizes > 1e-9 * sizes[-1]
     axes = vectors[:, kept] * np.sqrt(sizes[kept])
-    generator = np.random.default_rng(seed)
-    tried = _Covariances(kilometres, regions, generator)
-    likelihoods, squares = map(np.stack, zip(*(_likelihood(tried.root(k), axes) for k in range(_TRIED)), strict=True))
-    chances = np.cumsum(np.exp(likelihoods - likelihoods.max(axis=0)), axis=0)
-    drawn = generator.random((draws, axes.shape[1], 1)) * chances[-1][:, None]
-    chosen = (drawn > chances.T).sum(axis=2)
-    scales = squares[chosen, np.arange(axes.shape[1])] / generator.chisquare(m - 1, chosen.shape)
-    normal = generator.normal(size=(*chosen.shape, m)) * np.sqrt(scales)[:, :, None]
-    for k in np.unique(chosen).tolist():
-        normal[chosen == k] = normal[chosen == k] @ tried.root(k).T
     maps = np.full((draws, m, m), np.nan)
-    for here, fields in zip(maps, normal, strict=True):
+    for here, fields in zip(maps, surrogate_columns(axes, kilometres, blocks, draws=draws, seed=seed), strict=True):
         lengths = (fields**2).sum(axis=0)
         moved = np.sqrt(np.maximum(lengths[:, None] + lengths - 2 * fields.T @ fields, 0.0))
         here[known] = ((moved + moved.T) / 2)[known]
     return maps
 
 
+def surrogate_columns(
+    columns: FloatArray,
+    kilometres: FloatArray,
+    blocks: Sequence[FloatArray],
+    *,
+    draws: int,
+    seed: int,
+    together: bool = False,
+) -> FloatArray:
+    """Draw other maps of values (m, V) of m places, each column as smooth and as much in blocks: (draws, V, m).
+
+    See :func:`surrogate_maps`; a column's mean is not in its draws. ``together``: how large the parts are follows from
+    all columns at once, as where each is a question of one survey, of which a single one says little.
+    """
+    m, generator = len(columns), np.random.default_rng(seed)
+    tried = _Covariances(kilometres, blocks, generator)
+    likelihoods, squares = map(
+        np.stack, zip(*(_likelihood(tried.root(k), columns) for k in range(_TRIED)), strict=True)
+    )
+    if together:
+        likelihoods = np.repeat(likelihoods.sum(axis=1, keepdims=True), columns.shape[1], axis=1)
+    chances = np.cumsum(np.exp(likelihoods - likelihoods.max(axis=0)), axis=0)
+    drawn = generator.random((draws, columns.shape[1], 1)) * chances[-1][:, None]
+    chosen = (drawn > chances.T).sum(axis=2)
+    scales = squares[chosen, np.arange(columns.shape[1])] / generator.chisquare(m - 1, chosen.shape)
+    normal = generator.normal(size=(*chosen.shape, m)) * np.sqrt(scales)[:, :, None]
+    for k in np.unique(chosen).tolist():
+        normal[chosen == k] = normal[chosen == k] @ tried.root(k).T
+    return np.asarray(normal)
+
+
 class _Covariances:
     """Covariances of a value between m countries, each with a reach and shares drawn at random."""
 
-    def __init__(self, kilometres: FloatArray, regions: FloatArray, generator: np.random.Generator) -> None:
+    def __init__(self, kilometres: FloatArray, blocks: Sequence[FloatArray], generator: np.random.Generator) -> None:
         # Through the earth, where both functions of distance are covariances; over its surface they need not be.
         self._through = _EARTH * np.sin(np.minimum((kilometres + kilometres.T) / 2 / _EARTH, np.pi / 2))
-        self._blocks = (regions < 1).astype(float), (regions == 0).astype(float)
+        self._blocks = tuple(blocks)
         nearest, farthest = (float(np.log(reach)) for reach in _REACHES)
         least, most = _LOG_SHARES
         self.reaches = np.exp(generator.uniform(nearest, farthest, _TRIED))
-        self.shares = np.exp(generator.uniform(least, most, (_TRIED, _PARTS)))
+        shape = (_TRIED, _SMOOTH_PARTS + len(self._blocks))
+        self.shares = np.exp(generator.uniform(least, most, shape)) * (generator.random(shape) < _PRESENT)
 
     def root(self, k: int) -> FloatArray:
         """Lower triangle whose product with itself is covariance number ``k``; a country's own part has variance 1."""

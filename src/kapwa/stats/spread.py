@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kapwa.stats.clusters import ROUNDING, FloatArray, IntArray, cluster_codes, read_values
-from kapwa.stats.culture_means import CultureMeans, codes_of, kept_means
+from kapwa.stats.culture_means import CultureMeans, codes_of, means_of_valid
 from kapwa.stats.resampling import CHUNK, TIE, monte_carlo_p
 
 FLIPS = 4999
 LEVEL = 0.05  # of the test of equality, above which no ranks are told
+_HALVINGS = 60
 PRIOR = 10.0  # clusters that all cultures' variance weighs beside a culture's own
 MOST_RANKED = 300  # with more cultures, comparing each with each says nothing anyone could read
 
@@ -48,7 +49,7 @@ class CultureSpread(NamedTuple):
     ``cultures``: labels, sorted; of each ``means``, ``partial`` (drawn towards the mean over cultures as far as noise
     explains its distance) and the interval of its rank, ``rank_low``–``rank_high``, 1 the highest: all ranks together
     hold with 95 % confidence. ``p_value``: whether all true means are equal. ``sd``: the estimated standard deviation
-    of the true means.
+    of the true means, with its 95 % interval ``sd_low``–``sd_high``, without which it says little of few cultures.
     """
 
     cultures: tuple[Any, ...]
@@ -58,6 +59,8 @@ class CultureSpread(NamedTuple):
     rank_high: IntArray
     p_value: float
     sd: float
+    sd_low: float
+    sd_high: float
 
     def apart(self, first: int, second: int) -> bool:
         """Whether two cultures are told apart, all pairs allowed for."""
@@ -89,7 +92,9 @@ def culture_spread(
     codes, labels = codes_of(matrix, cultures, clusters), np.asarray(cultures, dtype=object)[kept]
     # Labels in the order of their codes.
     first = np.unique(codes[0][kept], return_index=True)[1]
-    return spread_of(kept_means(matrix[:, 0], codes), tuple(labels[first]), seed=seed, ranked=len(first) <= MOST_RANKED)
+    return spread_of(
+        means_of_valid(matrix[:, 0], codes), tuple(labels[first]), seed=seed, ranked=len(first) <= MOST_RANKED
+    )
 
 
 def spread_of(estimated: CultureMeans, labels: tuple[object, ...], *, seed: int, ranked: bool) -> CultureSpread | None:
@@ -104,7 +109,8 @@ def spread_of(estimated: CultureMeans, labels: tuple[object, ...], *, seed: int,
     least = (ROUNDING * np.abs(means).max()) ** 2
     if noise <= least:
         p = 1.0 if distance <= least else math.nan
-        return _spread(labels, estimated, tested, p, math.sqrt(distance / (several - 1)), np.zeros((0, 0)))
+        sd = math.sqrt(distance / (several - 1))
+        return _spread(labels, estimated, tested, p, (sd, sd, sd), np.zeros((0, 0)))
     shrunk = _shrunk(covariance.diagonal(), (estimated.shares[:, tested] ** 2).sum(axis=0), estimated.clusters[tested])
     pairs = shrunk[:, None] + shrunk - 2 * (covariance - np.diag(covariance.diagonal()))
     np.fill_diagonal(pairs, 0.0)
@@ -117,7 +123,39 @@ def spread_of(estimated: CultureMeans, labels: tuple[object, ...], *, seed: int,
     # Residuals are fitted and so too small: of few clusters, hold p at the least chance that their sign flips have.
     least = 2.0 ** (1 - np.count_nonzero(estimated.shares[:, tested].any(axis=1)))
     p = max(monte_carlo_p(int((ratios >= bar).sum()), FLIPS), least)
-    return _spread(labels, estimated, tested, p, sd, beyond if p < LEVEL else np.zeros((0, 0)))
+    worth = (estimated.shares[:, tested] ** 2).sum(axis=0)
+    errors_of = noise / (several - 1) * worth / worth.mean()
+    freedom = float((estimated.clusters[tested] - 1).sum()) * (several - 1) / several
+    ends = sd_interval(means, errors_of, freedom)
+    return _spread(labels, estimated, tested, p, (sd, *ends), beyond if p < LEVEL else np.zeros((0, 0)))
+
+
+def sd_interval(means: FloatArray, variances: FloatArray, freedom: float) -> tuple[float, float]:
+    """95 % interval of the standard deviation τ of true means, of which ``means`` (K,) are estimates.
+
+    ``variances`` (K,): of their errors, known with ``freedom`` degrees of freedom. It holds every τ for which
+    Q(τ) = Σ w (m − m̄_w)² with w = 1/(σ² + τ²) lies within the middle 95 % of its distribution, (K − 1) F with K − 1
+    and ``freedom`` degrees of freedom: the Q-profile of Viechtbauer (2007), F in place of χ² for estimated errors.
+    """
+    from scipy.special import fdtri
+
+    several = len(means)
+
+    def statistic(squared: float) -> float:
+        weights = 1 / (variances + squared)
+        centre = float((weights * means).sum() / weights.sum())
+        return float((weights * (means - centre) ** 2).sum()) / (several - 1)
+
+    def root(target: float) -> float:
+        least, most = 0.0, float(((means - means.mean()) ** 2).sum()) / target
+        if statistic(least) <= target:
+            return 0.0
+        for _ in range(_HALVINGS):
+            middle = (least + most) / 2
+            least, most = (middle, most) if statistic(middle) > target else (least, middle)
+        return math.sqrt((least + most) / 2)
+
+    return root(float(fdtri(several - 1, freedom, 0.975))), root(float(fdtri(several - 1, freedom, 0.025)))
 
 
 def _shrunk(variances: FloatArray, worth: FloatArray, clusters: IntArray) -> FloatArray:
@@ -142,10 +180,15 @@ def _flipped(residuals: FloatArray, noise: float, errors: FloatArray, *, seed: i
 
 
 def _spread(
-    labels: tuple[object, ...], estimated: CultureMeans, tested: IntArray, p: float, sd: float, beyond: FloatArray
+    labels: tuple[object, ...],
+    estimated: CultureMeans,
+    tested: IntArray,
+    p: float,
+    sds: tuple[float, float, float],
+    beyond: FloatArray,
 ) -> CultureSpread:
     """Partial pooling and ranks. ``beyond``: distances of the tested cultures, in units of what tells two apart."""
-    several = len(labels)
+    several, sd = len(labels), sds[0]
     low, high = np.ones(several, dtype=np.intp), np.full(several, several, dtype=np.intp)
     low[tested] += np.asarray((beyond < -1).sum(axis=1) if beyond.size else 0)
     high[tested] -= np.asarray((beyond > 1).sum(axis=1) if beyond.size else 0)
@@ -156,4 +199,15 @@ def _spread(
     centre = estimated.means.mean()
     part = np.divide(sd**2, sd**2 + noise, out=np.ones(several), where=sd**2 + noise > 0)
     partial = centre + part * (estimated.means - centre)
-    return CultureSpread(labels, estimated.means, partial, low, high, p, sd)
+    sd_value, sd_low, sd_high = sds
+    return CultureSpread(
+        cultures=labels,
+        means=estimated.means,
+        partial=partial,
+        rank_low=low,
+        rank_high=high,
+        p_value=p,
+        sd=sd_value,
+        sd_low=sd_low,
+        sd_high=sd_high,
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -10,61 +10,105 @@ import numpy as np
 import polars as pl
 
 from kapwa.errors import DataError, UsageError, check_known, nearest
-from kapwa.records import OUTCOMES, SCORE_COLUMNS
+from kapwa.records import OUTCOMES, SCORE_COLUMNS, STATES, State
 from kapwa.stats.clusters import FloatArray
 from kapwa.stats.families import adjust_p_values, check_margin
-from kapwa.stats.intervals import mean_estimates, paired_differences
+from kapwa.stats.intervals import mean_estimates
+from kapwa.stats.missing import (
+    Ends,
+    Side,
+    bounds_of,
+    item_bounds,
+    mean_over_cultures,
+    paired_completed,
+    pooled_completed,
+    with_bounds,
+)
+from kapwa.stats.states import not_asked_rows, with_derived_states
 
 BLOCK = ("culture", "language", "variant")
 # These differ between the rows of one item (or name it), so they cannot be strata of items.
-_NOT_STRATA = ("item_id", "sample", "metric", "value", "outcome")
+_NOT_STRATA = ("item_id", "sample", "metric", "value", "outcome", "state")
 _SAMPLE = (*BLOCK, "item_id", "metric", "sample")
 
 
 COMPARISON_SCHEMA: Mapping[str, Any] = {
     **dict.fromkeys(("kind", "a", "b", "culture", "language", "variant", "metric"), pl.String),
-    **dict.fromkeys(("a_value", "b_value", "difference", "se", "low", "high", "boot_low", "boot_high"), pl.Float64),
+    **dict.fromkeys(("a_value", "b_value", "difference", "se", "low", "high"), pl.Float64),
     **dict.fromkeys(("p_value", "p_holm", "p_bh", "mde", "differing"), pl.Float64),
     **dict.fromkeys(("n", "clusters", "only_a", "only_b"), pl.Int64),
     **{"method": pl.String, "family": pl.String},
+    # What is said where the missing answers count against it: see kapwa.stats.intervals.Comparison.
+    **dict.fromkeys(("missing_a", "missing_b", "least_low", "least_high", "most_low", "most_high"), pl.Float64),
+    **dict.fromkeys(("p_worst", "p_worst_holm"), pl.Float64),
 }
 # Of comparisons over cultures. A row over several has no culture and no language; of ``cultures`` cultures the mean.
 POOLED_SCHEMA: Mapping[str, Any] = {
     **COMPARISON_SCHEMA,
-    **{"cultures": pl.Int64, "culture_sd": pl.Float64, "p_varies": pl.Float64, "p_varies_holm": pl.Float64},
+    **{"cultures": pl.Int64, "culture_sd": pl.Float64, "culture_sd_low": pl.Float64, "culture_sd_high": pl.Float64},
+    **{"p_varies": pl.Float64, "p_varies_holm": pl.Float64},
 }
 # Where a margin of equality was asked for.
-EQUAL_SCHEMA: Mapping[str, Any] = dict.fromkeys(("equal_within", "p_equal", "p_equal_holm"), pl.Float64)
+EQUAL_SCHEMA: Mapping[str, Any] = dict.fromkeys(("equal_within", "p_equal", "p_equal_holm", "p_over"), pl.Float64)
 # Where labels are compared, and not cultures.
 LABEL_SCHEMA: Mapping[str, Any] = dict.fromkeys(("label_kind", "label"), pl.String)
 
 ALL = "all"
+# How many answers are in each state (:data:`kapwa.records.STATES`), by the name of its column.
+STATE_COUNTS: Mapping[str, State] = {f"state_{state.replace(' ', '_')}": state for state in STATES}
 
 ESTIMATE_SCHEMA: Mapping[str, Any] = {
     **dict.fromkeys(("culture", "language", "variant", "group", "stratum", "metric"), pl.String),
     **dict.fromkeys(("value", "se", "low", "high"), pl.Float64),
     **dict.fromkeys(("n", "clusters", *OUTCOMES), pl.Int64),
     "method": pl.String,
+    **dict.fromkeys(("cultures", "asked", "missing", *STATE_COUNTS), pl.Int64),
+    **dict.fromkeys(("least", "most", "least_low", "most_high"), pl.Float64),
 }
+# What a run adds to its estimates: the floors and the ceiling that a score is held against.
+FLOOR_COLUMNS: Mapping[str, Any] = dict.fromkeys(("base_floor", "highest_floor", "ceiling"), pl.Float64)
 
 
-class Block(NamedTuple):
-    """Items of one culture, language and variant: one row an item, one column a metric."""
+_COUNTS = (*OUTCOMES, "asked", "missing", *STATE_COUNTS)
+
+
+class Completed(NamedTuple):
+    """The items of a block with each missing answer at its least and at its most, and the missing share of each."""
+
+    least: pl.DataFrame
+    most: pl.DataFrame
+    missing: pl.DataFrame
+
+
+class ItemBlock(NamedTuple):
+    """Items of one culture, language and variant: one row an item, one column a metric.
+
+    ``completed``: the same items where answers are missing; None where none is.
+    """
 
     culture: str
     language: str
     variant: str
     items: pl.DataFrame
     metrics: tuple[str, ...]
+    completed: Completed | None = None
 
 
-_Pairs = Sequence[tuple[str, Block, str, Block]]
+_Pairs = Sequence[tuple[str, ItemBlock, str, ItemBlock]]
 _Labels = Mapping[str, Mapping[str, Collection[str]]]
 
 
-def checked_scores(scores: pl.DataFrame, metrics: Mapping[str, bool], groups: Sequence[str] = ()) -> pl.DataFrame:
-    """Return the rows of the named metrics, or raise DataError or UsageError saying what does not fit."""
-    missing = [column for column in SCORE_COLUMNS if column not in scores.columns]
+def checked_scores(
+    scores: pl.DataFrame,
+    metrics: Mapping[str, bool],
+    groups: Sequence[str] = (),
+    ranges: Mapping[str, Ends] | None = None,
+) -> pl.DataFrame:
+    """Return the rows of the named metrics with bounds (:func:`kapwa.stats.missing.with_bounds`).
+
+    Raises DataError or UsageError saying what does not fit.
+    """
+    missing = [column for column in SCORE_COLUMNS if column not in (*scores.columns, "state")]  # older tables lack it
     if missing:
         raise DataError(
             f"the score table lacks the columns {', '.join(missing)}.",
@@ -97,10 +141,10 @@ def checked_scores(scores: pl.DataFrame, metrics: Mapping[str, bool], groups: Se
             where = f"item {first['item_id']!r}, variant {first['variant']!r}, metric {first['metric']!r}"
             raise DataError(f"{message} ({where}).", column=column, hint=hint)
     # Means over samples are summed in this order, so the last bit does not depend on the order of rows.
-    return rows.sort(_SAMPLE)
+    return with_bounds(with_derived_states(rows.sort(_SAMPLE)), metrics, ranges or {})
 
 
-def blocks(rows: pl.DataFrame, metrics: Mapping[str, bool], columns: Sequence[str] = ()) -> list[Block]:
+def blocks(rows: pl.DataFrame, metrics: Mapping[str, bool], columns: Sequence[str] = ()) -> list[ItemBlock]:
     """Split checked rows by culture, language and variant, averaging samples within items.
 
     Samples of one item are not independent: only their mean counts. ``columns`` (such as the topic) are kept
@@ -122,12 +166,20 @@ def blocks(rows: pl.DataFrame, metrics: Mapping[str, bool], columns: Sequence[st
     for key in sorted(parts):
         culture, language, variant = key
         part = parts[key]
-        wide = part.pivot(on="metric", index="item_id", values="value", aggregate_function="mean")
         labels = part.group_by("item_id").agg(pl.col(kept).first())
-        items = labels.join(wide, on="item_id").sort("item_id")
-        names = tuple(name for name in metrics if name in wide.columns)
-        parts_found.append(Block(culture, language, variant, items, names))
+        items = _wide(part, "value", labels)
+        completed = None
+        if part["missing"].sum():
+            completed = Completed(*(_wide(part, values, labels) for values in Completed._fields))
+        names = tuple(name for name in metrics if name in items.columns)
+        parts_found.append(ItemBlock(culture, language, variant, items, names, completed))
     return parts_found
+
+
+def _wide(part: pl.DataFrame, values: str, labels: pl.DataFrame) -> pl.DataFrame:
+    """A row an item, a column a metric: the mean of ``values`` over samples."""
+    wide = part.pivot(on="metric", index="item_id", values=values, aggregate_function="mean")
+    return labels.join(wide, on="item_id").sort("item_id")
 
 
 # --- estimates ---------------------------------------------------------------------------------------------
@@ -138,6 +190,7 @@ def estimate_table(
     *,
     metrics: Mapping[str, bool],
     groups: Sequence[str] = ("category", "topic"),
+    ranges: Mapping[str, Ends] | None = None,
 ) -> pl.DataFrame:
     """Estimate each metric's mean by culture, language and variant, over all items and by stratum.
 
@@ -149,32 +202,19 @@ def estimate_table(
     ``n``: items with a value (samples of an item averaged first), ``clusters``: sampled units they come from.
     ``right`` … ``failed`` count rows, that is answers, by outcome; rows with a null value are in no mean but are
     counted there. These intervals are analytic and draw nothing.
+
+    ``asked``: answers that were asked for; ``missing``: those of them that never came, which are in no mean;
+    ``state_…``: how many are in each state (:data:`kapwa.records.STATES`). ``least`` and ``most``: the mean were all
+    that is missing at the lower end of the metric (wrong), or at the upper (right); ``least_low`` and ``most_high``:
+    the outer ends of the two intervals. Where nothing is missing they are ``value``, ``low`` and ``high``. ``ranges``:
+    the ends of metrics that are no shares (:func:`kapwa.stats.missing.with_bounds`).
     Returns :data:`ESTIMATE_SCHEMA`, sorted by culture, language, variant, group, stratum and metric.
     Raises DataError or UsageError for a table that does not fit.
     """
-    rows = checked_scores(scores, metrics, groups)
-    records = []
-    for block in blocks(rows, metrics, groups):
-        values = block.items.select(block.metrics).to_numpy().astype(np.float64)
-        clusters = block.items["cluster"].to_numpy()
-        flags = [metrics[name] for name in block.metrics]
-        everything = np.ones(block.items.height, dtype=bool)
-        strata = [(ALL, ALL, everything)]
-        for group in groups:
-            if group in BLOCK:  # constant within a block
-                strata.append((group, getattr(block, group), everything))
-                continue
-            column = block.items[group]
-            named = column.drop_nulls().unique().sort()
-            strata += [(group, str(value), (column == value).fill_null(False).to_numpy()) for value in named]
-        for group, stratum, mask in strata:
-            labels = dict(zip((*BLOCK, "group", "stratum"), (*block[:3], group, stratum), strict=True))
-            measured = mean_estimates(values[mask], clusters[mask], binary=flags)
-            for metric, estimate in zip(block.metrics, measured, strict=True):
-                records.append({**labels, "metric": metric, **estimate._asdict()})
-    keys = (*BLOCK, "group", "stratum", "metric")
-    estimates = pl.DataFrame(records, schema={k: v for k, v in ESTIMATE_SCHEMA.items() if k not in OUTCOMES})
-    counted = [(pl.col("outcome") == outcome).sum().cast(pl.Int64).alias(outcome) for outcome in OUTCOMES]
+    rows = checked_scores(scores, metrics, groups, ranges)
+    records = [record for block in blocks(rows, metrics, groups) for record in _block_estimates(block, metrics, groups)]
+    uncounted = {name: kind for name, kind in ESTIMATE_SCHEMA.items() if name not in _COUNTS}
+    keys, counted = (*BLOCK, "group", "stratum", "metric"), _counts()
     parts = [(pl.lit(ALL), pl.lit(ALL)), *((pl.lit(group), pl.col(group).cast(pl.String)) for group in groups)]
     counts = pl.concat(
         rows.with_columns(group=group, stratum=stratum).group_by(keys).agg(counted) for group, stratum in parts
@@ -184,10 +224,71 @@ def estimate_table(
         for column, names in (("group", (ALL, *groups)), ("metric", metrics))
     )
     return (
-        estimates.join(counts, on=keys, how="left", nulls_equal=True)
+        pl.DataFrame(records, schema=uncounted)
+        .join(counts, on=keys, how="left", nulls_equal=True)
         .sort(*BLOCK, by_group, "stratum", by_metric)
         .select(*ESTIMATE_SCHEMA)
     )
+
+
+def _block_estimates(block: ItemBlock, metrics: Mapping[str, bool], groups: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the estimates of a block, over all its items and by stratum, without counts of answers."""
+    side = _side(block)
+    clusters = block.items["cluster"].to_numpy()
+    flags = [metrics[name] for name in block.metrics]
+    for group, stratum, mask in _strata(block, groups):
+        labels = dict(zip((*BLOCK, "group", "stratum"), (*block[:3], group, stratum), strict=True))
+        measured = mean_estimates(side.value[mask], clusters[mask], binary=flags)
+        bounds = [bounds_of(estimate) for estimate in measured]
+        if side.missing[mask].any():
+            ends = (mean_estimates(end[mask], clusters[mask], binary=flags) for end in (side.least, side.most))
+            bounds = list(map(bounds_of, measured, *ends))
+        for metric, estimate, between in zip(block.metrics, measured, bounds, strict=True):
+            yield {**labels, "metric": metric, **estimate._asdict(), **between._asdict(), "cultures": 1}
+
+
+def _strata(block: ItemBlock, groups: Sequence[str]) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Yield group, stratum and which items of a block are in it; the first are all of them."""
+    everything = np.ones(block.items.height, dtype=bool)
+    yield ALL, ALL, everything
+    for group in groups:
+        if group in BLOCK:  # constant within a block
+            yield group, getattr(block, group), everything
+            continue
+        column = block.items[group]
+        for value in column.drop_nulls().unique().sort():
+            yield group, str(value), (column == value).fill_null(False).to_numpy()
+
+
+def mean_table(
+    scores: pl.DataFrame, *, metrics: Mapping[str, bool], ranges: Mapping[str, Ends] | None = None
+) -> pl.DataFrame:
+    """Estimate each metric's mean over cultures, each counting alike, for each variant that several were asked.
+
+    Rows are as those of :func:`estimate_table` over all items, but culture and language are null, and ``cultures`` says
+    over how many it is. A culture asked in two languages counts once. See
+    :func:`kapwa.stats.missing.mean_over_cultures`.
+    """
+    rows = checked_scores(scores, metrics, ranges=ranges)
+    records = []
+    for (variant, metric), part in rows.partition_by("variant", "metric", as_dict=True).items():
+        if part.select("culture", "language").n_unique() < 2:
+            continue
+        items = item_bounds(part, ("culture", "language", "item_id"), ("cluster",))
+        counts = part.select(_counts()).row(0, named=True)
+        facts = {"variant": variant, "group": ALL, "stratum": ALL, "metric": metric}
+        facts["cultures"] = part["culture"].n_unique()
+        records.append({**facts, **mean_over_cultures(items, share=metrics[str(metric)]), **counts})
+    table = pl.DataFrame(records, schema=dict(ESTIMATE_SCHEMA))
+    return table.sort("variant", _places(metrics))
+
+
+def _counts() -> list[pl.Expr]:
+    """Count answers: by outcome, those asked, those missing, by state."""
+    counted = [(pl.col("outcome") == outcome).sum().cast(pl.Int64).alias(outcome) for outcome in OUTCOMES]
+    counted += [(~not_asked_rows()).sum().cast(pl.Int64).alias("asked"), pl.col("missing").sum().cast(pl.Int64)]
+    counted += [(pl.col("state") == state).sum().cast(pl.Int64).alias(name) for name, state in STATE_COUNTS.items()]
+    return counted
 
 
 # --- comparisons --------------------------------------------------------------------------------------------
@@ -198,8 +299,8 @@ def compare_variants(
     *,
     metrics: Mapping[str, bool],
     seed: int = 0,
-    replicates: int = 2000,
     pooled: bool = False,
+    ranges: Mapping[str, Ends] | None = None,
 ) -> pl.DataFrame:
     """Compare every pair of prompt variants of a culture on the clusters they share, by means within a cluster.
 
@@ -210,7 +311,7 @@ def compare_variants(
     columns as :func:`compare_runs`. ``pooled``: rows over several cultures instead, :data:`POOLED_SCHEMA`. Raises
     DataError or UsageError for a table that does not fit.
     """
-    means = [_by_cluster(block) for block in blocks(checked_scores(scores, metrics), metrics)]
+    means = [_by_cluster(block) for block in blocks(checked_scores(scores, metrics, ranges=ranges), metrics)]
     means.sort(key=lambda block: (block.culture, block.variant))
     pairs = [
         (a.variant, a, b.variant, b)
@@ -219,14 +320,21 @@ def compare_variants(
     ]
     if pooled:
         return adjust_p_values(_pooled_table("variants", pairs, metrics, seed=seed)).select(*POOLED_SCHEMA)
-    compared = _table("variants", pairs, metrics, seed=seed, replicates=replicates)
+    compared = _table("variants", pairs, metrics, seed=seed)
     return adjust_p_values(compared).select(*COMPARISON_SCHEMA)
 
 
-def _by_cluster(block: Block) -> Block:
+def _by_cluster(block: ItemBlock) -> ItemBlock:
     """Means within each cluster, which takes the place of the item."""
-    items = block.items.group_by("cluster").agg(pl.col(block.metrics).mean()).with_columns(item_id="cluster")
-    return block._replace(items=items)
+
+    def means(items: pl.DataFrame) -> pl.DataFrame:
+        # Sorted: what is missing of a cluster must stand in the same row as its values.
+        return (
+            items.group_by("cluster").agg(pl.col(block.metrics).mean()).with_columns(item_id="cluster").sort("cluster")
+        )
+
+    completed = block.completed and Completed(*map(means, block.completed))
+    return block._replace(items=means(block.items), completed=completed)
 
 
 def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but three have defaults
@@ -237,18 +345,18 @@ def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but
     label_b: str,
     metrics: Mapping[str, bool],
     seed: int = 0,
-    replicates: int = 2000,
     mid_p: bool = False,
     equal_within: float | None = None,
     labels: _Labels | None = None,
+    ranges: Mapping[str, Ends] | None = None,
 ) -> pl.DataFrame:
     """Compare two runs on the items both measured: over all cultures, then by culture, language and variant.
 
     For each metric, a first row for each variant that two or more cultures have is the mean over these of the paired
     difference, each counting alike, clustered by question: ``cultures`` counts them, ``culture`` and ``language`` are
     null. ``p_varies`` tests whether the true difference is the same in all of them, ``culture_sd`` is its estimated
-    standard deviation between them; see :func:`kapwa.stats.pooled.pooled_differences`. Both are null in the rows of one
-    culture, which follow.
+    standard deviation between them, with an interval from ``culture_sd_low`` to ``culture_sd_high``; see
+    :func:`kapwa.stats.pooled.pooled_differences`. All are null in the rows of one culture, which follow.
 
     ``n``: items with a value in both; ``only_a`` and ``only_b``: items with a value in one run only, which are in
     no figure of the row; a culture that one run lacks has no row, and is not in these counts. ``a_value`` and
@@ -262,6 +370,10 @@ def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but
     ``p_equal``, the larger p-value of two one-sided tests (Schuirmann 1987) that the true difference lies inside it,
     and ``p_equal_holm``, adjusted within the same family.
 
+    ``missing_a`` and ``missing_b``: the share of each run's answers, of the items both were asked, that are missing.
+    The verdict must hold where they all count against it: see :class:`kapwa.stats.intervals.Comparison` and
+    :func:`kapwa.stats.families.is_clear`. ``ranges``: the ends of metrics that are not right or wrong.
+
     ``labels``: by kind and label, the cultures that belong to it. Rows are then labels, named in two more columns
     (:data:`LABEL_SCHEMA`): the mean over a label's cultures, or its one culture's rows. Labels of a kind are a family.
     Returns :data:`POOLED_SCHEMA`. Raises DataError or UsageError for tables that do not fit.
@@ -269,11 +381,11 @@ def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but
     if label_a == label_b:
         raise UsageError(f"Both runs are called {label_a!r}.", hint="Give them different labels.")
     check_margin(equal_within, metrics)
-    sides = (blocks(checked_scores(scores, metrics), metrics) for scores in (scores_a, scores_b))
+    sides = (blocks(checked_scores(scores, metrics, ranges=ranges), metrics) for scores in (scores_a, scores_b))
     a, b = ({block[:3]: block for block in side} for side in sides)
     pairs = [(label_a, a[key], label_b, b[key]) for key in sorted(a.keys() & b.keys())]
     settings: dict[str, Any] = {"seed": seed, "mid_p": mid_p, "equal_within": equal_within}
-    each = _table("runs", pairs, metrics, replicates=replicates, **settings).with_columns(cultures=pl.lit(1, pl.Int64))
+    each = _table("runs", pairs, metrics, **settings).with_columns(cultures=pl.lit(1, pl.Int64))
     if labels is None:
         both = pl.concat([_pooled_table("runs", pairs, metrics, **settings), each], how="diagonal")
     else:
@@ -285,6 +397,17 @@ def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but
     if labels is not None:
         return both.select(*LABEL_SCHEMA, *schema).sort(_places(metrics), maintain_order=True)
     return both.select(*schema).sort(_places(metrics), pl.col("cultures") == 1, maintain_order=True)
+
+
+def with_sides_turned(compared: pl.DataFrame) -> pl.DataFrame:
+    """Call the first side of comparisons the second, and the second the first; differences keep their sign.
+
+    Of :func:`compare_runs`, whose differences are a − b, come differences b − a, and the other way round.
+    """
+    sides = ("{}", "{}_value", "only_{}", "missing_{}")
+    pairs = [(side.format("a"), side.format("b")) for side in sides]
+    turned = {one: other for pair in pairs for one, other in (pair, pair[::-1])}
+    return compared.rename(turned).select(compared.columns)
 
 
 def _by_label(
@@ -313,9 +436,7 @@ def _places(metrics: Mapping[str, bool]) -> pl.Expr:
 
 def _pooled_table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **settings: Any) -> pl.DataFrame:
     """Rows over cultures: a row for each metric and pair of names (and variant) that two or more cultures have."""
-    from kapwa.stats.pooled import pooled_differences
-
-    groups: dict[tuple[str, str, str | None], list[tuple[Block, Block]]] = {}
+    groups: dict[tuple[str, str, str | None], list[tuple[ItemBlock, ItemBlock]]] = {}
     for label_a, a, label_b, b in pairs:
         groups.setdefault((label_a, label_b, a.variant if a.variant == b.variant else None), []).append((a, b))
     records = []
@@ -325,32 +446,40 @@ def _pooled_table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **setti
         if len({a.culture for a, _ in members}) < 2 or not names:
             continue
         parts = [_aligned(a, b, names) for a, b in members]
-        left, right, clusters = (np.concatenate(part) for part in zip(*parts, strict=True))
+        left, right = (Side(*map(np.concatenate, zip(*(part[side] for part in parts), strict=True))) for side in (0, 1))
+        clusters = np.concatenate([part[2] for part in parts])
         cultures = np.repeat([a.culture for a, _ in members], [len(part[2]) for part in parts])
-        flags = [metrics[name] for name in names]
-        pooled = pooled_differences(left, right, cultures, clusters, binary=flags, **settings)
-        only_a, only_b = (
-            (~np.isnan(side) & np.isnan(other)).sum(axis=0).tolist() for side, other in ((left, right), (right, left))
-        )
+        flags = np.array([metrics[name] for name in names])
+        pooled = pooled_completed(left, right, cultures, clusters, flags, **settings)
+        only_a, only_b = _in_one_alone(left, right)
         labels = {"kind": kind, "a": label_a, "b": label_b, "variant": variant}
         for k, (name, of) in enumerate(zip(names, pooled, strict=True)):
-            more = {"cultures": of.cultures, "culture_sd": of.sd, "p_varies": of.p_varies, "only_a": only_a[k]}
-            records.append({**labels, "metric": name, **of.comparison._asdict(), **more, "only_b": only_b[k]})
+            more = {"cultures": of.cultures, "culture_sd": of.sd, "culture_sd_low": of.sd_low}
+            more |= {"culture_sd_high": of.sd_high, "p_varies": of.p_varies, "only_a": only_a[k], "only_b": only_b[k]}
+            records.append({**labels, "metric": name, **of.comparison._asdict(), **more})
     table = pl.DataFrame(records, schema=_measured(POOLED_SCHEMA, settings))
     return table.filter(pl.col("cultures") > 1).sort(_places(metrics), "variant", "a", "b")
 
 
-def _aligned(a: Block, b: Block, names: Sequence[str]) -> tuple[FloatArray, FloatArray, np.ndarray]:
-    """Values of both sides and the cluster of every item either side has, in item order; NaN where absent."""
-    left_items, other = (
-        side.items.select(
-            "item_id",
-            "cluster",
-            *(name if name in side.metrics else pl.lit(None, pl.Float64).alias(name) for name in names),
-        )
-        for side in (a, b)
-    )
-    both = left_items.join(other, on="item_id", how="full", coalesce=True, suffix=" of b").sort("item_id")
+def _side(block: ItemBlock, names: Sequence[str] | None = None) -> Side:
+    """The values of a block, (items, metrics), and what they can be where answers are missing; NaN where absent."""
+
+    def matrix(items: pl.DataFrame) -> FloatArray:
+        wanted = block.metrics if names is None else names
+        absent = {name: pl.lit(None, pl.Float64) for name in wanted if name not in block.metrics}
+        return items.with_columns(**absent).select(wanted).to_numpy().astype(np.float64)
+
+    value = matrix(block.items)
+    if block.completed is None:
+        return Side(value, value, value, np.zeros(value.shape))
+    least, most, missing = map(matrix, block.completed)
+    return Side(value, least, most, np.nan_to_num(missing))
+
+
+def _aligned(a: ItemBlock, b: ItemBlock, names: Sequence[str]) -> tuple[Side, Side, np.ndarray]:
+    """Both sides and the cluster of every item either side has, in item order; NaN where absent."""
+    sides = [side.items.select("item_id", "cluster").with_row_index("row") for side in (a, b)]
+    both = sides[0].join(sides[1], on="item_id", how="full", coalesce=True, suffix=" of b").sort("item_id")
     torn = both.filter(pl.col("cluster") != pl.col("cluster of b"))
     if torn.height:
         first = torn.row(0, named=True)
@@ -361,9 +490,23 @@ def _aligned(a: Block, b: Block, names: Sequence[str]) -> tuple[FloatArray, Floa
             hint="Compare runs over the same data.",
         )
     clusters = both.select(pl.coalesce("cluster", "cluster of b")).to_series().to_numpy()
-    left = both.select(names).to_numpy().astype(np.float64)
-    right = both.select([f"{name} of b" for name in names]).to_numpy().astype(np.float64)
+    left, right = (
+        Side(*(_placed(part, both[rows]) for part in _side(block, names)))
+        for block, rows in ((a, "row"), (b, "row of b"))
+    )
     return left, right, clusters
+
+
+def _placed(values: FloatArray, rows: pl.Series) -> FloatArray:
+    """The rows of ``values`` in the order of ``rows``; NaN where that is null."""
+    padded = np.vstack([values, np.full((1, values.shape[1]), np.nan)])
+    return np.asarray(padded[rows.cast(pl.Int64).fill_null(len(values)).to_numpy()])
+
+
+def _in_one_alone(a: Side, b: Side) -> list[list[int]]:
+    """How many items each side alone has a value of, metric by metric."""
+    pairs = ((a.value, b.value), (b.value, a.value))
+    return [(~np.isnan(side) & np.isnan(other)).sum(axis=0).tolist() for side, other in pairs]
 
 
 def _table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **settings: Any) -> pl.DataFrame:
@@ -382,11 +525,9 @@ def _table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **settings: An
         if not names:
             continue
         left, right, clusters = _aligned(a, b, names)
-        flags = [metrics[name] for name in names]
-        compared = paired_differences(left, right, clusters, binary=flags, **settings)
-        only_a, only_b = (
-            (~np.isnan(side) & np.isnan(other)).sum(axis=0).tolist() for side, other in ((left, right), (right, left))
-        )
+        flags = np.array([metrics[name] for name in names])
+        compared = paired_completed(left, right, clusters, flags, **settings)
+        only_a, only_b = _in_one_alone(left, right)
         records += [
             {**labels, "metric": name, **comparison._asdict(), "only_a": only_a[k], "only_b": only_b[k]}
             for k, (name, comparison) in enumerate(zip(names, compared, strict=True))
@@ -397,4 +538,5 @@ def _table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **settings: An
 
 def _measured(schema: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """The columns before any p-value is adjusted."""
-    return {**schema} if settings.get("equal_within") is None else {**schema, "p_equal": pl.Float64}
+    tested = () if settings.get("equal_within") is None else ("p_equal", "p_over")
+    return {**schema, **dict.fromkeys(tested, pl.Float64)}

@@ -123,7 +123,7 @@ def _bias(audit: Audited, codes: IntArray) -> _Bias:
         raise DataError("the columns of an audit differ in length.")
     known = ~np.isnan(labels) & ~np.isnan(scores)
     if ((probabilities[known] <= 0) | (probabilities[known] > 1)).any():
-        raise DataError("a labelled answer has no probability of being drawn.", hint="Draw with 'kapwa audit sample'.")
+        raise DataError("a labelled answer has no probability of being drawn.", hint="Draw with 'kapwa label sample'.")
     weights = 1 / probabilities[known]
     if not weights.size:
         return _Bias(math.nan, codes[known], weights, 0)

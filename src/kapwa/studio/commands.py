@@ -14,7 +14,7 @@ from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
 
 from kapwa.errors import UsageError, nearest
-from kapwa.studio.core import consent, erasure, evaluating, withdrawals
+from kapwa.studio.core import background, consent, erasure, evaluating, withdrawals
 from kapwa.studio.core.forms import FORMS
 from kapwa.studio.core.languages import checked_tag
 from kapwa.studio.core.log import differences, rebuild, single_writer
@@ -61,6 +61,7 @@ def prepare() -> None:
         for project in Project.objects.all():
             with transaction.atomic():
                 rebuild(project)
+                background.count_again(project)
         # Only now: who is stopped before begins again at the next start.
         for migration in made - executor.loader.applied_migrations.keys():
             executor.recorder.record_applied(*migration)
@@ -88,7 +89,7 @@ def new_project(
             language=tags[0],
             languages=list(dict.fromkeys(tags)),
         )
-        consent.publish(project, consent.first_texts())
+        consent.publish(project, consent.first_texts(form, project.licence))
         FORMS[form].begin(project)
     return project
 
@@ -111,12 +112,12 @@ def free_name(slug: str) -> str:
 def start_code() -> str:
     """Return a fresh code with which whoever runs the studio begins a project; older ones open nothing.
 
-    Whoever came in with an older one and fills in the form of a new project goes on where the studio starts anew.
+    Nor does a visit that began with an older one: its bearer may not be whoever runs the studio now.
     """
     code = new_code()
     with single_writer(), transaction.atomic():
-        made = {"code": hashed(code), "roles": [COORDINATOR]}
-        Invitation.objects.update_or_create(project=None, defaults=made)
+        Invitation.objects.filter(project=None, used=None).delete()
+        Invitation.objects.create(code=hashed(code), roles=[COORDINATOR])
     return code
 
 
@@ -156,6 +157,9 @@ def check(names: Sequence[str]) -> tuple[int, int, list[str]]:
         for project in projects:
             if any(undone(project, withdrawn)):
                 lines.append(f"{project.slug}: somebody who withdrew is here again")
+            lines += [
+                f"{project.slug}: nobody started the evaluation in {place}" for place in evaluating.strays(project)
+            ]
             lines += differences(project)
         return len(projects), count, lines
     except DatabaseError as error:
@@ -216,6 +220,9 @@ def serve(
         # Every browser that was here a moment ago keeps a connection open: with waitress's 100, the 101st person waits.
         "connection_limit": 900,
         "asyncore_use_poll": True,
+        # Who opens all of them and says nothing shuts others out for no longer than that; browsers connect anew.
+        "channel_timeout": 20,
+        "cleanup_interval": 5,
     }
     if behind_proxy:
         options |= {
@@ -229,6 +236,8 @@ def serve(
         raise UsageError(f"{host} is not an address to listen on.", hint=hint) from None
     except OSError as error:
         raise UsageError(f"Port {port} of {host} cannot be used: {error.strerror}.", hint="Try --port 8001.") from None
+    for project in Project.objects.all():
+        evaluating.end_strays(project)
     with single_writer():
         call_command("clearsessions")  # visits that ended by their age
     local = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104

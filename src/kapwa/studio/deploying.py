@@ -30,11 +30,12 @@ def write_files(folder: Path, host: str) -> list[str]:
     words = {"host": host, "version": version("kapwa"), "password": secrets.token_hex(24)}
     with filling(folder) as fresh:
         for name in names:
-            text = read_text(templates / name)
+            text = read_text(templates / name).replace("\r\n", "\n")
             for word, value in words.items():
                 text = text.replace(f"{{{word}}}", value)
             path = fresh / name
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="\r\n" if path.suffix == ".bat" else "\n")
-            path.chmod(0o600 if name == ".env" else 0o755 if text.startswith("#!") else 0o644)
+            runs = text.startswith("#!") or path.suffix == ".desktop"
+            path.chmod(0o600 if name == ".env" else 0o755 if runs else 0o644)
     return names

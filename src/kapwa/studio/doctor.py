@@ -32,7 +32,7 @@ _PATIENCE = 10.0  # seconds
 _AGE = timedelta(days=1)
 
 
-class Finding(NamedTuple):
+class Diagnosis(NamedTuple):
     """What was looked at, what it is like, and a remedy; "" where nothing lacks."""
 
     name: str
@@ -40,7 +40,7 @@ class Finding(NamedTuple):
     remedy: str = ""
 
 
-def examine(addresses: Sequence[str]) -> list[Finding]:
+def examine(addresses: Sequence[str]) -> list[Diagnosis]:
     """Look at the studio that is configured; ``addresses``: those by which its network reaches this machine."""
     home: Path = settings.KAPWA_HOME
     url = remembered_address()
@@ -48,36 +48,36 @@ def examine(addresses: Sequence[str]) -> list[Finding]:
     return [finding for finding in looks if finding is not None]
 
 
-def _reach(url: str, addresses: Sequence[str]) -> Finding:
+def _reach(url: str, addresses: Sequence[str]) -> Diagnosis:
     """Whether phones can reach the address that invitations name."""
     name = urlsplit(url).hostname or ""
     if name in LOCAL:
-        return Finding("address", f"{url} is this machine alone", "Serve with: kapwa studio serve --share")
+        return Diagnosis("address", f"{url} is this machine alone", "Serve with: kapwa studio serve --share")
     numeric = name.replace(".", "").isdigit() or ":" in name
     if numeric and name not in [address.strip("[]") for address in addresses]:
         remedy = "The network gave this machine another address: serve anew with --share, and make new invitations."
-        return Finding("address", f"{url} is no address of this machine now", remedy)
-    return Finding("address", url)
+        return Diagnosis("address", f"{url} is no address of this machine now", remedy)
+    return Diagnosis("address", url)
 
 
-def _answer(url: str) -> Finding:
+def _answer(url: str) -> Diagnosis:
     try:
         with urlopen(f"{url}/enter/", timeout=_PATIENCE) as answer:  # noqa: S310 - an address of web pages
             answer.read()
     except HTTPError as error:
-        return Finding("server", f"{url} answers with {error.code}", "Look at the proxy, and at what serve printed.")
+        return Diagnosis("server", f"{url} answers with {error.code}", "Look at the proxy, and at what serve printed.")
     except (URLError, OSError) as error:
         reason = getattr(error, "reason", error)
-        return Finding("server", f"{url} does not answer: {reason}", "Start it: kapwa studio serve; open its port.")
-    return Finding("server", f"{url} answers")
+        return Diagnosis("server", f"{url} does not answer: {reason}", "Start it: kapwa studio serve; open its port.")
+    return Diagnosis("server", f"{url} answers")
 
 
-def _certificate(url: str) -> Finding | None:
+def _certificate(url: str) -> Diagnosis | None:
     parts = urlsplit(url)
     if parts.scheme != "https":
         room = parts.hostname in LOCAL or _private(parts.hostname or "")
         remedy = "" if room else "Serve with HTTPS: kapwa studio deploy FOLDER --host NAME"
-        return Finding("certificate", "none: whoever listens on the network reads what is sent", remedy)
+        return Diagnosis("certificate", "none: whoever listens on the network reads what is sent", remedy)
     try:
         place = (parts.hostname or "", parts.port or 443)
         with (
@@ -86,12 +86,12 @@ def _certificate(url: str) -> Finding | None:
         ):
             ends = str((secure.getpeercert() or {})["notAfter"])
     except ssl.SSLError as error:
-        return Finding("certificate", f"refused: {error.reason}", "Let Caddy fetch one: kapwa studio deploy --help")
+        return Diagnosis("certificate", f"refused: {error.reason}", "Let Caddy fetch one: kapwa studio deploy --help")
     except OSError:
         return None  # it does not answer, which is said already
     left = timedelta(seconds=ssl.cert_time_to_seconds(ends) - time.time())
     remedy = "Look at the proxy's messages: it should have renewed it." if left < _RENEWED else ""
-    return Finding("certificate", f"valid for {left.days} more days", remedy)
+    return Diagnosis("certificate", f"valid for {left.days} more days", remedy)
 
 
 def _private(name: str) -> bool:
@@ -102,23 +102,23 @@ def _private(name: str) -> bool:
         return False
 
 
-def _clock() -> Finding:
+def _clock() -> Diagnosis:
     """Whether the clock is behind what was written last, as that of a laptop with an empty battery is."""
     now, last = datetime.now(UTC), Event.objects.order_by("-server_time").first()
     state = f"{now:%Y-%m-%d %H:%M} UTC"
     if last is not None and last.server_time > now:
         remedy = "Set the clock: dates of what people write would be wrong."
-        return Finding("clock", f"{state} is before the newest entry, of {last.server_time:%Y-%m-%d %H:%M}", remedy)
-    return Finding("clock", state)
+        return Diagnosis("clock", f"{state} is before the newest entry, of {last.server_time:%Y-%m-%d %H:%M}", remedy)
+    return Diagnosis("clock", state)
 
 
-def _disk(home: Path) -> Finding:
+def _disk(home: Path) -> Diagnosis:
     free = shutil.disk_usage(home).free
     remedy = "" if free >= _LEAST else "Free some space: what people send cannot be saved on a full disk."
-    return Finding("disk", f"{free / 1e9:.1f} GB free", remedy)
+    return Diagnosis("disk", f"{free / 1e9:.1f} GB free", remedy)
 
 
-def _fonts() -> Finding | None:
+def _fonts() -> Diagnosis | None:
     """Whether this machine has fonts to show and print the projects' languages; None where it cannot be asked."""
     if (lists := shutil.which("fc-list")) is None:
         return None
@@ -128,16 +128,16 @@ def _fonts() -> Finding | None:
         asked = subprocess.run([lists, f":lang={tag}", "family"], capture_output=True, check=False)  # noqa: S603
         lacking += [] if asked.stdout.strip() else [tag]
     remedy = "Install fonts for them, such as Noto, before you print from this machine." if lacking else ""
-    return Finding("fonts", f"none for {', '.join(lacking)}" if lacking else f"for {', '.join(tags)}", remedy)
+    return Diagnosis("fonts", f"none for {', '.join(lacking)}" if lacking else f"for {', '.join(tags)}", remedy)
 
 
-def _backup(home: Path) -> Finding:
+def _backup(home: Path) -> Diagnosis:
     remedy, mark = "Make one now, and each night: kapwa studio backup", home / BACKED_UP
     if not mark.is_file():
-        return Finding("backup", "none was made", remedy)
+        return Diagnosis("backup", "none was made", remedy)
     age = timedelta(seconds=time.time() - mark.stat().st_mtime)
     state = f"{age.total_seconds() / 3600:.0f} hours old, in {mark.read_text(encoding='utf-8').strip()}"
-    return Finding("backup", state, remedy if age > _AGE else "")
+    return Diagnosis("backup", state, remedy if age > _AGE else "")
 
 
 def back_up(folder: Path, keep: int, projects: Iterable[Project] | None = None) -> list[Path]:

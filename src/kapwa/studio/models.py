@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from kapwa.studio.core.aside import Aside
+from kapwa.studio.core.comments import Comment
+from kapwa.studio.core.notices import NewsRead, Notice
 from kapwa.studio.core.tables import (
     APPROVED,
     ID,
@@ -11,10 +13,13 @@ from kapwa.studio.core.tables import (
     ConsentText,
     Current,
     Event,
+    GroupLink,
     InterfaceText,
     Invitation,
+    JoinRequest,
     Lease,
     Membership,
+    PeopleCounted,
     Person,
     Project,
     Release,

@@ -17,6 +17,7 @@ from kapwa.errors import MissingDependencyError, UsageError
 DATABASE_NAME = "studio.sqlite"
 SECRET_NAME = "secret.key"  # noqa: S105 - a file's name
 ADDRESS_NAME = "address.txt"
+START_PAGE = "open.html"  # while the studio is served, until a project is begun: leads the browser to the start link
 LOCAL = ("127.0.0.1", "localhost", "::1")  # this machine alone
 HERE = Path(__file__).parent
 

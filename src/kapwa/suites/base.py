@@ -5,12 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-from kapwa import registry
 from kapwa.datasets.findings import CheckReport, DataSource
 from kapwa.errors import UsageError, nearest
 from kapwa.files import table_rows
@@ -26,12 +25,13 @@ class Judged:
 
     ``scores`` has the columns ``kapwa.records.SCORE_COLUMNS``. ``tables`` (for example
     ``{"continuations": frame}``) are written beside it in the run directory. ``notes``: what readers of the run should
-    know of it, in whole sentences.
+    know of it, in whole sentences. ``warnings``: what they should know before they read any number.
     """
 
     scores: pl.DataFrame
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    warnings: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +153,10 @@ class Task:
 
     Four functions take items. ``requests(items)`` yields what to ask, each a :class:`kapwa.records.Request`, item by
     item: a pure function of the items and the task's options. ``score(items, answers)`` judges answers (each a
-    :class:`kapwa.records.Answer`) and returns :class:`Judged`; failed answers give rows with a null value and outcome
-    "failed". Answers may be read from disk on each walk through them, and be millions: walk once, keep what is needed.
+    :class:`kapwa.records.Answer`) and returns :class:`Judged`; where there is no answer to judge
+    (:attr:`kapwa.records.Response.unanswered`), rows have a null value and the outcome "failed". It is called through
+    :meth:`judge`. Answers may be read from disk on each walk through them, and be millions: walk once, keep what is
+    needed.
     ``floors(items)`` lists what chance and culture-blind tricks score, and what people score (the ceiling), each a
     :class:`kapwa.records.Floor`. ``item_table(items)``: a Polars table of the items for readers of a report (prompt,
     answers, gloss), one row an item.
@@ -183,6 +185,14 @@ class Task:
     def items(self) -> list[Item]:
         """Return the selected items, in the order of the data within each variant."""
         return list(self.selected)
+
+    def judge(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
+        """Judge answers by ``score``; the scores say of each row which state its answer is in."""
+        from kapwa.stats.states import WatchedStates  # not needed to name suites, which must be quick
+
+        watched = WatchedStates(answers)
+        judged = self.score(items, watched)
+        return replace(judged, scores=watched.fill(judged.scores))
 
 
 class Step(ABC):
@@ -220,15 +230,6 @@ class OpenTask(Protocol):
         """Read the data and return the task; raise DataError or UsageError."""
 
 
-class Criterion(NamedTuple):
-    """One yes/no question that people answer about a model's answer; ``code`` names its column in the rating form."""
-
-    code: str
-    name: str
-    question: str
-    source: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class Suite:
     """A suite as the registry knows it; a package adds one by the entry point ``kapwa.suites``.
@@ -247,8 +248,8 @@ class Suite:
 
     What a report calls things: ``noun`` is one item and several ("prompt", "prompts"), ``unit`` one cluster, the thing
     that was sampled, and several ("situation", "situations"); ``floor_words`` maps the name of a floor or ceiling to
-    its words in a sentence ("always picking the longest answer") and in a picture ("longest answer"). What people rate
-    answers by: ``criteria``; ``yes_means`` ends the sentence "the answer …" for a yes. ``choices``: the tasks (without
+    its words in a sentence ("always picking the longest answer") and in a picture ("longest answer"). The
+    ``rubric`` by which people rate models' answers, by name. ``choices``: the tasks (without
     the suite's name) whose items have options that people can choose among, and how the metrics begin that the share of
     right choices is the ceiling of.
 
@@ -279,8 +280,7 @@ class Suite:
     noun: tuple[str, str] = ("item", "items")
     unit: tuple[str, str] = ("cluster", "clusters")
     floor_words: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    criteria: tuple[Criterion, ...] = ()
-    yes_means: str = "is good"
+    rubric: str = ""
     choices: Mapping[str, str] = field(default_factory=dict)
     tables: str = ""
     mapped: Mapping[str, str] = field(default_factory=dict)
@@ -302,7 +302,7 @@ class Suite:
         return [name for name in metrics if begins is not None and name.startswith(begins)]
 
     def judged_otherwise(self) -> str:
-        """Say what becomes of a model's answers where people do not rate them by ``criteria``."""
+        """Say what becomes of a model's answers where people do not rate them by a ``rubric``."""
         return self.next_step.format(run="RUN") or "No one rates its answers: scores follow from its data."
 
     def pack_names(self) -> list[str]:
@@ -323,17 +323,3 @@ def given_options(task: str, options: Mapping[str, Any], known: Collection[str])
             hint = nearest(name, known) if known else f"Leave it out: {task} takes none."
             raise UsageError(f"{task} has no option {name!r}.", hint=hint)
     return values
-
-
-def rating_suite(form: str) -> Suite:
-    """Return the suite named ``form``, by whose criteria people rate answers.
-
-    Raises UsageError for an unknown name, naming the nearest, and for a suite without criteria.
-    """
-    known = registry.available("suites")
-    if form not in known:
-        raise UsageError(f"There is no rating form named {form!r}.", hint=nearest(form, known))
-    suite: Suite = registry.load("suites", form)
-    if not suite.criteria:
-        raise UsageError(f"The suite {form!r} has no rating form.", hint=suite.judged_otherwise())
-    return suite

@@ -13,7 +13,19 @@ from typing import Any, TypeVar
 import polars as pl
 
 from kapwa.errors import DataError, UsageError, nearest
-from kapwa.records import ITEM_COLUMNS, SCORE_COLUMNS, Answer, Item, Message, Outcome, Params, Request, Response
+from kapwa.records import (
+    ITEM_COLUMNS,
+    SCORE_COLUMNS,
+    UNANSWERED,
+    Answer,
+    Item,
+    Message,
+    Outcome,
+    Params,
+    Request,
+    Response,
+    Unanswered,
+)
 from kapwa.suites.base import Selection
 
 Key = TypeVar("Key", bound=Hashable)
@@ -67,7 +79,7 @@ def select(items: Sequence[Item], selection: Selection, *, known: Sequence[str],
         return chosen
     places = list(range(len(chosen)))
     if selection.draw_seed is not None:
-        drawn = partial(lot, selection.draw_seed)
+        drawn = partial(shuffle_key, selection.draw_seed)
         lots = [(drawn(item.cluster), drawn(item.cluster, item.id)) for item in chosen]
         places.sort(key=lots.__getitem__)
     groups = grouped(places, lambda place: (chosen[place].culture, chosen[place].variant))
@@ -105,7 +117,7 @@ def group_of(item: Item) -> tuple[str, str, str]:
     return item.culture, item.variant, item.fields["group"]
 
 
-def lot(seed: int, *names: str, size: int = 8) -> bytes:
+def shuffle_key(seed: int, *names: str, size: int = 8) -> bytes:
     """Return what is drawn for ``names``: bytes that follow from ``seed`` and the names alone, on every machine."""
     return hashlib.blake2b("\0".join((str(seed), *names)).encode("utf-8", "surrogatepass"), digest_size=size).digest()
 
@@ -173,6 +185,23 @@ def answered_twice(request: Request) -> UsageError:
     return UsageError(f"There are two answers to {_named(request)}.", hint="Remove one of them.")
 
 
+def lost_outcome(response: Response | None) -> Unanswered:
+    """Return the outcome of rows about an answer that is not there to judge; None: nothing was given at all."""
+    return next((state for state in UNANSWERED if response is not None and response.state == state), "failed")
+
+
+# What every table of answers says of one after its text; see :func:`about_answer`.
+ABOUT_ANSWER = dict.fromkeys(("finish_reason", "state", "thought", "error"), pl.String)
+
+
+def about_answer(response: Response | None) -> dict[str, str | None]:
+    """Return the cells of :data:`ABOUT_ANSWER`: how it ended, what it is, what was thought, why there is none."""
+    if response is None:
+        return {"finish_reason": None, "state": "failed", "thought": None, "error": "no answer was given"}
+    said = {"finish_reason": response.finish_reason, "state": response.state, "thought": response.thought}
+    return {**said, "error": response.reason}
+
+
 def _named(request: Request) -> str:
     return f"item {request.item_id!r} (variant {request.variant!r}), sample {request.sample}"
 
@@ -195,10 +224,10 @@ def text_facts(text: str, item: Item, response: Response, *, read: int | None = 
     from kapwa.metrics.base import is_blank
 
     # Whether it ended at the limit a recorded answer, and some servers, do not say.
-    truncated = {"length": 1.0, "stop": 0.0}.get(response.finish_reason or "")
-    if is_blank(text):
+    truncated = None if response.state == "unknown" else float(response.state == "unfinished")
+    if is_blank(text) and response.state != "declined":
         return {"words": 0.0, "truncated": truncated, "empty": 1.0, "refused": 0.0, "other_language": None}
-    words, refused = float(len(text.split())), float(is_refusal(text))
+    words, refused = float(len(text.split())), float(response.state == "declined" or is_refusal(text))
     values = {"words": words, "truncated": truncated, "empty": 0.0, "refused": refused}
     other = differs(item.language, identify(text[:read]))
     return {**values, "other_language": None if other is None else float(other)}
@@ -236,7 +265,10 @@ def accuracy(margin: float) -> tuple[float, Outcome]:
 
 
 def score_row(item: Item, metric: str, value: float | None, outcome: Outcome, sample: int = 0) -> dict[str, Any]:
-    """One row of the long score table for ``item``; ``value`` None where there is nothing to measure."""
+    """One row of the long score table for ``item``; ``value`` None where there is nothing to measure.
+
+    The state is not said here: :meth:`kapwa.suites.base.Task.judge` knows it of every answer.
+    """
     return {**item_columns(item), "sample": sample, "metric": metric, "value": value, "outcome": outcome}
 
 

@@ -25,7 +25,7 @@ from kapwa.files import replacing
 
 CACHE_VARIABLE = "KAPWA_CACHE_DIR"
 MOST_FILES = 1_000
-_RULES = ("suites", "metrics", "languages", "datasets", "records.py", "files.py", "tables_io.py", "workbooks.py")
+_RULES = ("suites", "metrics", "languages", "datasets", "records.py", "files.py", "tables")
 _SUFFIXES = (".py", ".yaml", ".csv")
 T = TypeVar("T")
 

@@ -33,7 +33,7 @@ _NONCE, _TAG = 16, 32  # bytes
 
 
 @dataclass
-class KeptReading:
+class CachedReading:
     """What a suite reads of mapped tables, as JSON; None until it was read.
 
     ``remark``: on rows that were left out. ``used``: whether the suite asked for it.
@@ -44,11 +44,11 @@ class KeptReading:
     used: bool = False
 
 
-_current: ContextVar[KeptReading | None] = ContextVar("reading", default=None)
+_current: ContextVar[CachedReading | None] = ContextVar("reading", default=None)
 
 
 @contextmanager
-def reading_of(reading: KeptReading | None) -> Iterator[None]:
+def reading_of(reading: CachedReading | None) -> Iterator[None]:
     """Have :func:`read_once` return what ``reading`` holds, or let that hold what it reads; with None it just reads."""
     token = _current.set(reading)
     try:
@@ -84,7 +84,7 @@ class Seal(NamedTuple):
     path: Path
     key: bytes
 
-    def opened(self) -> KeptReading | None:
+    def opened(self) -> CachedReading | None:
         """Return what was kept; None where nothing was, where it is damaged, and where the tables were others."""
         with suppress(OSError, ValueError, zlib.error):
             raw = self.path.read_bytes()
@@ -92,10 +92,10 @@ class Seal(NamedTuple):
             if compare_digest(tag, self._tag(nonce + hidden)):
                 os.utime(self.path)  # the files longest unused go first
                 remark, _, content = zlib.decompress(self._hidden(nonce, hidden)).partition(b"\n")
-                return KeptReading(content, json.loads(remark))
+                return CachedReading(content, json.loads(remark))
         return None
 
-    def keep(self, reading: KeptReading) -> None:
+    def keep(self, reading: CachedReading) -> None:
         """Keep what was read, if anything was, in place of what was kept before."""
         if reading.content is not None:
             nonce = secrets.token_bytes(_NONCE)

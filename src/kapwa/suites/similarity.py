@@ -128,7 +128,7 @@ def nearest_references(metric: Metric, cases: Sequence[tuple[str, Sequence[str]]
     return [Nearest(max(values), values.index(max(values))) for values in each]
 
 
-class Compared(NamedTuple):
+class ComparedText(NamedTuple):
     """An answer (None: the model gave none) and the references of its item, one at least."""
 
     item: Item
@@ -144,7 +144,7 @@ def similarity_infos(options: SimilarityOptions) -> Iterator[MetricInfo]:
         yield MetricInfo(metric.name, title, metric.low, metric.high, source=metric.source, higher_is_better=True)
 
 
-def similarity_rows(options: SimilarityOptions, answers: Sequence[Compared]) -> Iterator[dict[str, Any]]:
+def similarity_rows(options: SimilarityOptions, answers: Sequence[ComparedText]) -> Iterator[dict[str, Any]]:
     """Yield a score row for every answer and metric: its similarity to the nearest reference of its item."""
     cases = [(answer.text, answer.references) for answer in answers if answer.text is not None and answer.references]
     for metric in options.similarities():

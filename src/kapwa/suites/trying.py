@@ -9,6 +9,7 @@ from typing import NamedTuple
 import polars as pl
 
 from kapwa.datasets.conversations import transcript
+from kapwa.models.gate import gate
 from kapwa.records import Answer, ContinuationScore, Item, Request, Response
 from kapwa.suites.base import Task
 from kapwa.suites.items import grouped
@@ -62,15 +63,15 @@ def _trial(task: Task, item: Item, example_answers: Callable[[Item], Sequence[st
 
 def _answer(request: Request, reply: str) -> Answer:
     if request.kind == "generate":
-        return Answer(request, Response(request.key, text=reply))
+        return Answer(request, gate(Response(request.key, text=reply, finish_reason="stop")))
     scores = tuple(
         ContinuationScore(_LIKELY if text == reply else _UNLIKELY, 1, len(text.encode()), len(text))
         for text in request.continuations
     )
-    return Answer(request, Response(request.key, logprobs=scores))
+    return Answer(request, gate(Response(request.key, logprobs=scores)))
 
 
 def _judged(task: Task, item: Item, answers: Sequence[Answer]) -> float | None:
-    scores = task.score([item], answers).scores.filter(pl.col("metric") == task.headline[0])
+    scores = task.judge([item], answers).scores.filter(pl.col("metric") == task.headline[0])
     values = scores["value"].drop_nulls()
     return None if values.is_empty() else float(values[0])

@@ -16,18 +16,17 @@ from typing import ClassVar
 
 import polars as pl
 
-from kapwa.datasets.rows import CellProblem, Filled, PlainName, Row, read_rows
-from kapwa.datasets.tables import read_records
+from kapwa.datasets.rows import CellProblem, Filled, PlainName, RowModel, read_rows
 from kapwa.errors import DataError, UsageError, check_whole, raise_first
 from kapwa.records import Answer, Capability, Floor, Item, Message, Request
 from kapwa.suites.base import AskItems, FindFloors, JudgeAnswers, Judged, Step, TabulateItems, Task
-from kapwa.tables_io import NO_ROWS
+from kapwa.tables import NO_ROWS, read_records
 
 SLOT = "{prompt}"
 TEMPERATURE = 1.0
 
 
-class WordingRow(Row):
+class WordingRow(RowModel):
     """One wording: ``text`` has ``{prompt}`` where the task's own prompt goes."""
 
     unique: ClassVar[tuple[str, ...]] = ("id",)
@@ -167,6 +166,7 @@ class Wordings(Step):
             pl.concat([_renamed(part.scores, name) for name, part in judged]),
             {key: pl.concat(parts) for key, parts in tables.items()},
             list(dict.fromkeys(note for _, part in judged for note in part.notes)),
+            list(dict.fromkeys(warning for _, part in judged for warning in part.warnings)),
         )
 
     def floors(self, find: FindFloors, items: Sequence[Item]) -> list[Floor]:

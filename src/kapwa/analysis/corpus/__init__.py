@@ -17,7 +17,6 @@ import shutil
 import sys
 import tempfile
 import time
-import unicodedata
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,9 +28,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from kapwa.analysis.corpus.rows import ATTRIBUTES, ConceptKey, CorpusName, Options
+from kapwa.analysis.corpus.rows import ATTRIBUTES, ConceptKey, CorpusName, SourceOptions
 from kapwa.analysis.corpus.sources import Source, text_sources
 from kapwa.errors import DataError, RunError, UsageError, nearest
+from kapwa.languages.same import same_text
 from kapwa.runs.directory import brief_model
 
 __all__ = ["ConceptKey", "ConceptTexts", "Corpus", "open_corpora"]
@@ -67,7 +67,7 @@ class ConceptTexts:
 
 
 @dataclass(slots=True)
-class Concept:
+class StoredConcept:
     """What is known of a concept without reading its texts.
 
     ``identities``: those with a text, sorted. ``texts``: how many; ``samples``: the most of one identity; ``failed``:
@@ -102,7 +102,7 @@ class Corpus:
 
     def __init__(self, name: CorpusName, index: Index, label: str) -> None:
         self._index = index  # its folder goes with the last corpus
-        self.concepts: Mapping[ConceptKey, Concept] = index.concepts[name]
+        self.concepts: Mapping[ConceptKey, StoredConcept] = index.concepts[name]
         concepts = list(self.concepts.values())
         self.label, self.task, self.model, self.temperature = label, name.task, name.model, name.temperature
         self.attribute, self.variant, self.language = name.attribute, name.variant, name.language or "en"
@@ -143,7 +143,13 @@ class Corpus:
         table = pl.scan_parquet(path, glob=False).slice(first, concept.texts).collect()
         groups, samples = (one.to_numpy().astype(np.int64) for one in (table["identity"].rle_id(), table["sample"]))
         return ConceptTexts(
-            key, concept.identities, groups, samples, tuple(table["text"]), concept.digest, concept.order
+            key=key,
+            identities=concept.identities,
+            groups=groups,
+            samples=samples,
+            texts=tuple(table["text"]),
+            digest=concept.digest,
+            order=concept.order,
         )
 
     def notes(self) -> list[str]:
@@ -163,7 +169,7 @@ class Corpus:
             notes.append(f"{count(self.short, 'text')} wanting for {every}.")
         kinds: dict[str, list[str]] = {}
         for name in self.identities:
-            kinds.setdefault(" ".join(unicodedata.normalize("NFC", name.casefold()).split()), []).append(name)
+            kinds.setdefault(same_text(name), []).append(name)
         notes += [
             f"{' and '.join(map(repr, same))} are read as {len(same)} identities. If they are the same one, spell it "
             "in one way in the answers and analyze again."
@@ -197,7 +203,7 @@ def open_corpora(
         raise UsageError("--attribute names no column.", hint=f"For example: {', '.join(ATTRIBUTES)}.")
     if isinstance(sources, str | Path):
         sources = [sources]
-    index = Index(text_sources([Path(source) for source in sources], Options(attribute, task, label)), task)
+    index = Index(text_sources([Path(source) for source in sources], SourceOptions(attribute, task, label)), task)
     if not index.concepts:
         raise UsageError(f"There is no answer of the task {task!r}.", hint=nearest(task or "", index.tasks))
     labels = _labels(list(index.concepts), label)
@@ -249,9 +255,9 @@ class Index:
 
     def __init__(self, sources: Sequence[Source], task: str | None) -> None:
         self.sources = sources
-        self.concepts: dict[CorpusName, dict[ConceptKey, Concept]] = {}
+        self.concepts: dict[CorpusName, dict[ConceptKey, StoredConcept]] = {}
         self.tasks: dict[str, None] = {}
-        self._by_number: list[tuple[ConceptKey, Concept]] = []
+        self._by_number: list[tuple[ConceptKey, StoredConcept]] = []
         try:
             self._folder = _temporary_folder(self)
             self._gather(task)
@@ -295,7 +301,7 @@ class Index:
             key = ConceptKey(*place[-2:])
             corpus = self.concepts.setdefault(CorpusName(*place[:-2]), {})
             if key not in corpus:
-                corpus[key] = Concept(len(self._by_number))
+                corpus[key] = StoredConcept(len(self._by_number))
                 self._by_number.append((key, corpus[key]))
             corpus[key].characters += characters
             numbers.append(corpus[key].number)

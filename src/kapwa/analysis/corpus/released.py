@@ -19,35 +19,35 @@ from typing import Any
 
 import polars as pl
 
-from kapwa.analysis.corpus.rows import COLUMNS, DEFAULT_TASK, CorpusName, Options, batches, lines_of
+from kapwa.analysis.corpus.rows import COLUMNS, DEFAULT_TASK, CorpusName, SourceOptions, batches
 from kapwa.errors import DataError
-from kapwa.tables_io import MAX_CELL
+from kapwa.files import text_lines
+from kapwa.tables import MAX_CELL, refuse_nul
 
 _NAMES = ("template", "topic", "concept", "granularity", "identity", "prompt")
+_MAY_LACK = ("template", "granularity")
 _FILE = re.compile(r"(?P<task>[a-z]+)_responses.*?_\d+_tokens_(?P<model>.+?)_temp_(?P<temperature>\d+(?:\.\d+)?)")
+# The folders of a copy of the hub's data set that hold answers, beside tables of what was asked.
+RESPONSES = "responses"
 _TASKS = {"story": "eecc/stories", "stories": "eecc/stories", "qa": "eecc/qa"}
 _TYPES = {"temperature": pl.Float64, "sample": pl.Int64, "row": pl.Int64}
 
 
-def released_tables(path: Path, options: Options) -> Iterator[pl.DataFrame]:
+def released_tables(path: Path, options: SourceOptions) -> Iterator[pl.DataFrame]:
     """Yield the answers of one file as tables with :data:`kapwa.analysis.corpus.rows.COLUMNS`."""
     schema = {name: _TYPES.get(name, pl.String) for name in COLUMNS}
     for batch in batches(chain.from_iterable(_answers(path, options))):
         yield pl.DataFrame(batch, schema=schema, orient="row")
 
 
-def _answers(path: Path, options: Options) -> Iterator[list[tuple[Any, ...]]]:
+def _answers(path: Path, options: SourceOptions) -> Iterator[list[tuple[Any, ...]]]:
     """Yield the answers of each line."""
     places = {name: number for number, name in enumerate(_NAMES, start=2)}
-    for number, line in lines_of(path):
+    for number, line in text_lines(path):
+        refuse_nul(line, path, number)
         cells = _cells(line)
         if number == 1 and _is_header(cells):
-            names = [cell.strip() for cell in cells]
-            missing = [name for name in _NAMES if name not in names]
-            if missing:
-                hint = f"Needed: {', '.join(_NAMES)}."
-                raise DataError(f"column {missing[0]!r} is missing.", path=path, row=1, hint=hint)
-            places = {name: names.index(name) for name in _NAMES}
+            places = _places_in([cell.strip() for cell in cells], path)
             continue
         if cells == [""]:
             continue
@@ -56,7 +56,7 @@ def _answers(path: Path, options: Options) -> Iterator[list[tuple[Any, ...]]]:
             message = f"has {len(cells)} columns; the released layout has {first} before the first answer."
             hint = "Was the line cut off, or does an answer contain line breaks?"
             raise DataError(message, path=path, row=number, hint=hint)
-        words = {name: cells[at].strip() for name, at in places.items()}
+        words = {name: cells[places[name]].strip() if name in places else "" for name in _NAMES}
         for column in ("topic", "concept", "identity"):
             if not words[column]:
                 raise DataError("is empty.", path=path, row=number, column=column)
@@ -67,10 +67,19 @@ def _answers(path: Path, options: Options) -> Iterator[list[tuple[Any, ...]]]:
         yield [(*place, words["identity"], sample, text, number) for sample, text in enumerate(texts)]
 
 
-def _name(path: Path, options: Options, granularity: str, template: str) -> CorpusName:
+def _places_in(header: Sequence[str], path: Path) -> dict[str, int]:
+    """Return where a header has each column; the template and the kind of identity need not be there."""
+    missing = [name for name in _NAMES if name not in header and name not in _MAY_LACK]
+    if missing:
+        hint = f"Needed: {', '.join(name for name in _NAMES if name not in _MAY_LACK)}."
+        raise DataError(f"column {missing[0]!r} is missing.", path=path, row=1, hint=hint)
+    return {name: header.index(name) for name in _NAMES if name in header}
+
+
+def _name(path: Path, options: SourceOptions, granularity: str, template: str) -> CorpusName:
     named = _FILE.search(path.stem)
     return CorpusName(
-        task=(named and _TASKS.get(named["task"])) or options.task or DEFAULT_TASK,
+        task=(named and _TASKS.get(named["task"])) or _task_of_folder(path) or options.task or DEFAULT_TASK,
         model=named["model"] if named else options.label or path.stem,
         temperature=float(named["temperature"]) if named else None,
         run="",
@@ -80,9 +89,14 @@ def _name(path: Path, options: Options, granularity: str, template: str) -> Corp
     )
 
 
+def _task_of_folder(path: Path) -> str | None:
+    """The task of a file in "stories/responses", as the hub has them."""
+    return _TASKS.get(path.parent.parent.name) if path.parent.name == RESPONSES else None
+
+
 def looks_released(path: Path) -> bool:
     """Whether a file's first line is of the released layout."""
-    for _, line in lines_of(path):
+    for _, line in text_lines(path):
         cells = _cells(line)
         # The prompt names the concept and the identity: no other table has that in these places.
         topic, identity, prompt = (cells[i] if len(cells) > 8 else "" for i in (4, 6, 7))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -12,18 +10,19 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import polars as pl
 
-from kapwa.errors import DataError, UsageError, nearest
+from kapwa.errors import DataError, UsageError, nearest, raise_first
 from kapwa.metrics.tokens import check_language
-from kapwa.tables_io import MAX_CELL, why_not_json
+from kapwa.models.gate import text_of
+from kapwa.records import CROSS
+from kapwa.tables import MAX_CELL, json_objects, open_table, parquet_batches, parquet_schema
 
 # Columns that may hold the varied attribute; beside another of these, "language" is the language of the texts.
 ATTRIBUTES: Final = ("nationality", "identity", "culture", "country", "religion", "city", "persona", "language")
-JSON_LINES, TABLES, PARQUET = (".jsonl", ".ndjson"), (".csv", ".tsv", ".tab"), (".parquet", ".pq")
-SUFFIXES: Final = (*JSON_LINES, *TABLES, *PARQUET)
+JSON_LINES, SEPARATED, PARQUET = (".jsonl", ".ndjson"), (".csv", ".tsv", ".tab"), (".parquet", ".pq")
+SUFFIXES: Final = (*JSON_LINES, *SEPARATED, ".xlsx", *PARQUET)
 DEFAULT_TASK: Final = "texts"
 BATCH: Final = 20_000
 _NUMBERS = ("sample", "temperature")
-_SAVE_UTF8 = "Save the file as UTF-8 (in a spreadsheet: 'CSV UTF-8') and try again."
 _FORM = (
     "A row is: task, topic, concept, nationality (or the column named by --attribute), sample, text; "
     "or item_id (topic/concept/nationality), sample, text."
@@ -53,12 +52,12 @@ class CorpusName(NamedTuple):
 
 
 # What every source gives, one row an answer. ``text`` null: the model gave none. ``sample`` null: the file numbers
-# none. ``row``: the line of the file (Parquet, run: the record, from 1).
+# none. ``row``: as spreadsheets count (JSON lines: the line; Parquet, run: the record, from 1).
 COLUMNS: Final = (*CorpusName._fields, *ConceptKey._fields, "identity", "sample", "text", "row")
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class SourceOptions:
     """What the user said of the sources: the attribute, the task, and a name for what names no model."""
 
     attribute: str | None = None
@@ -73,7 +72,7 @@ def batches(values: Iterable[Value]) -> Iterator[list[Value]]:
         yield batch
 
 
-def file_tables(path: Path, options: Options) -> Iterator[pl.DataFrame]:
+def file_tables(path: Path, options: SourceOptions) -> Iterator[pl.DataFrame]:
     """Return the answers of a file as tables with :data:`COLUMNS`; reading them raises DataError naming the row.
 
     Raises UsageError for an ending that is not known.
@@ -82,77 +81,25 @@ def file_tables(path: Path, options: Options) -> Iterator[pl.DataFrame]:
     if suffix in PARQUET:
         return _parquet_tables(path, options)
     if suffix in JSON_LINES:
-        return _text_tables(path, options, _json_rows(path))
-    if suffix in TABLES:
-        return _text_tables(path, options, _csv_rows(path, "," if suffix == ".csv" else "\t"))
+        return _text_tables(path, options, json_objects(path))
+    if suffix in (*SEPARATED, ".xlsx"):
+        return _text_tables(path, options, _table_rows(path))
     raise UsageError(f"{path} is not a file of responses.", hint=f"Known endings: {', '.join(SUFFIXES)}.")
 
 
-def lines_of(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield each line with its number from 1; raise DataError for what is not UTF-8 text in lines."""
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror or error}.", path=path) from None
-    with file:
-        for number, raw in enumerate(file, start=1):
-            if number == 1 and raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-                raise DataError("is UTF-16, not UTF-8.", path=path, hint=_SAVE_UTF8)
-            try:
-                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                message = f"byte 0x{raw[error.start]:02x} is not UTF-8."
-                raise DataError(message, path=path, row=number, hint=_SAVE_UTF8) from None
-            if "\0" in line:
-                hint = "The file is damaged or not text."
-                raise DataError("holds a NUL byte.", path=path, row=number, hint=hint)
-            yield number, line
+def _table_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield each row of a table with its number, as spreadsheets count; raise DataError at the first that is wrong."""
+    table = open_table(path)
+    raise_first(table.noted.problems)
+    for number, cells in table.records:
+        raise_first(table.noted.problems)
+        yield number, cells
+    raise_first(table.noted.problems)
 
 
-def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    decode = json.JSONDecoder().raw_decode
-    for number, line in lines_of(path):
-        text = line.strip()
-        if not text:
-            continue
-        try:
-            record, end = decode(text)
-            if end < len(text):
-                raise json.JSONDecodeError("Extra data", text, end)
-        except (ValueError, RecursionError) as error:
-            cut = None if line.endswith("\n") else "The file may be cut off here: its last line does not end."
-            raise DataError(f"is not valid JSON ({why_not_json(error)}).", path=path, row=number, hint=cut) from None
-        if not isinstance(record, dict):
-            raise DataError("is not a JSON object.", path=path, row=number)
-        yield number, record
-
-
-def _csv_rows(path: Path, delimiter: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield each record with the line it starts on; cells may be quoted and hold line breaks."""
-    csv.field_size_limit(MAX_CELL)
-    reader = csv.reader((line for _, line in lines_of(path)), delimiter=delimiter, strict=True)
-    header: list[str] = []
-    start = 1
-    try:
-        for cells in reader:
-            number, start = start, reader.line_num + 1
-            if header and cells and len(cells) != len(header):
-                hint = "Quote cells that contain the separator or a line break."
-                message = f"has {len(cells)} cells, the header has {len(header)}."
-                raise DataError(message, path=path, row=number, hint=hint)
-            if header and cells:
-                yield number, dict(zip(header, cells, strict=True))
-            elif cells:
-                header = [cell.strip() for cell in cells]
-                twice = next((name for i, name in enumerate(header) if name in header[:i]), None)
-                if twice is not None:
-                    raise DataError("appears twice in the header.", path=path, row=number, column=twice)
-    except csv.Error as error:
-        hint = "Look for a missing closing quote, a lone line break, or a truncated file."
-        raise DataError(f"is not valid CSV ({error}).", path=path, row=start, hint=hint) from None
-
-
-def _text_tables(path: Path, options: Options, rows: Iterator[tuple[int, dict[str, Any]]]) -> Iterator[pl.DataFrame]:
+def _text_tables(
+    path: Path, options: SourceOptions, rows: Iterator[tuple[int, Mapping[str, Any]]]
+) -> Iterator[pl.DataFrame]:
     """Yield the rows of a text file as tables of strings; the first row says which columns there are."""
     first = next(rows, None)
     if first is None:
@@ -176,7 +123,7 @@ def _whole_text(text: str | None) -> str | None:
     return text and text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _cells(path: Path, columns: Columns, rows: Iterable[tuple[int, dict[str, Any]]]) -> Iterator[tuple[Any, ...]]:
+def _cells(path: Path, columns: Columns, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[tuple[Any, ...]]:
     """Yield number and cells of each row; as tuples, for a garbage collector walks through dicts again and again."""
     late = _MEANT - columns.present
     for number, record in rows:
@@ -201,26 +148,20 @@ def _as_text(column: Sequence[Any], name: str, path: Path, rows: Sequence[int]) 
     raise DataError(f"is {kind}, not text.", path=path, row=row, column=name)
 
 
-def _parquet_tables(path: Path, options: Options) -> Iterator[pl.DataFrame]:
-    try:
-        scan = pl.scan_parquet(path, glob=False)
-        schema = dict(scan.collect_schema())
-        columns = _find_columns(list(schema), path, options)
-        for name in columns.used:
-            kind, number = schema[name], name in _NUMBERS
-            text = kind in (pl.String, pl.Categorical, pl.Enum) or (kind == pl.Null and name != "text")
-            if not (text or (number and kind.is_numeric())):
-                wanted = "numbers" if number else "text"
-                raise DataError(f"is {kind}, not {wanted}.", path=path, column=name, hint=f"Write it as {wanted}.")
-        row = 1
-        for batch in scan.select(columns.used).collect_batches(chunk_size=BATCH, maintain_order=True):
-            if batch.height:
-                numbers = pl.int_range(row, row + batch.height, dtype=pl.Int64).alias("row")
-                yield _checked(batch.cast(pl.String).with_columns(numbers), path, columns, options)
-                row += batch.height
-    except (pl.exceptions.PolarsError, OSError) as error:
-        hint = "The file is cut off, damaged, or of another format; write it again."
-        raise DataError(f"cannot be read as Parquet ({type(error).__name__}).", path=path, hint=hint) from None
+def _parquet_tables(path: Path, options: SourceOptions) -> Iterator[pl.DataFrame]:
+    schema = parquet_schema(path)
+    columns = _find_columns(list(schema), path, options)
+    for name in columns.used:
+        kind, number = schema[name], name in _NUMBERS
+        text = kind in (pl.String, pl.Categorical, pl.Enum) or (kind == pl.Null and name != "text")
+        if not (text or (number and kind.is_numeric())):
+            wanted = "numbers" if number else "text"
+            raise DataError(f"is {kind}, not {wanted}.", path=path, column=name, hint=f"Write it as {wanted}.")
+    row = 1
+    for batch in parquet_batches(path, columns.used, BATCH):
+        numbers = pl.int_range(row, row + batch.height, dtype=pl.Int64).alias("row")
+        yield _checked(batch.cast(pl.String).with_columns(numbers), path, columns, options)
+        row += batch.height
 
 
 # -- columns --------------------------------------------------------------------------------------------
@@ -228,13 +169,13 @@ def _parquet_tables(path: Path, options: Options) -> Iterator[pl.DataFrame]:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of one file. ``identity`` None: the identity is the last part of ``item_id``.
+    """The columns of one file. ``identity`` (): the identity is the last part of ``item_id``; several are crossed.
 
     ``present``: all; ``used``: those that are read; ``others``: those of them that do not hold the attribute.
     """
 
     attribute: str
-    identity: str | None
+    identity: tuple[str, ...]
     error: str | None
     present: frozenset[str]
     used: tuple[str, ...]
@@ -245,7 +186,13 @@ _OPTIONAL = ("task", "model", "temperature", "run", "variant", "language")
 _MEANT = frozenset({*ATTRIBUTES, *_OPTIONAL, "item_id", "topic", "concept", "sample"})
 
 
-def _find_columns(names: Sequence[str], path: Path, options: Options) -> Columns:
+def attributes_named(attribute: str | None) -> tuple[str, ...]:
+    """Return the columns that the option ``attribute`` names: one, or several with commas between (crossed)."""
+    parts = (part.strip() for part in (attribute or "").replace(CROSS, ",").split(","))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def _find_columns(names: Sequence[str], path: Path, options: SourceOptions) -> Columns:
     """Decide which of ``names`` holds what; raise DataError naming the missing column and its nearest name."""
     row = None if path.suffix.lower() in PARQUET else 1
 
@@ -261,22 +208,26 @@ def _find_columns(names: Sequence[str], path: Path, options: Options) -> Columns
     candidates = [name for name in ATTRIBUTES if name in names]
     if len(candidates) > 1 and candidates[-1] == "language":
         candidates.pop()
-    if options.attribute is not None:
-        candidates = [name for name in (options.attribute,) if name in names]
+    crossed = attributes_named(options.attribute)
+    if crossed:
+        candidates = [name for name in crossed if name in names]
+        if len(crossed) > 1 and len(candidates) < len(crossed):
+            raise missing(next(name for name in crossed if name not in names))
     if not candidates and not by_id:
         raise missing(options.attribute or "nationality")
-    if len(candidates) > 1 and not by_id:
+    if len(candidates) > 1 and not by_id and not crossed:
         message = f"has several columns that may be the attribute: {', '.join(candidates)}."
-        hint = f"Name the one that was varied in the prompt, for example --attribute {candidates[0]}."
+        hint = f"Name the one that was varied in the prompt, for example --attribute {candidates[0]}"
+        hint += f"; or all that were varied together: --attribute {','.join(candidates)}."
         raise DataError(message, path=path, row=row, hint=hint)
-    identity = candidates[0] if len(candidates) == 1 else None
+    identity = tuple(candidates) if crossed or len(candidates) == 1 else ()
     # A line of JSON may have a key "error" that the first one lacks.
     known = (*names, "error") if path.suffix.lower() in JSON_LINES else names
     error = next((name for name in ("outcome", "error") if name in known), None)
     wanted = {*_OPTIONAL, "sample", "text", *(("topic", "concept") if placed else ())} & set(names)
-    wanted |= {name for name in (identity, error) if name} | ({"item_id"} if not (placed and identity) else set())
-    attribute = options.attribute or identity or "nationality"
-    others = frozenset(wanted - {identity})
+    wanted |= {name for name in (*identity, error) if name} | ({"item_id"} if not (placed and identity) else set())
+    attribute = CROSS.join(crossed or identity or ("nationality",))
+    others = frozenset(wanted.difference(identity))
     return Columns(attribute, identity, error, frozenset(names), tuple(sorted(wanted)), others)
 
 
@@ -284,7 +235,7 @@ def _find_columns(names: Sequence[str], path: Path, options: Options) -> Columns
 Check = tuple[pl.Expr, str, str | Callable[[str], str], str | None]
 
 
-def _checked(frame: pl.DataFrame, path: Path, columns: Columns, options: Options) -> pl.DataFrame:
+def _checked(frame: pl.DataFrame, path: Path, columns: Columns, options: SourceOptions) -> pl.DataFrame:
     """Return a batch of strings as a table with :data:`COLUMNS`; raise DataError for the first cell that is wrong."""
     numbers = [name for name in _NUMBERS if name in columns.others]
     words = [name for name in columns.used if name not in (*numbers, "text", columns.error)]
@@ -309,7 +260,9 @@ def _checked(frame: pl.DataFrame, path: Path, columns: Columns, options: Options
         return cell.cast(kind).alias(name)
 
     placed = "topic" in columns.used
-    return frame.select(
+    identity = pl.concat_str(columns.identity, separator=CROSS) if columns.identity else pl.col("_identity")
+    identity = identity.str.strip_chars()
+    return _after_gate(frame.with_columns(text=pl.when(~_failed(columns)).then("text"))).select(
         named("task", options.task or DEFAULT_TASK),
         named("model", options.label or path.stem),
         number("temperature", pl.Float64),
@@ -317,11 +270,17 @@ def _checked(frame: pl.DataFrame, path: Path, columns: Columns, options: Options
         pl.lit(columns.attribute).alias("attribute"),
         (pl.col("topic") if placed else pl.col("_topic").str.strip_chars()).alias("topic"),
         (pl.col("concept") if placed else pl.col("_concept").str.strip_chars()).alias("concept"),
-        (pl.col(columns.identity) if columns.identity else pl.col("_identity").str.strip_chars()).alias("identity"),
+        identity.alias("identity"),
         number("sample", pl.Int64),
-        pl.when(~_failed(columns)).then("text").alias("text"),
+        "text",
         "row",
     )
+
+
+def _after_gate(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return texts without what was thought before them; one that ends within its thought is no answer."""
+    texts = [text and text_of(text) for text in frame["text"]]
+    return frame.with_columns(pl.Series("text", texts, dtype=pl.String))
 
 
 def _normal(cells: pl.Series) -> pl.Series:
@@ -342,7 +301,7 @@ def _checks(frame: pl.DataFrame, columns: Columns, words: Sequence[str]) -> Iter
     """Yield what may be wrong with the cells of a batch, in the order in which it is said."""
     for name in words:
         cell = pl.col(name)
-        if name not in _OPTIONAL or name == columns.identity:
+        if name not in _OPTIONAL or name in columns.identity:
             hint = "Every row needs one; leave the row out if it is not known."
             yield cell.fill_null("") == "", name, "is empty.", hint
         yield (

@@ -9,13 +9,15 @@ from typing import NamedTuple
 
 import polars as pl
 
-from kapwa.analysis.corpus.released import looks_released, released_tables
-from kapwa.analysis.corpus.rows import COLUMNS, SUFFIXES, TABLES, CorpusName, Options, batches, file_tables
+from kapwa.analysis.corpus.released import RESPONSES, looks_released, released_tables
+from kapwa.analysis.corpus.rows import COLUMNS, SEPARATED, SUFFIXES, CorpusName, SourceOptions, batches, file_tables
 from kapwa.analysis.result import is_analysis
+from kapwa.catalog import entries
+from kapwa.catalog.lookup import fetched_benchmark
 from kapwa.errors import DataError, UsageError
 from kapwa.files import sibling_hint
 from kapwa.runs.answers import compares_texts, texts_of
-from kapwa.runs.directory import Run
+from kapwa.runs.directory import Run, is_page
 from kapwa.runs.schema import NAME
 from kapwa.runs.store import JOURNAL
 
@@ -27,7 +29,7 @@ class Source(NamedTuple):
     tables: Iterator[pl.DataFrame]
 
 
-def text_sources(paths: Sequence[Path], options: Options) -> list[Source]:
+def text_sources(paths: Sequence[Path], options: SourceOptions) -> list[Source]:
     """Return a source for every file and run that ``paths`` name, folders opened, in order of their names.
 
     Raises UsageError for no path, and one named twice; DataError for one that does not exist or holds nothing.
@@ -35,7 +37,7 @@ def text_sources(paths: Sequence[Path], options: Options) -> list[Source]:
     if not paths:
         raise UsageError("No responses are named.", hint="Name run folders, files, or folders of files.")
     sources: dict[Path, Source] = {}
-    for part in (part for path in paths for part in _parts(path)):
+    for part in (part for path in paths if not is_page(path) for part in _parts(path)):
         if part.resolve() in sources:
             raise UsageError(f"{part} is named twice.", hint="Name every run and file once.")
         if part.is_dir():
@@ -45,7 +47,7 @@ def text_sources(paths: Sequence[Path], options: Options) -> list[Source]:
                 hint = "Name runs of eecc/qa or eecc/stories."
                 raise UsageError(f"{part} is a run of {run.manifest['task']}: {why}.", hint=hint)
             tables = _run_tables(run, options)
-        elif part.suffix.lower() in TABLES and looks_released(part):
+        elif part.suffix.lower() in SEPARATED and looks_released(part):
             tables = released_tables(part, options)
         else:
             tables = file_tables(part, options)
@@ -54,6 +56,8 @@ def text_sources(paths: Sequence[Path], options: Options) -> list[Source]:
 
 
 def _parts(path: Path) -> Iterator[Path]:
+    if not path.exists() and str(path) in entries.names():
+        path = _answers_of(str(path))
     if not path.exists():
         raise DataError("no such file or folder.", path=path, hint=sibling_hint(path))
     if path.is_file() or is_run(path):
@@ -62,6 +66,9 @@ def _parts(path: Path) -> Iterator[Path]:
     inside = [entry for entry in sorted(path.rglob("*")) if not f"/{entry.relative_to(path).as_posix()}".count("/.")]
     runs = [entry for entry in inside if entry.is_dir() and is_run(entry)]
     files = [entry for entry in inside if entry.suffix.lower() in SUFFIXES and entry.is_file()]
+    # In a copy of the released data set the prompts' tables lie beside the answers.
+    answers = [file for file in files if file.parent.name == RESPONSES]
+    files = answers or files
     # Among many runs those of other suites are no mistake. Tables of runs and of analyses are no responses.
     folders = {*runs, *(entry for entry in (path, *inside) if is_analysis(entry))}
     chosen = [*filter(_holds_texts, runs), *(file for file in files if folders.isdisjoint(file.parents))]
@@ -69,6 +76,15 @@ def _parts(path: Path) -> Iterator[Path]:
         hint = f"Responses are {', '.join(SUFFIXES)} files, or folders of eecc runs; not an analysis."
         raise DataError("holds no responses.", path=path, hint=hint)
     yield from chosen
+
+
+def _answers_of(benchmark: str) -> Path:
+    """Return where the answers that the catalog calls so were fetched; raise UsageError where it is no answers."""
+    if entries.entry(benchmark).holds != "answers":
+        known = [name for name in entries.names() if entries.entry(name).holds == "answers"]
+        hint = f"Ask it first: kapwa run {benchmark} --model MODEL. Answers of others: {', '.join(known)}."
+        raise UsageError(f"The benchmark {benchmark!r} holds no answers.", hint=hint)
+    return fetched_benchmark(benchmark).folder
 
 
 def is_run(path: Path) -> bool:
@@ -85,7 +101,7 @@ def _holds_texts(path: Path) -> bool:
     return not isinstance(manifest, dict) or "suite" not in manifest or compares_texts(manifest["suite"])
 
 
-def _run_tables(run: Run, options: Options) -> Iterator[pl.DataFrame]:
+def _run_tables(run: Run, options: SourceOptions) -> Iterator[pl.DataFrame]:
     """Yield the answers of a run, numbered from 1 in the order asked."""
     manifest = run.manifest
     model, asked = options.label or str(manifest["model"]["id"]), manifest["options"]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kapwa.analysis.corpus.sources import is_run
-from kapwa.analysis.datasheet.facts import Facts, flat
+from kapwa.analysis.datasheet.facts import DatasetFacts, flat
 from kapwa.analysis.datasheet.sources import pack_facts, responses_facts, run_facts
 from kapwa.errors import DataError, UsageError
 from kapwa.files import write_text
@@ -23,7 +23,7 @@ TO_ANSWER = "To be answered by people"
 _SOURCE = "Gebru et al. (2021), Datasheets for Datasets, Communications of the ACM 64(12)"
 
 
-class Question(NamedTuple):
+class DatasheetQuestion(NamedTuple):
     """One question: ``ask`` is what people are asked to say where what is recorded does not settle it."""
 
     section: str
@@ -33,7 +33,9 @@ class Question(NamedTuple):
 
 
 _TEXT = resources.files("kapwa.analysis.datasheet").joinpath("questions.csv").read_text(encoding="utf-8")
-QUESTIONS: tuple[Question, ...] = tuple(Question(*row) for row in list(csv.reader(_TEXT.splitlines()))[1:])
+QUESTIONS: tuple[DatasheetQuestion, ...] = tuple(
+    DatasheetQuestion(*row) for row in list(csv.reader(_TEXT.splitlines()))[1:]
+)
 
 
 def datasheet(path: str | Path, *, attribute: str | None = None) -> str:
@@ -61,7 +63,7 @@ def write_datasheet(
     return target
 
 
-def gather(path: Path, attribute: str | None = None) -> Facts:
+def gather(path: Path, attribute: str | None = None) -> DatasetFacts:
     """Return what is recorded of ``path``, whatever kind of dataset it is."""
     if not path.exists():
         raise DataError("no such file or folder.", path=path)
@@ -70,7 +72,7 @@ def gather(path: Path, attribute: str | None = None) -> Facts:
     return pack_facts(path) or responses_facts(path, attribute)
 
 
-def render(facts: Facts) -> str:
+def render(facts: DatasetFacts) -> str:
     """Return the sheet: every question once, what is known of it, and what people are asked to add."""
     lines = [f"# Datasheet: {flat(facts.name)}", "", flat(facts.kind), ""]
     lines += [*(f"- {line}" for line in facts.about), ""]
@@ -86,7 +88,7 @@ def render(facts: Facts) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _answered(question: Question, facts: Facts) -> list[str]:
+def _answered(question: DatasheetQuestion, facts: DatasetFacts) -> list[str]:
     lines = [f"### {question.text}", ""]
     for line in facts.lines.get(question.id, ()):
         if line.startswith("|"):  # a table needs an empty line on both sides

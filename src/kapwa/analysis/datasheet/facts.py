@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kapwa.tables_io import printable
+from kapwa.tables import printable
 
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _ADDRESS = re.compile(r"\bhttps?://|\bwww\.", re.IGNORECASE)
@@ -15,7 +15,7 @@ _SHOWN = 12
 
 
 @dataclass(slots=True)
-class Facts:
+class DatasetFacts:
     """What is known of one dataset.
 
     ``kind`` says in words what it is; ``about`` are lines for the head of the sheet. ``lines`` hold what is known of a
@@ -73,7 +73,7 @@ class TextCounts:
         self.emails += sum("@" in text and _EMAIL.search(text) is not None for text in texts)
         self.addresses += sum(_ADDRESS.search(text) is not None for text in texts)
 
-    def tell(self, facts: Facts, *, group: str, owner: str) -> None:
+    def tell(self, facts: DatasetFacts, *, group: str, owner: str) -> None:
         """Tell what was counted; ``group`` and ``owner`` are what texts were compared within."""
         facts.tell("composition.noise", f"Empty or blank texts: {self.empty:,}", "counted")
         copies = f"Texts that repeat another of the same {group} letter by letter: {self.copies:,}"
@@ -83,7 +83,7 @@ class TextCounts:
         facts.tell("composition.identifiable", f"Texts with an e-mail address: {self.emails:,}", source)
 
 
-def tell_card(facts: Facts, card: Mapping[str, Any], *, of_prompts: bool) -> None:
+def tell_card(facts: DatasetFacts, card: Mapping[str, Any], *, of_prompts: bool) -> None:
     """Tell what a pack's card says; ``of_prompts``: the card is of the data a run asked with, not of its answers."""
     if "packs" in card:
         for pack in card["packs"]:

@@ -12,7 +12,7 @@ import polars as pl
 
 from kapwa import registry
 from kapwa.analysis.corpus import Corpus, count, open_corpora
-from kapwa.analysis.datasheet.facts import Facts, TextCounts, flat, listed, tell_card
+from kapwa.analysis.datasheet.facts import DatasetFacts, TextCounts, flat, listed, tell_card
 from kapwa.datasets.findings import CheckReport
 from kapwa.errors import DataError, UsageError
 from kapwa.records import Item
@@ -31,11 +31,13 @@ _SHOWN_FINDINGS = 20
 _READ = "read from the files"
 
 
-def run_facts(path: Path) -> Facts:
+def run_facts(path: Path) -> DatasetFacts:
     """Return what is recorded of a finished run; raise RunError for an unfinished or damaged one."""
     run = Run(path)
     manifest = run.manifest
-    facts = Facts(path.resolve().name, f"Answers of {run.label} to {manifest['task']}, asked and judged by Kapwa.")
+    facts = DatasetFacts(
+        path.resolve().name, f"Answers of {run.label} to {manifest['task']}, asked and judged by Kapwa."
+    )
     model = f"{public_name(manifest)} (revision {manifest['model']['revision']})"
     facts.about += [
         f"Model: {flat(model)}",
@@ -68,7 +70,7 @@ def _no_address(text: str) -> str:
     return _ADDRESS.sub("[address]", text)
 
 
-def _tell_task(facts: Facts, manifest: Mapping[str, Any]) -> None:
+def _tell_task(facts: DatasetFacts, manifest: Mapping[str, Any]) -> None:
     name = manifest["task"]
     if manifest["suite"] not in registry.available("suites"):
         return
@@ -78,7 +80,7 @@ def _tell_task(facts: Facts, manifest: Mapping[str, Any]) -> None:
         facts.tell("composition.instances", f"{name}: {suite.tasks[name]}", f"the suite {suite.name}")
 
 
-def _tell_counts(facts: Facts, run: Run) -> None:
+def _tell_counts(facts: DatasetFacts, run: Run) -> None:
     counts, source = run.manifest["counts"], _MANIFEST
     rows = [(name, counts[name]) for name in ("items", "requests", "unique", "answered", "failed")]
     facts.table("composition.count", [f"counted ({source})", ""], rows)
@@ -100,7 +102,7 @@ def _tell_counts(facts: Facts, run: Run) -> None:
         facts.tell("composition.sample", f"Of all texts the model could write: {drawn}", source)
 
 
-def _tell_making(facts: Facts, manifest: Mapping[str, Any]) -> None:
+def _tell_making(facts: DatasetFacts, manifest: Mapping[str, Any]) -> None:
     model, source = manifest["model"], _MANIFEST
     known = {**model.get("description", {}), **model["fingerprint"]}
     name = public_name(manifest)
@@ -126,7 +128,7 @@ def _tell_making(facts: Facts, manifest: Mapping[str, Any]) -> None:
         facts.tell("composition.noise", _no_address(note), source)
 
 
-def _tell_items(facts: Facts, run: Run) -> None:
+def _tell_items(facts: DatasetFacts, run: Run) -> None:
     items, source = run.items, "items.parquet"
     facts.tell("composition.content", f"Of each item: {', '.join(items.columns)}", source)
     for column, question in (("culture", "composition.subpopulations"), ("language", "composition.content")):
@@ -141,7 +143,7 @@ def _tell_items(facts: Facts, run: Run) -> None:
         facts.tell("composition.noise", f"Prompts the same as another's: {repeated:,}", "counted in items.parquet")
 
 
-def _tell_judging(facts: Facts, run: Run) -> None:
+def _tell_judging(facts: DatasetFacts, run: Run) -> None:
     metrics = run.manifest["metrics"]
     titles = [info["title"] for info in metrics.values()]
     facts.tell("composition.labels", f"Judged by Kapwa: {listed(titles)}", _MANIFEST)
@@ -152,7 +154,7 @@ def _tell_judging(facts: Facts, run: Run) -> None:
     facts.tell("composition.labels", f"Outcomes of {metrics[name]['title']!r}: {shown}", "scores.parquet")
 
 
-def _tell_answers(facts: Facts, answers: pl.DataFrame) -> None:
+def _tell_answers(facts: DatasetFacts, answers: pl.DataFrame) -> None:
     texts = answers.filter(pl.col("text").is_not_null())
     counts = TextCounts()
     for _, group in texts.group_by("variant", maintain_order=True):
@@ -164,7 +166,7 @@ def _tell_answers(facts: Facts, answers: pl.DataFrame) -> None:
 # --- data packs -------------------------------------------------------------------------------------------
 
 
-def pack_facts(path: Path) -> Facts | None:
+def pack_facts(path: Path) -> DatasetFacts | None:
     """Return what is recorded of a data pack; None for data of no suite's form.
 
     Raises DataError where the data is of a suite's form but no task of it can be opened.
@@ -177,9 +179,9 @@ def pack_facts(path: Path) -> Facts | None:
     return None
 
 
-def _facts_of(path: Path, suite: Suite, report: CheckReport) -> Facts:
+def _facts_of(path: Path, suite: Suite, report: CheckReport) -> DatasetFacts:
     tasks = _tasks(path, suite)
-    facts = Facts(path.resolve().name, f"Data of the suite {suite.name} ({suite.title}).")
+    facts = DatasetFacts(path.resolve().name, f"Data of the suite {suite.name} ({suite.title}).")
     card = tasks[0].data.card
     facts.about += [f"Digest of the data: {task.data.digest} ({task.name})" for task in tasks]
     facts.tell("motivation.purpose", f"To ask models: {suite.question}", f"the suite {suite.name}")
@@ -211,7 +213,7 @@ def _tasks(path: Path, suite: Suite) -> list[Task]:
     return tasks
 
 
-def _tell_pack_items(facts: Facts, tasks: list[Task]) -> None:
+def _tell_pack_items(facts: DatasetFacts, tasks: list[Task]) -> None:
     source = "counted over the items"
     for task in tasks:
         items = task.items()
@@ -238,7 +240,7 @@ def _repeated(task: Task, items: list[Item]) -> str:
     return f"items with the same words as another: {len(repeated):,}"
 
 
-def _tell_findings(facts: Facts, report: CheckReport, path: Path) -> None:
+def _tell_findings(facts: DatasetFacts, report: CheckReport, path: Path) -> None:
     base = (path if path.is_dir() else path.parent).resolve()
     ranked = sorted(report.findings, key=lambda finding: ("error", "warning", "note").index(finding.severity))
     for finding in ranked[:_SHOWN_FINDINGS]:
@@ -268,10 +270,10 @@ def _files(path: Path) -> Iterator[tuple[str, int, str]]:
 # --- responses in files -----------------------------------------------------------------------------------
 
 
-def responses_facts(path: Path, attribute: str | None) -> Facts:
+def responses_facts(path: Path, attribute: str | None) -> DatasetFacts:
     """Return what is recorded of a file or folder of responses; raise DataError as ``open_corpora`` does."""
     corpora = open_corpora([path], attribute=attribute)
-    facts = Facts(path.resolve().name, "Texts that models wrote, each for one concept and one reader.")
+    facts = DatasetFacts(path.resolve().name, "Texts that models wrote, each for one concept and one reader.")
     tell_corpora(facts, corpora, _READ)
     named = [corpus.model for corpus in corpora if corpus.model != corpus.source.stem]
     if named:
@@ -282,7 +284,7 @@ def responses_facts(path: Path, attribute: str | None) -> Facts:
     return facts
 
 
-def tell_corpora(facts: Facts, corpora: Sequence[Corpus], source: str) -> None:
+def tell_corpora(facts: DatasetFacts, corpora: Sequence[Corpus], source: str) -> None:
     """Tell what corpora hold: counts, groups, what is missing, copies, digests."""
     attribute = corpora[0].attribute
     facts.about += [f"Texts of {flat(c.label)}, {flat(c.task)}: digest {c.digest}" for c in corpora]

@@ -21,7 +21,7 @@ _HEADERS = frozenset(("identity", "identities", "nationality", "nationalities", 
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ValuesQuestion:
     """A question's values over the rows: range, mean, missing cells, and why distances leave it out ("" if not)."""
 
     name: str
@@ -37,7 +37,7 @@ class ValuesCheck:
     """What ``kapwa values check`` says: the report, and every question."""
 
     report: CheckReport
-    questions: tuple[Question, ...]
+    questions: tuple[ValuesQuestion, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
@@ -64,7 +64,7 @@ def check_values(
     for name, column in zip(table.questions, table.matrix.T, strict=True):
         known = column[np.isfinite(column)]
         low, high, mean = map(float, (known.min(), known.max(), known.mean()) if len(known) else (np.nan,) * 3)
-        questions.append(Question(name, low, high, mean, len(column) - len(known), nominal.get(name, "")))
+        questions.append(ValuesQuestion(name, low, high, mean, len(column) - len(known), nominal.get(name, "")))
     counts = _counts(table, questions)
     findings += [*_question_findings(table, questions), *_row_findings(table)]
     if identities is not None:
@@ -90,7 +90,7 @@ def read_identities(path: Path) -> list[str]:
     return list(dict.fromkeys(filter(None, names)))
 
 
-def _counts(table: ValuesTable, questions: Sequence[Question]) -> dict[str, int | float | str]:
+def _counts(table: ValuesTable, questions: Sequence[ValuesQuestion]) -> dict[str, int | float | str]:
     placed = [row.place for row in table.rows if row.place]
     used = np.array([not question.nominal for question in questions], bool)
     gaps = ~np.isfinite(table.matrix)
@@ -110,7 +110,7 @@ def _counts(table: ValuesTable, questions: Sequence[Question]) -> dict[str, int 
     return counts | {f"question {one.name}": f"{one.low:g} to {one.high:g}, {one.missing} missing" for one in questions}
 
 
-def _question_findings(table: ValuesTable, questions: Sequence[Question]) -> Iterator[Finding]:
+def _question_findings(table: ValuesTable, questions: Sequence[ValuesQuestion]) -> Iterator[Finding]:
     path = str(table.path)
     for name in table.columns.text:
         yield Finding("note", path, "text under a header that names no countries: not read", column=name)

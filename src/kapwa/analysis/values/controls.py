@@ -13,38 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kapwa.analysis.values.table import cell_text, is_missing, not_a_number, number_of
-from kapwa.datasets.tables import TABLE_SUFFIXES, Table, read_records
 from kapwa.errors import DataError, UsageError, nearest
-from kapwa.languages.places import Place, place_of, resolve, suggestion
+from kapwa.languages.between_places import (
+    checked_places,
+    geographic_distance,
+    other_language,
+    other_region,
+)
+from kapwa.languages.places import Place, resolve, suggestion
+from kapwa.tables import TABLE_SUFFIXES, TextTable, read_records
 
 Floats = NDArray[np.float64]
-EARTH_RADIUS_KM = 6371.0088  # mean radius (IUGG)
-
-
-def geographic_distance(iso3s: Sequence[str]) -> Floats:
-    """Return great-circle distances between capitals in km, float64 (m, m); NaN for what is no place ("").
-
-    Raises UsageError for a code that is no place's.
-    """
-    nowhere = (math.nan, math.nan)
-    spots = [(place.latitude, place.longitude) if place else nowhere for place in _places(iso3s)]
-    latitude, longitude = np.radians(np.array(spots, np.float64).reshape(-1, 2)).T
-    # Haversine: exact for near places too, where the arc cosine loses its digits.
-    between = (
-        np.sin((latitude[:, None] - latitude) / 2) ** 2
-        + np.cos(latitude[:, None]) * np.cos(latitude) * np.sin((longitude[:, None] - longitude) / 2) ** 2
-    )
-    return np.asarray(2 * EARTH_RADIUS_KM * np.arcsin(np.sqrt(np.clip(between, 0, 1))), np.float64)
-
-
-def other_region(iso3s: Sequence[str]) -> Floats:
-    """Return 0 within a subregion of M49 ("Western Africa"), ½ within a continent, 1 beyond; float64 (m, m)."""
-    return _pairwise(iso3s, lambda a, b: 0.0 if a.subregion == b.subregion else 0.5 if a.region == b.region else 1.0)
-
-
-def other_language(iso3s: Sequence[str]) -> Floats:
-    """Return 0 where two countries share an official or working language, 1 where they do not; float64 (m, m)."""
-    return _pairwise(iso3s, lambda a, b: float(set(a.languages).isdisjoint(b.languages)))
 
 
 CONTROLS: Mapping[str, Callable[[Sequence[str]], Floats]] = {
@@ -69,34 +48,28 @@ def control_matrix(name_or_path: str | Path, iso3s: Sequence[str]) -> Floats:
         hint = f"{nearest(str(name_or_path), CONTROLS)} Or give the path of a table."
         raise UsageError(f"There is no control {str(name_or_path)!r}.", hint=hint)
     pairs = _pairs(path)
-    _places(iso3s)
+    checked_places(iso3s)
     between = [[pairs.get((min(a, b), max(a, b)), math.nan) for b in iso3s] for a in iso3s]
     matrix = np.array(between, np.float64).reshape(len(iso3s), len(iso3s))
     np.fill_diagonal(matrix, 0.0)
     return matrix
 
 
-def _places(iso3s: Sequence[str]) -> list[Place | None]:
-    places = [place_of(code) if code else None for code in iso3s]
-    for code, place in zip(iso3s, places, strict=True):
-        if code and place is None:
-            raise UsageError(f"{code!r} is not a country code.", hint="Codes are ISO 3166-1 alpha-3, such as PHL.")
-    return places
-
-
-def _pairwise(iso3s: Sequence[str], gap: Callable[[Place, Place], float]) -> Floats:
-    places = _places(iso3s)
-    rows = [[gap(a, b) if a and b else math.nan for b in places] for a in places]
-    return np.array(rows, np.float64).reshape(len(places), len(places))
+# The first column of a square often has no name.
+_CORNER = "country"
 
 
 def _pairs(path: Path) -> dict[tuple[str, str], float]:
     """Read a file of distances: codes of two countries, in order, and how far they are apart."""
-    source = read_records(path)
+    source = read_records(path, corner=_CORNER)
     if source.problems:
         raise source.problems[0]
-    first, *others = source.header
     rows = [(record.row, [cell_text(record, name) for name in source.header]) for record in source.records]
+    first, *others = source.header
+    if first == _CORNER and others and all(number_of(cells[0]) is not None for _, cells in rows):
+        # The first column holds the row numbers that a program wrote.
+        first, *others = others
+        rows = [(row, cells[1:]) for row, cells in rows]
     # In a square of two countries the second column holds numbers, in a long table it names places.
     if len(others) == 2 and all(resolve(cells[1]) is not None for _, cells in rows):
         distances = [(row, others[1], (first, a), (others[0], b), cell) for row, (a, b, cell) in rows]
@@ -124,7 +97,7 @@ def _pairs(path: Path) -> dict[tuple[str, str], float]:
     return pairs
 
 
-def _code(source: Table, row: int, column: str, name: str) -> str:
+def _code(source: TextTable, row: int, column: str, name: str) -> str:
     place = resolve(name)
     if isinstance(place, Place):
         return place.iso3

@@ -12,12 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kapwa.datasets.tables import Record, read_records
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import read_text
 from kapwa.languages.places import Ambiguous, Place, fold, is_code, part_of
 from kapwa.languages.places import resolve as resolve_name
-from kapwa.tables_io import separator_of
+from kapwa.tables import Record, read_records, separator_of
 
 # Headers of columns that name the row, as `fold` writes them: the first that is there decides, the others settle
 # what it leaves open. Names come before codes: people can read names, and codes may be of another list.
@@ -36,7 +35,7 @@ _MISSING = frozenset(
 resolve = lru_cache(maxsize=8192)(resolve_name)
 
 
-class Columns(NamedTuple):
+class ValuesColumns(NamedTuple):
     """What each column is: ``labels`` name the row (the first decides), ``demonym`` is the one of words for people."""
 
     labels: tuple[str, ...]
@@ -76,7 +75,7 @@ class ValuesTable:
     rows: tuple[ValuesRow, ...]
     questions: tuple[str, ...]
     matrix: NDArray[np.float64]
-    columns: Columns
+    columns: ValuesColumns
 
 
 def read_values(path: str | Path, *, country: str | None = None) -> ValuesTable:
@@ -125,7 +124,7 @@ def scan_values(path: str | Path, *, country: str | None = None) -> tuple[Values
     item, value_column = (next(filter(None, map(headers.get, names)), "") for names in (_LONG_QUESTIONS, _LONG_VALUES))
     if item in columns.text and value_column in questions:
         rows, questions, matrix = _widened(rows, cells[item], matrix[:, questions.index(value_column)])
-        columns = Columns(columns.labels, columns.demonym, questions)
+        columns = ValuesColumns(columns.labels, columns.demonym, questions)
     return ValuesTable(path.stem, path, tuple(_parts_apart(rows)), questions, matrix, columns), problems
 
 
@@ -157,7 +156,7 @@ def not_a_number(path: Path, row: int, column: str, cell: str) -> DataError:
     return DataError(f"{cell!r} is not a number.", path=path, row=row, column=column, hint=hint)
 
 
-def _find_columns(path: Path, cells: dict[str, list[str]], country: str | None) -> Columns:
+def _find_columns(path: Path, cells: dict[str, list[str]], country: str | None) -> ValuesColumns:
     if country is not None and country not in cells:
         raise UsageError(f"{path} has no column {country!r}.", hint=nearest(country, cells))
     known = {name: [cell.strip() for cell in column if not is_missing(cell)] for name, column in cells.items()}
@@ -177,7 +176,7 @@ def _find_columns(path: Path, cells: dict[str, list[str]], country: str | None) 
     text = [name for name in rest if 2 * numeric[name] < len(known[name])]
     demonym = next((headers[name] for name in _DEMONYMS if headers.get(name) in named), "")
     questions = tuple(name for name in rest if name not in text and name not in empty)
-    return Columns(tuple(labels), demonym, questions, tuple(text), tuple(empty))
+    return ValuesColumns(tuple(labels), demonym, questions, tuple(text), tuple(empty))
 
 
 def _row(number: int, labels: tuple[str, ...], demonym: str) -> ValuesRow:
@@ -191,7 +190,7 @@ def _row(number: int, labels: tuple[str, ...], demonym: str) -> ValuesRow:
     if len(left) != 1:
         return ValuesRow(number, labels, demonym, None, tuple(sorted(left, key=lambda place: place.iso3)), part)
     others = [label for label, other in zip(labels, places, strict=True) if other and not left & other]
-    return ValuesRow(number, labels, demonym, next(iter(left)), (), part, ", ".join(others))
+    return ValuesRow(number, labels, demonym, next(iter(left)), part_of=part, conflict=", ".join(others))
 
 
 def _candidates(place: Place | Ambiguous | None) -> frozenset[Place]:

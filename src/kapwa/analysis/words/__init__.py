@@ -1,5 +1,8 @@
 """Which words mark each identity's texts: TF-IDF, as published, and log-odds with a Dirichlet prior.
 
+What the released code computes has names of its own: TF-IDF and terms of the Kullback-Leibler divergence, both of its
+words and without its stop words.
+
 A table has one row an identity and rank: ``identity`` (its name, or its row where no names are given), ``rank`` (from
 1), ``word``, ``score``, ``z`` (log-odds only, else null), ``count`` (in the identity's texts), ``df`` (how many
 identities use it). Equal scores are ranked by the alphabet.
@@ -20,11 +23,12 @@ from numpy.typing import NDArray
 from kapwa.analysis.corpus import ConceptKey, Corpus
 from kapwa.analysis.words.chance import by_chance
 from kapwa.analysis.words.counts import WordCounts, WordSums, count_words
+from kapwa.errors import UsageError
 from kapwa.metrics.tokens import encode, tokenizer_for
 from kapwa.registry import available, load
 
 Reals = NDArray[np.float64]
-Method = Literal["tfidf", "logodds"]
+Method = Literal["tfidf", "logodds", "tfidf_reference", "kld_reference"]
 ALL = "all"
 
 
@@ -57,14 +61,48 @@ def tfidf_words(
     language's stop words are no words; nor are those of every identity, whose score is 0. Unlike as released, the
     words "nan", "inf" and "infinity" are words.
     """
-    kept = _kept(counts, language)
+    return _tfidf(counts, _kept(counts, stop_words(language)), top, identities)
+
+
+def tfidf_reference_words(
+    counts: WordCounts, top: int = 15, *, identities: Sequence[str] | None = None, language: str = "en"
+) -> pl.DataFrame:
+    """Return what :func:`tfidf_words` does as the released code has it, by its rule of what a word is.
+
+    Whatever ``language`` is. Raises UsageError where NLTK's list of stop words is not installed.
+    """
+    del language
+    return _tfidf(counts, _released(counts), top, identities)
+
+
+def kld_reference_words(
+    counts: WordCounts, top: int = 15, *, identities: Sequence[str] | None = None, language: str = "en"
+) -> pl.DataFrame:
+    """Return each identity's words of the largest p ln(p / q), the other list of the released code (``--type kld``).
+
+    p: the share of the word among the words of the identity's texts, q: among those of all texts, the identity's among
+    them; natural logarithms. Summed over words this is the divergence of the identity's texts from all. Words are those
+    of the released rule; the released code lists the 25 smallest terms, too. Raises UsageError where NLTK's list
+    of stop words is not installed.
+    """
+    del language
+    kept = _released(counts)
+    entries = np.flatnonzero(kept[counts.indices])
+    rows, words, uses = counts.rows[entries], counts.indices[entries], counts.counts[entries].astype(np.float64)
+    pooled = np.bincount(words, uses, len(counts.vocabulary))
+    here = uses / np.bincount(rows, uses, counts.n_groups)[rows]
+    score = here * np.log(here / (pooled[words] / pooled.sum()))
+    return _table(counts, kept, _ScoredEntries(entries, np.asarray(score, np.float64)), top, identities)
+
+
+def _tfidf(counts: WordCounts, kept: NDArray[np.bool_], top: int, identities: Sequence[str] | None) -> pl.DataFrame:
     entries = np.flatnonzero(kept[counts.indices])
     words = counts.indices[entries]
     with_tokens = np.count_nonzero(np.diff(counts.indptr))
     df = np.bincount(counts.indices, minlength=len(counts.vocabulary))
     score = np.asarray(counts.counts[entries] * np.log(with_tokens / df[words]), np.float64)
     above = score > 0
-    return _table(counts, kept, entries[above], score[above], None, top, identities)
+    return _table(counts, kept, _ScoredEntries(entries[above], score[above]), top, identities)
 
 
 def log_odds_words(
@@ -83,9 +121,10 @@ def log_odds_words(
     theirs. All tokens count as uses; the same as in :func:`tfidf_words` are listed. An identity alone has no others
     and no words.
     """
-    totals, kept = counts.totals.astype(np.float64), _kept(counts, language)
+    totals, kept = counts.totals.astype(np.float64), _kept(counts, stop_words(language))
     if np.count_nonzero(totals) < 2:
-        return _table(counts, kept, np.empty(0, np.int64), np.empty(0), np.empty(0), top, identities)
+        nothing = _ScoredEntries(np.empty(0, np.int64), np.empty(0), np.empty(0))
+        return _table(counts, kept, nothing, top, identities)
     entries = np.flatnonzero(kept[counts.indices])
     rows, words, here = counts.rows[entries], counts.indices[entries], counts.counts[entries].astype(np.float64)
     pooled = np.bincount(counts.indices, counts.counts, len(counts.vocabulary))
@@ -96,7 +135,7 @@ def log_odds_words(
     score -= _log_odds(elsewhere, totals.sum() - totals[rows], share, weight)
     z = score / np.sqrt(1 / (here + share) + 1 / (elsewhere + share))
     above = z > 0
-    return _table(counts, kept, entries[above], score[above], z[above], top, identities)
+    return _table(counts, kept, _ScoredEntries(entries[above], score[above], z[above]), top, identities)
 
 
 def _log_odds(uses: Reals, tokens: Reals, share: Reals, weight: float) -> Reals:
@@ -106,10 +145,29 @@ def _log_odds(uses: Reals, tokens: Reals, share: Reals, weight: float) -> Reals:
     return np.log(with_prior) - np.log(np.maximum(tokens + weight - with_prior, np.finfo(float).tiny))
 
 
-def _kept(counts: WordCounts, language: str) -> NDArray[np.bool_]:
+def _kept(counts: WordCounts, left_out: Collection[str]) -> NDArray[np.bool_]:
     """Which tokens of the vocabulary may be listed."""
-    left_out = stop_words(language)
     return np.array([_is_word(token, left_out) for token in counts.vocabulary], bool)
+
+
+def _released(counts: WordCounts) -> NDArray[np.bool_]:
+    """Which tokens of the vocabulary the released code lists."""
+    left_out = released_stop_words()
+    return np.array([_is_released_word(token, left_out) for token in counts.vocabulary], bool)
+
+
+def _is_released_word(token: str, left_out: Collection[str]) -> bool:
+    """Whether the released code takes a token for a word: two characters that are no number, quotation or stop word.
+
+    So "..." and "n't" are words, and a Han character alone, "nan" and "inf" are none. ``left_out``: the stop words.
+    """
+    if len(token) < 2 or token.isnumeric() or token in ("''", "``") or token in left_out:
+        return False
+    try:
+        float(token)
+    except ValueError:
+        return True
+    return False
 
 
 def _is_word(token: str, left_out: Collection[str]) -> bool:
@@ -128,16 +186,23 @@ def _is_word(token: str, left_out: Collection[str]) -> bool:
     return False
 
 
+class _ScoredEntries(NamedTuple):
+    """Entries of the counts (indices) that may be listed, with the score of each and, for log-odds, its ``z``."""
+
+    entries: NDArray[np.int64]
+    score: Reals
+    z: Reals | None = None
+
+
 def _table(
     counts: WordCounts,
     kept: NDArray[np.bool_],
-    entries: NDArray[np.int64],
-    score: Reals,
-    z: Reals | None,
+    scored: _ScoredEntries,
     top: int,
     identities: Sequence[str] | None,
 ) -> pl.DataFrame:
     """List the ``top`` entries of each identity by ``z``, or by ``score`` where there is none."""
+    entries, score, z = scored
     order, rank = _ranked(counts.rows[entries], score if z is None else z, top)
     chosen = entries[order]
     chance = by_chance(counts, chosen, kept)
@@ -181,6 +246,14 @@ def _ranked(rows: NDArray[np.int64], values: Reals, top: int) -> tuple[NDArray[n
     return np.concatenate(positions), np.concatenate(ranks)
 
 
+_WORDS = {
+    "tfidf": tfidf_words,
+    "logodds": log_odds_words,
+    "tfidf_reference": tfidf_reference_words,
+    "kld_reference": kld_reference_words,
+}
+
+
 # --- whole corpora ------------------------------------------------------------------------------------------
 
 
@@ -203,8 +276,7 @@ def word_lists(
             members = [places[identity] for identity in texts.identities]
             sums.add(count_words(encoded, texts.groups, len(members)).spread(members, len(places)))
         counts = sums.result()
-        chosen = tfidf_words if method == "tfidf" else log_odds_words
-        words = chosen(counts, top, identities=corpus.identities, language=corpus.language)
+        words = _WORDS[method](counts, top, identities=corpus.identities, language=corpus.language)
         yield WordList(corpus.label, corpus.task, topic, method, words)
 
 
@@ -231,3 +303,16 @@ def stop_words(language: str = "en") -> frozenset[str]:
     if code not in available("languages"):
         return frozenset()
     return frozenset(getattr(load("languages", code), "stop_words", ()))
+
+
+def released_stop_words() -> frozenset[str]:
+    """Return NLTK's English stop words, which the released code uses; raise UsageError where they are not installed."""
+    from nltk.corpus.reader import WordListCorpusReader
+    from nltk.data import find
+
+    try:
+        folder = find("corpora/stopwords")
+    except LookupError:
+        hint = "Install it once: python -c \"import nltk; nltk.download('stopwords')\". Kapwa holds no copy."
+        raise UsageError("NLTK's list of stop words, which the released code uses, is not here.", hint=hint) from None
+    return frozenset(WordListCorpusReader(folder, ["english"]).words())

@@ -1,10 +1,10 @@
-"""In how many texts of an identity a word would stand if the identity made no difference to texts of the same length.
+"""In how many texts of an identity a word would stand if the identity made no difference to prompts of one length.
 
-Then names could be shuffled among the texts of each stratum: those of one concept that are about equally long, for a
-longer text has more words of any kind. Of n texts of a stratum d have the word, so the S texts of an identity have a
-hypergeometric number of them, and those of all strata the sum of independent ones: the exact test of Mantel, Haenszel
-and Zelen. A text counts once however often it repeats a word: a story about one Finn says "Finn" thirty times, and
-z-scores, which count uses as if they were drawn one by one, take it for thirty findings.
+Then names could be shuffled among the prompts of each stratum: those of one concept whose texts have about equally many
+words, for longer texts have more words of any kind. An identity would have the texts with the word that one prompt of
+the stratum has, each as likely, and in all strata the sum of independent ones. The prompt is what is shuffled, not the
+text: a model may give all stories of one prompt the same hero, and five texts with the name are then one piece of
+evidence. A text counts once however often it repeats a word, which z-scores take for as many findings.
 """
 
 from __future__ import annotations
@@ -34,13 +34,16 @@ class ByChance(NamedTuple):
 
 
 class _Draws(NamedTuple):
-    """One identity's draws, each of ``drawn`` texts from the ``size`` of a stratum, of which ``having`` have a word."""
+    """One identity's draws, each of a prompt from the ``size`` of a stratum; ``many`` have a word in ``texts``.
+
+    Of one stratum and word there may be several, with different numbers of texts.
+    """
 
     stratum: Ints
     word: Ints
     size: Ints
-    having: Ints
-    drawn: Ints
+    texts: Ints
+    many: Ints
 
 
 def by_chance(counts: WordCounts, entries: Ints, family: NDArray[np.bool_]) -> ByChance:
@@ -51,8 +54,8 @@ def by_chance(counts: WordCounts, entries: Ints, family: NDArray[np.bool_]) -> B
     """
     rows, words, texts = counts.rows[entries], counts.indices[entries].astype(np.int64), counts.texts[entries]
     strata = counts.strata[:, family[counts.strata[1]]].astype(np.int64)
-    sizes = counts.samples.sum(axis=1)
-    everyone = [_draws(strata, sizes, many) for many in counts.samples.T] if len(entries) else []
+    sizes = counts.prompts.sum(axis=1)
+    everyone = [_draws(strata, sizes, whose) for whose in counts.prompts.T] if len(entries) else []
     expected, p, rivals = np.zeros(len(entries)), np.ones(len(entries)), np.zeros(len(entries), np.int64)
     for who in np.unique(rows).tolist():
         draws, mine = everyone[who], np.flatnonzero(rows == who)
@@ -66,30 +69,44 @@ def by_chance(counts: WordCounts, entries: Ints, family: NDArray[np.bool_]) -> B
     return ByChance(expected, np.clip(p * rivals, p, 1.0))
 
 
-def _draws(strata: Ints, sizes: Ints, many: Ints) -> _Draws:
-    """Return the draws of an identity that has ``many`` (C,) texts of the strata."""
-    stratum, word, having = strata[:, many[strata[0]] > 0]
-    return _Draws(stratum, word, sizes[stratum], having, many[stratum])
+def _draws(strata: Ints, sizes: Ints, whose: Ints) -> _Draws:
+    """Return the draws of an identity that has ``whose`` (C,) prompts in each stratum.
+
+    Several prompts of a stratum are drawn as if each were put back: their sum varies a little more than it can, so that
+    the chances are on the careful side.
+    """
+    times = whose[strata[0]]
+    several = [strata[:, times > number] for number in range(int(times.max(initial=1)))]
+    stratum, word, texts, many = np.concatenate(several, axis=1)
+    again = np.repeat(np.arange(len(several)), [part.shape[1] for part in several])
+    return _Draws(stratum + again * len(whose), word, sizes[stratum], texts, many)
 
 
 def _least(draws: _Draws, size: int) -> Reals:
-    """Return the least p-value that each of ``size`` words can reach, rising: as many texts drawn have it as can."""
-    from scipy.special import gammaln
+    """Return the least p-value that each of ``size`` words can reach, rising: the prompts with most texts are drawn."""
+    # The entries of a stratum and word stand together, with rising numbers of texts.
+    last = np.append(_differ(draws), True)[1:] if len(draws.word) else np.zeros(0, bool)
+    ways = np.log(draws.many[last] / draws.size[last])
+    return np.sort(np.exp(np.bincount(draws.word[last], ways, size)))
 
-    logs = gammaln(np.arange(draws.size.max(initial=0) + 1) + 1.0)
-    fewer, more = np.minimum(draws.having, draws.drawn), np.maximum(draws.having, draws.drawn)
-    ways = logs[more] - logs[more - fewer] - logs[draws.size] + logs[draws.size - fewer]
-    return np.sort(np.exp(np.bincount(draws.word, ways, size)))
+
+def _differ(draws: _Draws) -> NDArray[np.bool_]:
+    """Whether each entry is the first of its stratum and word."""
+    changes = (np.diff(draws.stratum) != 0) | (np.diff(draws.word) != 0)
+    return np.append(np.ones(min(len(draws.word), 1), bool), changes)
 
 
 def _tails(draws: _Draws, texts: Ints) -> tuple[Reals, Reals]:
-    """Mean number of the texts drawn that have each of W words, and the chance of at least ``texts`` (W,) of them."""
-    n, s, d = (part.astype(np.float64) for part in (draws.size, draws.drawn, draws.having))
-    spread = s * (d / n) * (1 - d / n) * (n - s) / np.maximum(n - 1, 1)
-    skewed = spread * (n - 2 * d) * (n - 2 * s) / np.maximum(n * (n - 2), 1)
-    moments = [np.bincount(draws.word, part, len(texts)) for part in (s * d / n, spread, skewed)]
-    mean, variance, third = np.stack(moments)
-    most = np.bincount(draws.word, np.minimum(s, d), len(texts))
+    """Mean number of texts with each of W words, and the chance of at least ``texts`` (W,) of them."""
+    first = _differ(draws)
+    group = np.cumsum(first) - 1  # a group is a stratum and word
+    word, share = draws.word[first], draws.many / draws.size
+    means, squares, cubes = (np.bincount(group, share * draws.texts**power, len(word)) for power in (1, 2, 3))
+    spread, skewed = squares - means**2, cubes - 3 * means * squares + 2 * means**3
+    mean, variance, third = np.stack([np.bincount(word, part, len(texts)) for part in (means, spread, skewed)])
+    largest = np.zeros(len(word), np.int64)
+    np.maximum.at(largest, group, draws.texts)
+    most = np.bincount(word, largest, len(texts))
     needed = np.minimum(most, np.ceil(mean + 8 * np.sqrt(variance)) + 8).astype(np.int64) + 1
     many = needed > _EXACT
     p = np.ones(len(texts))
@@ -108,25 +125,16 @@ def _convolved(draws: _Draws, words: int, width: int) -> Reals:
     chances[:, 0] = 1.0
     bounds = np.flatnonzero(np.diff(draws.stratum, prepend=-1, append=-1)).tolist()
     for start, end in pairwise(bounds):
-        here = draws.word[start:end]
-        step = _hypergeometric(int(draws.size[start]), draws.having[start:end], int(draws.drawn[start]))[:, :width]
+        here, place = np.unique(draws.word[start:end], return_inverse=True)
+        step = np.zeros((len(here), int(draws.texts[start:end].max()) + 1))
+        step[place, draws.texts[start:end]] = draws.many[start:end] / draws.size[start:end]
+        step[:, 0] = 1 - step[:, 1:].sum(axis=1)
         before = chances[here]
         after = before * step[:, :1]
-        for k in range(1, step.shape[1]):
+        for k in range(1, min(step.shape[1], width)):
             after[:, k:] += before[:, :-k] * step[:, k : k + 1]
         chances[here] = after
     return chances
-
-
-def _hypergeometric(n: int, with_word: Ints, drawn: int) -> Reals:
-    """Chance of 0, 1 … texts with the word among ``drawn`` of ``n``, for each number of texts ``with_word``."""
-    from scipy.special import gammaln
-
-    d, k = with_word[:, None].astype(np.float64), np.arange(min(drawn, int(with_word.max())) + 1.0)
-    possible = (k <= d) & (drawn - k <= n - d)
-    k = np.where(possible, k, np.maximum(drawn - n + d, 0))
-    ways = sum(gammaln(a + 1) - gammaln(b + 1) - gammaln(a - b + 1) for a, b in ((d, k), (n - d, drawn - k)))
-    return np.where(possible, np.exp(ways - (gammaln(n + 1) - gammaln(drawn + 1) - gammaln(n - drawn + 1))), 0.0)
 
 
 def _fitted(texts: Ints, mean: Reals, variance: Reals, third: Reals) -> Reals:

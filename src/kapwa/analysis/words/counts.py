@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 
 # Cells of a dense (identity, word) table up to which counting in one is quicker than sorting: 128 MB.
 _DENSE = 1 << 24
-# Texts from which on a stratum is kept narrow.
+# Prompts from which on a stratum is kept narrow.
 _DOZEN = 12
 # Cells of such a table up to which sums are kept in one: 128 MB, less than sorting as many entries would take.
 _DENSE_SUMS = 1 << 23
@@ -31,15 +31,18 @@ class WordCounts:
 
     ``vocabulary``: the tokens that occur, sorted. Row ``i`` is the stretch ``indptr[i]:indptr[i + 1]`` of
     ``indices`` (int32 positions in the vocabulary, rising) and ``sums`` (2, E): uses, and texts with one (int64, all
-    positive). 20 bytes an entry. ``samples`` (C, G): texts of each stratum, which are of one concept and about equally
-    long. ``strata`` (3, E'): stratum, word, and how many texts of the stratum have the word (int32); the strata rise.
+    positive). 20 bytes an entry. An identity's texts of one concept are its prompt's: what one prompt does to all of
+    them is seen once. ``prompts`` (C, G): how many prompts of an identity are in a stratum (0 or 1, unless several were
+    merged), which has prompts of one concept with about equally many words. ``strata`` (4, E'): stratum, word, in how
+    many texts of a prompt the word stands (at least 1), and how many prompts of the stratum have it in so many (int32);
+    the strata rise.
     """
 
     vocabulary: tuple[str, ...]
     indptr: Ints
     indices: NDArray[np.int32]
     sums: Ints
-    samples: Ints
+    prompts: Ints
     strata: NDArray[np.int32]
 
     @property
@@ -74,9 +77,23 @@ class WordCounts:
         For concepts that lack some identities, before they are merged with those that have them.
         """
         rows = np.asarray(members, np.int64)[self.rows]
-        samples = np.zeros((len(self.samples), n_groups), np.int64)
-        samples[:, np.asarray(members, np.int64)] = self.samples
-        return _from_entries(self.vocabulary, rows, self.indices, self.sums, samples, self.strata)
+        prompts = np.zeros((len(self.prompts), n_groups), np.int64)
+        prompts[:, np.asarray(members, np.int64)] = self.prompts
+        return _from_entries(self.vocabulary, rows, self.indices, self.sums, prompts, self.strata)
+
+    def merged(self, groups: ArrayLike, n_groups: int) -> WordCounts:
+        """Return the counts with rows of the same group added up; ``groups`` (G,): which of ``n_groups`` each joins.
+
+        A group then has several prompts in a stratum, as ``prompts`` says.
+        """
+        whose, size = np.asarray(groups, np.int64), max(len(self.vocabulary), 1)
+        keys, place = np.unique(whose[self.rows] * size + self.indices, return_inverse=True)
+        sums = np.zeros((2, len(keys)), np.int64)
+        np.add.at(sums.T, place.ravel(), self.sums.T)
+        rows, indices = np.divmod(keys, size)
+        prompts = np.zeros((len(self.prompts), n_groups), np.int64)
+        np.add.at(prompts.T, whose, self.prompts.T)
+        return _from_entries(self.vocabulary, rows, indices, sums, prompts, self.strata)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the counts of one concept as plain arrays, for ``np.savez``; tokens as UTF-8 and its offsets."""
@@ -86,7 +103,7 @@ class WordCounts:
             "indices": self.indices,
             "counts": self.counts,
             "texts": self.texts,
-            "samples": self.samples,
+            "prompts": self.prompts,
             "strata": self.strata,
             "letters": np.frombuffer(b"".join(encoded), np.uint8),
             "offsets": np.cumsum([0, *map(len, encoded)], dtype=np.int64),
@@ -104,8 +121,8 @@ class WordCounts:
         tokens = tuple(text[start:end] for start, end in pairwise(offsets.tolist()))
         sums = np.stack([arrays["counts"].astype(np.int64), arrays["texts"].astype(np.int64)])
         indptr, indices = arrays["indptr"].astype(np.int64), arrays["indices"].astype(np.int32)
-        samples, strata = arrays["samples"].astype(np.int64), arrays["strata"].astype(np.int32)
-        return cls(tokens, indptr, indices, sums, samples, strata)
+        prompts, strata = arrays["prompts"].astype(np.int64), arrays["strata"].astype(np.int32)
+        return cls(tokens, indptr, indices, sums, prompts, strata)
 
 
 def count_words(encoded: Encoded, groups: ArrayLike, n_groups: int) -> WordCounts:
@@ -119,26 +136,31 @@ def count_words(encoded: Encoded, groups: ArrayLike, n_groups: int) -> WordCount
     rows, indices = np.divmod(sums[0][0], max(size, 1))
     indptr = np.searchsorted(rows, np.arange(n_groups + 1)).astype(np.int64)
     both = np.stack([counts for _, counts in sums])
-    stratum = _length_strata(lengths)
-    many = int(stratum.max(initial=-1)) + 1
-    with_word, texts_with = _tallied(stratum[texts] * size + words, many * size)
-    strata = np.stack([*np.divmod(with_word, max(size, 1)), texts_with]).astype(np.int32)
-    samples = np.bincount(stratum * n_groups + whose, minlength=many * n_groups).reshape(many, n_groups)
-    return WordCounts(encoded.vocabulary, indptr, indices.astype(np.int32), both, samples, strata)
+    present = np.unique(whose)
+    stratum = np.full(n_groups, -1)
+    stratum[present] = _length_strata(np.bincount(whose, lengths, n_groups)[present].astype(np.int64))
+    prompts = np.zeros((int(stratum.max(initial=-1)) + 1, n_groups), np.int64)
+    prompts[stratum[present], present] = 1
+    texts_with = sums[1][1]
+    most = int(texts_with.max(initial=0)) + 1
+    kinds, many = _tallied((stratum[rows] * size + indices) * most + texts_with, len(prompts) * size * most)
+    places, counted = np.divmod(kinds, most)
+    strata = np.stack([*np.divmod(places, max(size, 1)), counted, many]).astype(np.int32)
+    return WordCounts(encoded.vocabulary, indptr, indices.astype(np.int32), both, prompts, strata)
 
 
 def _length_strata(lengths: Ints) -> Ints:
-    """Put each of N texts in a stratum of about equally long ones, the shortest in 0.
+    """Put each of N prompts in a stratum of those with about equally many words in their texts, the fewest in 0.
 
-    From the shortest on, a stratum ends where the next text is longer than its first by more than a fifth and a word,
-    or, once it has a dozen texts, by more than a tenth and a word: a text is a word longer for the word in question.
+    From the shortest on, a stratum ends where the next is longer than its first by more than two fifths and a word, or,
+    once it has a dozen prompts, by more than a fifth and a word: texts are a word longer for the word in question.
     """
     stratum, number, first, size = np.zeros(len(lengths), np.int64), -1, -2, 0
     order = np.argsort(lengths, kind="stable")
-    for text, length in zip(order.tolist(), lengths[order].tolist(), strict=True):
-        if length > first * (1.1 if size >= _DOZEN else 1.2) + 1:
+    for prompt, length in zip(order.tolist(), lengths[order].tolist(), strict=True):
+        if length > first * (1.2 if size >= _DOZEN else 1.4) + 1:
             number, first, size = number + 1, length, 0
-        stratum[text], size = number, size + 1
+        stratum[prompt], size = number, size + 1
     return stratum
 
 
@@ -174,9 +196,9 @@ class WordSums:
         numbers = np.fromiter(map(self._known.__getitem__, vocabulary), np.int64, len(vocabulary))
         # Word first: the vocabulary grows, the number of identities does not.
         keys = numbers[counts.indices] * self._n_groups + counts.rows
-        concept, word, texts = counts.strata
-        strata = np.stack([concept, numbers[word], texts]).astype(np.int32)
-        self._strata[len(self._strata) if place is None else place] = counts.samples, strata
+        strata = counts.strata.copy()
+        strata[1] = numbers[strata[1]]
+        self._strata[len(self._strata) if place is None else place] = counts.prompts, strata
         table = self._grown()
         if table is not None:
             table[:, keys] += counts.sums  # of one addend, each key comes once
@@ -193,10 +215,10 @@ class WordSums:
         numbers = np.fromiter(map(self._known.__getitem__, words), np.int64, len(words))
         place = np.empty(len(words), np.int64)
         place[numbers] = np.arange(len(words))
-        samples, strata = np.empty((0, self._n_groups), np.int64), np.empty((3, 0), np.int32)
+        prompts, strata = np.empty((0, self._n_groups), np.int64), np.empty((4, 0), np.int32)
         if self._strata:
             parts = [self._strata[number] for number in sorted(self._strata)]
-            samples = np.concatenate([part[0] for part in parts])
+            prompts = np.concatenate([part[0] for part in parts])
             strata = np.concatenate([part[1] for part in parts], 1)
             sizes = [len(part[0]) for part in parts]
             strata[0] += np.repeat(np.cumsum(sizes) - sizes, [part[1].shape[1] for part in parts]).astype(np.int32)
@@ -208,7 +230,7 @@ class WordSums:
             self._settle()
             keys, values = self._parts[0]
         numbers, rows = np.divmod(keys, max(self._n_groups, 1))
-        return _from_entries(words, rows, place[numbers], values, samples, strata)
+        return _from_entries(words, rows, place[numbers], values, prompts, strata)
 
     def _grown(self) -> Ints | None:
         """Return the table with room for all words known, or None once it would be too large."""
@@ -242,10 +264,10 @@ def _from_entries(
     rows: Ints,
     indices: NDArray[Any],
     sums: Ints,
-    samples: Ints,
+    prompts: Ints,
     strata: NDArray[np.int32],
 ) -> WordCounts:
     """Sort entries into rows; each (row, index) comes once."""
     order = np.argsort(rows * np.int64(max(len(vocabulary), 1)) + indices)
-    indptr = np.searchsorted(rows[order], np.arange(samples.shape[1] + 1)).astype(np.int64)
-    return WordCounts(vocabulary, indptr, indices[order].astype(np.int32), sums[:, order], samples, strata)
+    indptr = np.searchsorted(rows[order], np.arange(prompts.shape[1] + 1)).astype(np.int64)
+    return WordCounts(vocabulary, indptr, indices[order].astype(np.int32), sums[:, order], prompts, strata)

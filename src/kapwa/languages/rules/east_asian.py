@@ -8,11 +8,13 @@ the language's tools, and so in the signature of every score.
 
 from __future__ import annotations
 
+import importlib.util
 from functools import cache, partial
 from typing import Any
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
+from kapwa.errors import UsageError
 from kapwa.languages.base import Tool, installed
 from kapwa.languages.folding import Folding, spaced_tokens
 from kapwa.languages.rules.made import Rules, affix_stripper
@@ -37,14 +39,31 @@ def _simplified(text: str) -> str:
 
 
 def _chinese_words(folded: str) -> tuple[str, ...]:
-    """Cut at white space, punctuation and script borders, and runs of Han characters into rjieba's words."""
-    import rjieba
+    """Cut at white space, punctuation and script borders, and runs of Han characters into rjieba's words.
 
+    Raises UsageError where rjieba has no wheel: with another way to cut, scores would be others.
+    """
     words: list[str] = []
     for token in spaced_tokens(folded):
         for run in _RUN.findall(token):
-            words += rjieba.cut(run) if _HAN.match(run) else [run]
+            words += _segmenter().cut(run) if _HAN.match(run) else [run]
     return tuple(words)
+
+
+def _rjieba_tool() -> Tool | None:
+    """The segmenter, where it is installed."""
+    return installed("rjieba", "MIT") if importlib.util.find_spec("rjieba") is not None else None
+
+
+@cache
+def _segmenter() -> Any:
+    try:
+        import rjieba
+    except ImportError:
+        message = "Chinese text is cut into words by rjieba, which is not installed."
+        hint = "Install Rust (rustup.rs), then: pip install rjieba==0.2.2. Or use a system that has a wheel of it."
+        raise UsageError(message, hint=hint) from None
+    return rjieba
 
 
 def chinese(file: LanguageFile) -> Rules:
@@ -62,7 +81,7 @@ def chinese(file: LanguageFile) -> Rules:
             forms.add(token[0])
         return forms
 
-    tools = (partial(installed, "rjieba", "MIT"), partial(installed, "opencc-python-reimplemented", "Apache-2.0"))
+    tools = (_rjieba_tool, partial(installed, "opencc-python-reimplemented", "Apache-2.0"))
     return Rules(variants, tools, Folding(last=_simplified), _chinese_words)
 
 

@@ -38,13 +38,14 @@
   /* Filters: which systems, tasks and cultures stand in the board, the squares and the two side by side. */
   const board = document.querySelector("table.board");
   const chosen = document.querySelector(".chosen");
+  const data = document.querySelector("#board-data");
   const isMark = row => row.cells[0].classList.contains("faint");
-  if (chosen) {
-    unpack(chosen.nextElementSibling.textContent).then(({ tasks, groups, audited }) => {
-      const showPair = beside(chosen, tasks);
+  if (data) {
+    unpack(data.textContent).then(({ tasks, groups, audited }) => {
+      const showPair = chosen ? beside(chosen, tasks) : () => {};
       filtered(tasks, groups, audited, showPair);
     }).catch(() => {
-      chosen.textContent = "This browser cannot unpack the scores; a newer one can.";
+      if (chosen) chosen.textContent = "This browser cannot unpack the scores; a newer one can.";
     });
   }
 
@@ -52,9 +53,17 @@
     const rows = [...board.tBodies[0].rows];
     const squares = [...document.querySelectorAll(".systems table")];
     const parts = [...document.querySelectorAll("section.part")];
-    const whole = new Map(rows.flatMap(row => [...row.cells]).map(cell => [cell, [...cell.childNodes]]));
+    const heads = [...board.tHead.rows[0].cells];
+    /* What stands in a cell, and whether it is bold: of the main variant, and of each other in the board by variant. */
+    const content = cell => ({ nodes: [...cell.childNodes], className: cell.className });
+    const whole = new Map(rows.flatMap(row => [...row.cells]).map(cell => [cell, content(cell)]));
+    const titles = heads.map(words);
+    const byVariant = tasks.map((_, k) => {
+      const table = document.querySelector(`details.by-variant[data-task="${k}"] table`);
+      return table && { heads: [...table.tHead.rows[0].cells].map(words), rows: new Map([...table.tBodies[0].rows].map(row => [words(row.cells[0]), row])) };
+    });
     const systems = rows.filter(row => !isMark(row)).map(row => words(row.cells[0]));
-    const labels = kind => [...new Set(tasks.flatMap(task => task.choices.filter(choice => choice[0] === kind).map(choice => choice[1])))];
+    const labels = kind => [...new Set(tasks.flatMap(task => [task, ...task.others]).flatMap(task => task.choices.filter(choice => choice[0] === kind).map(choice => choice[1])))];
     const tools = make("div", { className: "tools filters" });
     const status = make("p", { className: "found" });
     status.setAttribute("role", "status");
@@ -75,18 +84,29 @@
     };
     offer("Group", "All", [...new Set(Object.values(groups))].map(name => [name, name]));
     offer("Task", "All", tasks.map(({ task }, k) => [k, task]));
+    /* In which prompt or language each task is shown, with the ranks in it. */
+    const versions = tasks.map(task => [task, ...task.others]);
+    const asked = tasks.map((_, k) => make("select"));
+    asked.forEach((select, k) => {
+      fill(select, versions[k].map((one, at) => [at, one.variant]), 0);
+      select.addEventListener("change", look);
+    });
+    const prompts = tasks.flatMap(({ task, others }, k) =>
+      (others.length ? [labelled(`Prompt or language${tasks.length > 1 ? `: ${task}` : ""}`, asked[k])] : []));
     for (const kind of KINDS) offer(kind, "All", labels(kind).sort((a, b) => a.localeCompare(b)).map(name => [name, name]));
     const named = [...tools.children].map(label => label.firstChild.textContent.toLowerCase());
     const search = rows.length > 10 ? [labelled("Show systems whose name contains", box, "grow")] : [];
     const folded = make("details", {}, make("summary", { textContent: `Filter by ${named.join(", ")}` }), tools);
-    board.parentElement.before(make("div", { className: "tools" }, ...search, status), ...(named.length ? [folded] : []));
+    board.parentElement.before(make("div", { className: "tools" }, ...search, ...prompts, status), ...(named.length ? [folded] : []));
 
     function look() {
       const wanted = box.value.trim().toLocaleLowerCase();
       const [group, task] = ["Group", "Task"].map(name => selects[name].value);
       const kept = tasks.map((_, k) => task === "" || k === Number(task));
       const choice = KINDS.map(kind => [kind, selects[kind].value]).find(pair => pair[1]) ?? null;
-      const places = tasks.map(({ choices }) => (choice ? choices.findIndex(one => one[0] === choice[0] && one[1] === choice[1]) : null));
+      const current = versions.map((each, k) => each[Number(asked[k].value)]);
+      const placesIn = each => each.map(({ choices }) => (choice ? choices.findIndex(one => one[0] === choice[0] && one[1] === choice[1]) : null));
+      const places = placesIn(current);
       const fits = name => name.toLocaleLowerCase().includes(wanted) && (!group || groups[name] === group)
         && (task === "" || tasks[task].systems.includes(name));
       for (const row of [...rows, ...squares.flatMap(table => [...table.tBodies[0].rows])]) {
@@ -95,19 +115,28 @@
       /* What people's labels say is over all cultures. */
       const columns = [...kept, ...audited.map(k => kept[k] && choice === null)];
       for (const row of [board.tHead.rows[0], ...rows]) columns.forEach((shown, k) => { row.cells[k + 1].hidden = !shown; });
-      for (const row of rows) tasks.forEach((one, k) => show(row, row.cells[k + 1], one, places[k]));
+      current.forEach((one, k) => {
+        for (const row of rows) show(row, row.cells[k + 1], one, places[k], byVariant[k]);
+        const head = heads[k + 1].querySelector("bdi") ?? heads[k + 1];
+        head.textContent = one.at ? byVariant[k].heads[one.at] : titles[k + 1];
+      });
       parts.forEach((part, k) => { part.hidden = !kept[k]; });
-      for (const table of squares) narrow(table, Math.max(0, parts.indexOf(table.closest("section.part"))), places);
-      showPair(kept, places);
+      for (const table of squares) narrow(table, Math.max(0, parts.indexOf(table.closest("section.part"))), placesIn(tasks));
+      showPair(kept, places, current);
       const active = wanted || group || task !== "" || choice;
       const of = choice ? `; scores and intervals of ${choice[1]} alone` : "";
+      const other = current.filter(one => one.at).map(one => `${one.task}: ${one.variant}, with the ranks in it`);
       const fixed = `ranks and bold scores stay those among all systems${choice ? ", over all cultures" : ""}`;
-      status.textContent = active ? `${systems.filter(fits).length} of ${systems.length} systems${of}; ${fixed}.` : "";
+      const said = active ? [`${systems.filter(fits).length} of ${systems.length} systems${of}; ${fixed}`] : [];
+      status.textContent = [...other, ...said].map(one => `${one}.`).join(" ");
     }
 
-    function show(row, cell, task, place) {
-      if (place === null) return cell.replaceChildren(...whole.get(cell));
+    function show(row, cell, task, place, variants) {
       const name = words(row.cells[0]);
+      const there = variants?.rows.get(name)?.cells[task.at];
+      const { nodes, className } = !task.at ? whole.get(cell) : there ? content(there.cloneNode(true)) : { nodes: ["\u2013"], className: "number faint" };
+      cell.className = className;
+      if (place === null) return cell.replaceChildren(...nodes);
       const line = isMark(row) ? task.systems.length + task.marks.indexOf(name) : task.systems.indexOf(name);
       const [text, small] = task.cells[place]?.[line] ?? ["\u2013", ""];
       return cell.replaceChildren(make("bdi", { textContent: text }), make("span", { className: "small", textContent: small }));
@@ -128,6 +157,7 @@
     const order = [...board.tBodies[0].rows].map(row => words(row.cells[0])).filter(name => names.includes(name));
     let kept = tasks.map(() => true);
     let places = tasks.map(() => null);
+    let current = tasks;
     const first = make("select");
     const second = make("select");
     const tables = make("div");
@@ -136,14 +166,15 @@
     for (const select of [first, second]) select.addEventListener("change", show);
     root.replaceChildren(make("div", { className: "tools" }, labelled("System", first), labelled("and", second)), tables);
     show();
-    return (shown, chosenPlaces) => {
+    return (shown, chosenPlaces, inVariants) => {
       kept = shown;
       places = chosenPlaces;
+      current = inVariants;
       show();
     };
 
     function show() {
-      const sides = tasks.map((task, k) => kept[k] && side(task, places[k])).filter(Boolean);
+      const sides = current.map((task, k) => kept[k] && side(task, places[k])).filter(Boolean);
       tables.replaceChildren(...(sides.length ? sides : [make("p", { textContent: "Choose two different systems of one task." })]));
     }
 
@@ -158,7 +189,7 @@
         make("th", { scope: "row" }, make("bdi", { textContent: task.cultures[k] })),
         make("td", { className: "number", textContent: task.cells[k][a][0] }),
         make("td", { className: "number", textContent: task.cells[k][b][0] })));
-      const caption = make("caption", { textContent: `${task.task}: ${task.metric}` });
+      const caption = make("caption", { textContent: [`${task.task}: ${task.metric}`, ...(task.at ? [task.variant] : [])].join(", ") });
       const table = make("table", {}, caption, make("thead", {}, head), make("tbody", {}, ...rows));
       const scroll = make("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: caption.textContent }, table);
       return make("div", {}, make("p", { textContent: verdict(test, a, task.digits) }), scroll);
@@ -166,14 +197,16 @@
 
     function verdict(test, a, digits) {
       if (!test) return "These two share too few questions to be compared.";
-      const [, , difference, low, high, clear] = test;
+      const [, , difference, low, high, clear, missing] = test;
       const turned = test[0] !== a;
       const signed = value => (value > 0 ? "+" : "") + value.toFixed(digits).replace("-", MINUS);
       const ends = turned ? [-high, -low] : [low, high];
       const size = signed(turned ? -difference : difference);
       const between = low === null ? "no interval" : `95% interval ${signed(ends[0])} to ${signed(ends[1])}`;
-      const outcome = clear ? "The two differ by more than noise, all pairs of systems allowed for" : "The two cannot be told apart, all pairs of systems allowed for";
-      return `${outcome}: first minus second ${size} (${between}). Single cultures are not tested here; kapwa compare does that.`;
+      const unit = digits === 1 ? " points" : "";
+      const apart = clear ? "The two differ by more than noise" : "The two cannot be told apart";
+      const outcome = missing ? `Which of the two is better is not decided, for ${missing} of answers are missing` : `${apart}, all pairs of systems allowed for`;
+      return `${outcome}: first minus second ${size}${unit} (${between}). Single cultures are not tested here; kapwa compare does that.`;
     }
   }
 })();

@@ -15,8 +15,8 @@
   function read(told) {
     const names = Object.keys(chosenBy);
     return told.questions.map(row => {
-      const question = { id: row[0], answers: row.at(-1).map(([model, outcome, sample, text, gloss, read, margin]) =>
-        ({ model, outcome, sample, text, gloss, read, margin })), media: row.at(-2) };
+      const question = { id: row[0], answers: row.at(-1).map(([model, outcome, sample, text, gloss, read, margin, thought]) =>
+        ({ model, outcome, sample, text, gloss, read, margin, thought })), media: row.at(-2) };
       names.forEach((name, k) => { question[name] = row[1 + k]; });
       asked.forEach((name, k) => { question[name] = row[1 + names.length + k]; });
       return question;
@@ -151,6 +151,8 @@
           make("span", { className: `small ${codes[answer.outcome]}`, textContent: outcome }));
         const said = text("dd", "", answer.text || "(nothing)", language, answer.gloss);
         if (answer.read) said.append(make("span", { className: "gloss", dir: "auto" }, "read as: ", make("bdi", { textContent: answer.read })));
+        if (answer.thought) said.append(make("details", {}, make("summary", { textContent: "Thought before it" }),
+          make("bdi", { className: "thought", dir: "auto", textContent: answer.thought })));
         facts.append(make("dt", {}, who), said);
       }
       return make("article", { className: "case" }, head, ...question.media.map(k => figure(told.media[k])),

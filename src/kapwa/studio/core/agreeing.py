@@ -1,7 +1,8 @@
 """Texts that people agree to: some word them, others say what they think of them as they saw them.
 
 A text is approved while two people other than its author agree to it as it stands, and they are two thirds of those who
-said what they think of it. Who writes it anew is its author from then on.
+said what they think of it. Who writes it anew is its author from then on. A text that was published before is agreed to
+as it stands, until somebody refuses it.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 from django.db import models
 from django.utils.translation import gettext as _
 
-from kapwa.people.agreement import has_majority
-from kapwa.studio.core.kinds import RefusedError
+from kapwa.labels.agreement import has_majority
+from kapwa.studio.core.kinds import RefusedError, refuse_without_reason
 from kapwa.studio.core.tables import APPROVED, ID, OUTDATED, PROPOSED, Authored, Event
 
 # How many people, besides who worded it, agree to what is asked (Kapwa's rule; BLEnD had two translators).
@@ -33,6 +34,18 @@ class AgreedText(Authored):
     class Meta(Authored.Meta):
         abstract = True
 
+    @property
+    def agreement(self) -> dict[str, int] | None:
+        """How many people agreed to the text as it stands, of how many; None where they did not agree to it."""
+        if self.state != APPROVED or not self.agreed:
+            return None
+        return {"n": len(self.agreed), "of": len(self.agreed) + len(self.refused)}
+
+    def refuse_change(self, event: Event) -> None:
+        """Refuse an event that changes a text to which people agreed, and holds no reason or not how many agreed."""
+        message = _("%(n)s of %(of)s people agreed to the present text.")
+        refuse_without_reason(event, self.agreement, message, hint=_("Leave it, or say why you change it."))
+
     def judge(self, event: Event, seen: str, *, live: bool, agrees: bool = True) -> None:
         """Take what somebody thinks of the text that came by the event ``seen``; their last word counts."""
         if not seen or self.text_event != seen:
@@ -46,5 +59,6 @@ class AgreedText(Authored):
             others = [author for author in getattr(self, name) if author != event.actor]
             setattr(self, name, [*others, event.actor] if theirs else others)
         yes, no = len(self.agreed), len(self.refused)
-        self.state = APPROVED if yes >= NEEDED and has_majority(yes, yes + no) else PROPOSED
+        stays = agrees and not no and self.state == APPROVED  # a published text is agreed to until somebody refuses it
+        self.state = APPROVED if stays or (yes >= NEEDED and has_majority(yes, yes + no)) else PROPOSED
         self.save()

@@ -69,11 +69,16 @@ def assign(member: Membership, desk: str, done: Callable[[], Done], *, target: i
         fresh = state.next(target, count - len(kept)) if len(kept) < count else []
         lease = {"project": member.project, "desk": desk, "author": member.author, "until": now + AT_HAND}
         Lease.objects.bulk_create([Lease(subject=subject, **lease) for subject in fresh])
-    return Leased([*kept, *fresh], state.left(target))
+    return Leased([*kept, *fresh], len(state.left(target)))
 
 
 def waiting(member: Membership, desk: str, done: Done, *, target: int) -> int:
     """Return how many things are left for a member that lack people or are leased to them, whoever holds them now."""
+    return len(things_left(member, desk, done, target=target))
+
+
+def things_left(member: Membership, desk: str, done: Done, *, target: int) -> set[str]:
+    """Return the things that :func:`waiting` counts."""
     return _Desk(member, desk, done).left(target)
 
 
@@ -137,9 +142,9 @@ class _Desk:
         rest = [n for thing, n in loads.items() if thing not in apart]
         return loads | dict.fromkeys(self.everybody, min(rest, default=0))
 
-    def left(self, target: int) -> int:
+    def left(self, target: int) -> set[str]:
         lacking = {thing for thing, n in self.counts.items() if n < target}
-        return len(lacking.union(self.held) - self.finished)
+        return lacking.union(self.held) - self.finished
 
     def next(self, target: int, count: int) -> list[str]:
         """Return up to ``count`` things that the member is given besides what they hold, the first first."""

@@ -8,16 +8,18 @@ from pathlib import Path
 
 from django.utils.translation import gettext_lazy as _
 
+from kapwa.files import table_rows
 from kapwa.studio.core.interface import SOURCE
-from kapwa.studio.core.tables import ConsentText, Membership, Project
+from kapwa.studio.core.reading import members_of
+from kapwa.studio.core.tables import ConsentText, Project
 from kapwa.studio.core.text import tidy
 
 # What somebody may agree to besides taking part, and how it is asked.
-PROGRESS = "progress"
+PROGRESS, PUBLISH = "progress", "publish"
 SCOPES = {
-    "publish": _(
+    PUBLISH: _(
         "What I write may be published as part of the benchmark, under the project's licence. "
-        "If I do not allow this, releases leave out every situation that contains my words."
+        "If I do not allow this, releases leave out everything that contains my words."
     ),
     "quote": _("My words may be quoted in papers and talks about the benchmark."),
     "contact": _("The project may contact me about it later."),
@@ -27,14 +29,26 @@ FIRST_TEXTS = Path(__file__).parents[1] / "templates" / "studio" / "first_consen
 
 
 @cache
-def first_texts() -> dict[str, str]:
-    """Return the text that a project begins with, by language; a machine translated it from the English one."""
-    return {path.stem: tidy(path.read_text(encoding="utf-8"), 20_000) for path in sorted(FIRST_TEXTS.glob("*.txt"))}
+def _first_texts() -> tuple[dict[str, str], dict[tuple[str, str], str]]:
+    """Return the texts that projects begin with, by language, and what is made, by form and language."""
+    texts = {path.stem: tidy(path.read_text(encoding="utf-8"), 20_000) for path in sorted(FIRST_TEXTS.glob("*.txt"))}
+    made = {(row["form"], row["language"]): row["made"] for row in table_rows(FIRST_TEXTS / "made.csv")}
+    return texts, made
+
+
+def first_texts(form: str, licence: str) -> dict[str, str]:
+    """Return the text that a project begins with, by language; a machine translated it from the English one.
+
+    It says what people of the form make, and under which licence it is published.
+    """
+    texts, made = _first_texts()
+    return {tag: text.format(made=made[form, tag], licence=licence) for tag, text in texts.items()}
 
 
 def by_machine(consent: ConsentText) -> bool:
     """Whether a text is a machine's translation, as it came with Kapwa."""
-    return consent.language != SOURCE and consent.text == first_texts().get(consent.language)
+    first = first_texts(consent.project.form, consent.project.licence)
+    return consent.language != SOURCE and consent.text == first.get(consent.language)
 
 
 def for_reader(consents: Iterable[ConsentText], *wanted: str) -> list[ConsentText]:
@@ -51,7 +65,8 @@ def for_reader(consents: Iterable[ConsentText], *wanted: str) -> list[ConsentTex
 def newest(project: Project) -> list[ConsentText]:
     """Return the newest version of the project's text in every language it is in."""
     last = project.consents.order_by("version").last()
-    return list(project.consents.filter(version=last.version).order_by("language")) if last else []
+    texts = project.consents.filter(version=last.version).order_by("language") if last else ()
+    return list(texts)
 
 
 def publish(project: Project, texts: dict[str, str]) -> bool:
@@ -69,7 +84,14 @@ def publish(project: Project, texts: dict[str, str]) -> bool:
     return True
 
 
+def follow_licence(project: Project, before: str) -> bool:
+    """Name another licence than ``before`` in a consent text that is still the first one; return whether it was."""
+    texts = {consent.language: consent.text for consent in newest(project)}
+    if texts != first_texts(project.form, before) or before == project.licence:
+        return False
+    return publish(project, first_texts(project.form, project.licence))
+
+
 def unwilling_authors(project: Project) -> set[str]:
     """Return the authors whose words may not be published."""
-    members = Membership.objects.filter(project=project).values_list("author", "consent_scopes")
-    return {author for author, scopes in members if "publish" not in scopes}
+    return {member.author for member in members_of(project) if PUBLISH not in member.consent_scopes}

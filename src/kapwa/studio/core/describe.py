@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,12 @@ from django.template.loader import render_to_string
 
 from kapwa.analysis.datasheet import gather, render
 from kapwa.analysis.datasheet.facts import flat
+from kapwa.stats.disclosure import FEWEST
 from kapwa.studio.core.aside import REASONS
-from kapwa.studio.core.background import FEWEST, anonymous, answers_to, asked, tells_apart
-from kapwa.studio.core.tables import Event, Membership, Project, Release
+from kapwa.studio.core.background import asked, count_people, shown_before
+from kapwa.studio.core.consent import unwilling_authors
+from kapwa.studio.core.reading import members_of
+from kapwa.studio.core.tables import Event, Project, Release
 
 Tables = Mapping[str, Sequence[Mapping[str, Any]]]
 
@@ -30,24 +34,63 @@ def log_facts(project: Project, items: Iterable[str], unwilling: Collection[str]
     """
     begun = {item.partition(":")[0] for item in items}
     about = Event.objects.filter(Q(uuid__in=begun) | Q(subject__in=begun), project=project, erased=False)
-    people = Count("actor", distinct=True, filter=~Q(actor=""))  # what nobody did any more is nobody's
-    did = about.values("kind").annotate(times=Count("pk"), people=people).order_by("kind")
-    authors = set(about.values_list("actor", flat=True)) - set(unwilling)
-    members = Membership.objects.filter(project=project, author__in=authors).order_by("author")
-    public = members.filter(background_public=True).exclude(background={})  # empty once they withdrew
-    groups = {question.key: anonymous(answers_to(public, question.key)) for question in asked(project)}
-    earlier = [release.facts["people"] for release in Release.objects.filter(project=project)]
-    held = [name for name, now in groups.items() if any(tells_apart(past.get(name, {}), now) for past in earlier)]
+    acts = list(about.values_list("kind", "actor").annotate(Count("pk")).order_by("kind"))
+    times, people = Counter[str](), Counter[str]()
+    for kind, actor, n in acts:
+        times[kind] += n
+        people[kind] += bool(actor)  # what nobody did any more is nobody's
+    authors = {actor for _kind, actor, _n in acts} - set(unwilling)
+    members = sorted((one for one in members_of(project) if one.author in authors), key=lambda one: one.author)
+    # Who withdrew said nothing any more.
+    public = [member for member in members if member.background_public and member.background]
+    counted, held = {}, []
+    for key in (question.key for question in asked(project)):
+        if table := count_people(project, public, key, shown=shown_before(project, key)):
+            counted[key] = table
+        elif count_people(project, public, key):
+            held.append(key)
     return {
-        "did": [[row["kind"], row["times"], row["people"]] for row in did],
+        "did": [[kind, n, people[kind]] for kind, n in times.items()],
         "consents": sorted({member.consent_version for member in members if member.consent_version}),
-        "people": {name: now for name, now in groups.items() if now and name not in held},
+        "people": {key: table.by_answer for key, table in counted.items()},
+        "counted": {key: table.to_json() for key, table in counted.items()},
         "held": held,
     }
 
 
-def datasheet(release: Release, folder: Path, mechanism: str) -> str:
-    """Return the datasheet of the release in ``folder``; ``mechanism`` says how its form is made."""
+# What most people had said before somebody decided otherwise, by the kind of the event; it has the numbers.
+_AGAINST = {
+    "situation.accepted": "{n} of {of} people chose response {best} as the best; another one is marked",
+    "answers.merged": "{n} of {of} people gave both answers, or gave the answer that is no longer the commonest",
+    "answers.named": "{n} of {of} people gave the answer that does not stand first",
+    "question.revised": "{n} of {of} people had agreed to the text before",
+    "wording.proposed": "{n} of {of} people had agreed to the text before",
+    "identity.revised": "{n} of {of} people had agreed to the text before",
+    "template.revised": "{n} of {of} people had agreed to the text before",
+}
+
+
+def _decided_against(release: Release, names: Mapping[str, str]) -> list[list[str]]:
+    """Return a row of each decision against most people: the item's name, what they had said, and the reason."""
+    decided = {item: events for item, events in release.facts.get("against", {}).items() if item in names}
+    unwilling = unwilling_authors(release.project)
+    known = Event.objects.filter(uuid__in=[uuid for uuids in decided.values() for uuid in uuids])
+    events = {str(event.uuid): event for event in known}
+    rows = []
+    for item, uuids in decided.items():
+        for event in (events[uuid] for uuid in uuids if uuid in events and "against" in events[uuid].body):
+            said = _AGAINST[event.kind].format(**event.body["against"])
+            reason = event.body["reason"] or "(whoever gave it has withdrawn it)"
+            kept = "(whoever gave it does not allow its publication)"
+            rows.append([names[item], said, kept if event.actor in unwilling else reason])
+    return rows
+
+
+def datasheet(release: Release, folder: Path, mechanism: str, names: Mapping[str, str]) -> str:
+    """Return the datasheet of the release in ``folder``; ``mechanism`` says how its form is made.
+
+    ``names``: what its items are called there, by their ids in the log.
+    """
     sheet, known, source = gather(folder), release.facts, "the studio's log"
     sheet.name = f"{release.project.slug}-{release.version}"
     consent = f"{release.card['consent']} Versions agreed to: {known['consents']}."
@@ -68,6 +111,8 @@ def datasheet(release: Release, folder: Path, mechanism: str) -> str:
     if "aside" in known:
         reasons = [[REASONS[reason], n] for reason, n in known["aside"].items()]
         sheet.table("preprocessing.done", ["why answers of a person were set aside, by two people", "people"], reasons)
+    if against := _decided_against(release, names):
+        sheet.table("preprocessing.done", ["decided against most people", "what they had said", "why"], against)
     return render(sheet)
 
 

@@ -1,8 +1,8 @@
 """Desks: work that one person does alone, item by item, such as answering questions or rating texts.
 
-A desk says what work there is as data (:class:`Task`): what is shown, and which fields are filled in. The page in the
-browser, the queue of a phone without a network, printable sheets, tables and forms for other collectors are all made
-from that, and all that is filled in anywhere comes back through :func:`filled_in`.
+A desk says what work there is as data (:class:`DeskTask`): what is shown, and which fields are filled in. The page in
+the browser, the queue of a phone without a network, printable sheets, tables and forms for other collectors are all
+made from that, and all that is filled in anywhere comes back through :func:`filled_in`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.studio.core.assigning import finish
+from kapwa.studio.core.kinds import KINDS
 from kapwa.studio.core.log import record
+from kapwa.studio.core.reading import once_a_page
 from kapwa.studio.core.tables import Event, Membership, Project
 from kapwa.studio.core.text import LONGEST, tidy
 
@@ -60,7 +63,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class DeskTask:
     """One item of work. ``subject``: what it is about; ``seen``: the revision or order shown, sent back as it is.
 
     ``buttons``: the ways to finish, such as "answer", "don't know"; the one pressed is sent as the value ``button``.
@@ -90,7 +93,7 @@ class Task:
 class Work(NamedTuple):
     """Tasks for a member, and how many wait for them in all."""
 
-    tasks: list[Task]
+    tasks: list[DeskTask]
     left: int
 
 
@@ -117,17 +120,40 @@ class Desk(Protocol):
         ``assigning.assign`` chooses and leases; ``left`` counts the same with ``assigning.waiting``.
         """
 
-    def find(self, member: Membership, subject: str, seen: str) -> Task | None:
+    def find(self, member: Membership, subject: str, seen: str) -> DeskTask | None:
         """Return a task as it was shown, also where its text has changed since; None where there never was one."""
 
     def left(self, member: Membership) -> int:
         """Return how many tasks wait for the member."""
 
-    def body(self, member: Membership, task: Task, values: Mapping[str, str]) -> dict[str, Any]:
+    def body(self, member: Membership, task: DeskTask, values: Mapping[str, str]) -> dict[str, Any]:
         """Return the event's body for what was filled in, checked by :func:`checked` already."""
+
+    def said(self, event: Event) -> tuple[str, dict[str, str]]:
+        """Return what a member saw and filled in, of the event that :meth:`body` made, so that they can correct it."""
+
+    def done(self, member: Membership) -> QuerySet[Event]:
+        """Return the events by which a member did tasks, of :func:`done_by`, where other desks record the kind, too."""
+
+    def languages_open(self, member: Membership) -> list[str]:
+        """Return languages in which work waits that the member could do, beside those in which they are asked."""
+
+    def languages_asked(self, member: Membership) -> list[str]:
+        """Return the languages in which the member is asked; [] where they cannot choose."""
 
 
 DESKS: dict[str, Desk] = {}
+
+
+def done_by(member: Membership, kind: str) -> QuerySet[Event]:
+    """Return the events of a kind that a member's tasks were done by, the newest first."""
+    theirs = Event.objects.filter(project=member.project, actor=member.author, kind=kind, erased=False)
+    return theirs.order_by("-seq")
+
+
+def nameless_kinds() -> set[str]:
+    """Return the kinds of events of which no page says who did them: all that desks record, and what declares it."""
+    return {desk.kind for desk in DESKS.values()} | {kind for kind, rules in KINDS.items() if rules.nameless}
 
 
 class FieldError(UsageError):
@@ -144,11 +170,7 @@ def offered(member: Membership) -> list[Desk]:
     return [desk for desk in desks if desk.offered(member.project)]
 
 
-def collects(project: Project) -> bool:
-    """Return whether there is work for anybody in a project, which moderators take in and keep for people."""
-    return any(desk.offered(project) for desk in DESKS.values())
-
-
+@once_a_page
 def waiting(member: Membership) -> list[tuple[Desk, int]]:
     """Return the desks that are offered to a member, each with how many tasks wait."""
     return [(desk, desk.left(member)) for desk in offered(member)]
@@ -162,7 +184,7 @@ def desk_of(member: Membership, name: str) -> Desk:
     raise UsageError(_("This work is not open to you."), hint=_("Go back to the start page."))
 
 
-def task_of(member: Membership, desk: str, subject: str, seen: str) -> Task:
+def task_of(member: Membership, desk: str, subject: str, seen: str) -> DeskTask:
     """Return a task as it was shown; raise UsageError for one that there never was, or not for the member."""
     task = desk_of(member, desk).find(member, subject, seen)
     if task is None:
@@ -170,13 +192,13 @@ def task_of(member: Membership, desk: str, subject: str, seen: str) -> Task:
     return task
 
 
-def filled_in(member: Membership, task: Task, values: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
+def filled_in(member: Membership, task: DeskTask, values: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
     """Return kind and body of the event that says what a member filled in; raise FieldError for what is wrong in it."""
     desk = DESKS[task.desk]
     return desk.kind, desk.body(member, task, checked(task, values))
 
 
-def deliver(member: Membership, task: Task, values: Mapping[str, str], **more: Any) -> Event:
+def deliver(member: Membership, task: DeskTask, values: Mapping[str, str], **more: Any) -> Event:
     """Record what a member filled in for a task; in a transaction, within ``log.single_writer``.
 
     ``more``: the event's ``uuid``, with which it counts once however often it is sent, and ``device_time``. Raises what
@@ -188,7 +210,7 @@ def deliver(member: Membership, task: Task, values: Mapping[str, str], **more: A
     return event
 
 
-def checked(task: Task, values: Mapping[str, str]) -> dict[str, str]:
+def checked(task: DeskTask, values: Mapping[str, str]) -> dict[str, str]:
     """Return what was filled in, tidied, "" where nothing was; raise FieldError for the first field that is wrong."""
     filled: dict[str, str] = {}
     for field in task.asked:

@@ -17,6 +17,7 @@ from django.db import OperationalError, connection
 from kapwa.studio.core.forms import release_of
 from kapwa.studio.core.kinds import KINDS
 from kapwa.studio.core.log import lock_project, rebuild
+from kapwa.studio.core.notices import NewsRead
 from kapwa.studio.core.release import LIMITS
 from kapwa.studio.core.tables import Event, Lease, Membership, Project, TracesDue
 
@@ -198,9 +199,14 @@ def forget(member: Membership) -> None:
     """
     Lease.objects.filter(author=member.author).delete()
     member.invitations.filter(used=None).delete()
+    NewsRead.objects.filter(member=member).delete()
     person = member.person
     member.person, member.pseudonym, member.credit, member.roles = None, "", "", []
-    member.consented, member.background = None, {}  # what their words may be used for stays with the words
+    member.consented, member.background, member.background_groups = (
+        None,
+        {},
+        {},
+    )  # what their words may be used for stays with the words
     member.save()
     if person is not None and not person.memberships.exists():
         for visit in Session.objects.iterator():  # on other devices, too

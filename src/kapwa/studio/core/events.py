@@ -6,25 +6,28 @@ from django.utils.translation import gettext as _
 
 from kapwa.studio.core.forms import release_of
 from kapwa.studio.core.kinds import RefusedError, common, kind, row_or_refused
+from kapwa.studio.core.notices import tell
 from kapwa.studio.core.tables import Event, InterfaceText, Release, Term, Topic, change
 
 
-@kind("member.invited", "member.joined", "member.agreed", "member.changed", "member.roles", "member.left", stays=True)
-@kind("member.recovery", "project.checked", "release.evaluated", stays=True)
+@kind("member.invited", "member.joined", "member.agreed", "member.roles", "member.left", stays=True)
+@kind("member.changed", stays=True, nameless=True)
+@kind("member.link-opened", "member.link-closed", "member.admitted", "member.declined", stays=True)
+@kind("member.recovery", "project.checked", "release.evaluated", "release.evaluation-stopped", stays=True)
 @kind("member.return", "member.return-agreed", "member.return-refused", "member.returned", stays=True)
 @kind("session.closed", "project.changed", "backup.taken", "work.brought", "items.brought", stays=True)
 @kind("session.opened")
-@kind("record.conflicting", remarks=("remark", "depends"))
+@kind("record.conflicting", remarks=("remark", "depends"), nameless=True)
 def no_table_change(event: Event, *, live: bool) -> None:
     """The log says it, and no current table changes.
 
     The subject of what happens to a member is that member, by their ``author``. Body: ``roles`` and ``count`` of an
-    invitation, ``version`` and ``scopes`` that somebody agreed to; ``title``, ``attendees`` (authors), ``scribe`` and
-    ``starts`` (day and time where they meet, or "") of a session; ``names`` of settings that were changed; ``version``,
-    ``task`` and ``model`` of a release that was evaluated; ``differences``: how many a check showed; ``new``: how many
-    answers before this in the log came of a file that somebody brought, as their people's. What came under the number
-    of another record is kept with the body of the desk's own event, with ``desk`` and the ``uuid`` that was taken; the
-    first stands.
+    invitation; ``roles`` and ``days`` of a link for many, how many (``count``) were declined; ``version`` and
+    ``scopes`` that somebody agreed to; ``title``, ``attendees`` (authors), ``scribe`` and ``starts`` (day and time
+    where they meet, or "") of a session; ``names`` of settings that were changed; ``version``, ``task`` and ``model``
+    of a release that was evaluated; ``differences``: how many a check showed; ``new``: how many answers before this in
+    the log came of a file that somebody brought, as their people's. What came under the number of another record is
+    kept with the body of the desk's own event, with ``desk`` and the ``uuid`` that was taken; the first stands.
     """
 
 
@@ -84,4 +87,5 @@ def _put(event: Event, **state: object) -> None:
 def release_frozen(event: Event, *, live: bool) -> None:
     """Body: what a release has: version, date, items (revisions), card, authors, facts, private share, digests."""
     release = Release.objects.create(**common(event), **event.body)
+    tell(event, release.id, release.authors)
     release_of(event.project).mark_frozen(release)

@@ -13,19 +13,21 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import DatabaseError, transaction
-from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from kapwa.errors import DataError, UsageError
 from kapwa.files import replacing, write_text
 from kapwa.studio.core import withdrawals
+from kapwa.studio.core.background import count_again
 from kapwa.studio.core.erasure import clear_traces
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.freeze import MANIFEST, release_files
+from kapwa.studio.core.gate import refuse_strange_packing
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import rebuild, single_writer
 from kapwa.studio.core.members import hashed, new_code
-from kapwa.studio.core.tables import ConsentText, Event, Invitation, Membership, Person, Project, Release
+from kapwa.studio.core.nameless import nameless_rows
+from kapwa.studio.core.tables import ConsentText, Event, Invitation, Membership, PeopleCounted, Person, Project, Release
 
 _ABOUT = "archive.json"
 # Far more than a project of any size needs; an archive that unpacks to more would fill the memory.
@@ -41,35 +43,26 @@ _TABLES: tuple[tuple[str, Any, str, tuple[str, ...]], ...] = (
     ("people", Person, "memberships__project", ("password", "last_login")),
     ("members", Membership, "project", ("id", "project_id")),
     ("invitations", Invitation, "project", ("id", "project_id")),
+    ("counts", PeopleCounted, "project", ("id", "project_id")),
     ("events", Event, "project", ("seq", "project_id")),
 )
+# What archives of earlier versions lack.
+_NEWER = ("counts",)
 
 
 def export_project(project: Project, out: Path, *, whole: bool = True, secret: Path | None = None) -> int:
     """Write a project, its people and its log into an archive; return how many events it holds.
 
     Whoever has a ``whole`` archive has everything people said of themselves. Codes in it are hashes that only this
-    studio's secret can read. One that is not whole holds nothing that the project's pages do not show its coordinators:
-    no person, no name, no code and no vote that is not revealed; people come in anew. The project's secret, by which
+    studio's secret can read. One that is not whole holds nothing that the project's pages do not show its coordinators
+    (:func:`~kapwa.studio.core.nameless.nameless_rows`); people come in anew. The project's secret, by which
     answers that were erased could be guessed from decisions on them, is in no archive; it goes to the file ``secret``.
     """
     rows = {name: list(_rows(project, *table)) for name, *table in _TABLES}
     (about,) = rows["project"]
     salt = about.pop("salt")
     if not whole:
-        hidden = form_of(project).hidden(project)
-        rows["events"] = [row for row in rows["events"] if str(row["uuid"]) not in hidden]
-        rows["invitations"] = rows["people"] = []
-        # What their words may be used for stays with the words; no name is beside who answered what.
-        nobody = {
-            "person_id": None,
-            "pseudonym": "",
-            "credit": "",
-            "roles": [],
-            "left": timezone.now(),
-            "background": {},
-        }
-        rows["members"] = [row | nobody for row in rows["members"]]
+        rows |= nameless_rows(project, rows["members"], rows["events"])
     if secret is not None:
         write_private(secret, salt)
     with replacing(out) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -119,13 +112,16 @@ def read_archive(archive: Path) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of an archive's tables; raise DataError for what is none, or is too large."""
     try:
         with zipfile.ZipFile(archive) as opened:
+            refuse_strange_packing(archive, opened)
             if (form := json.loads(opened.read(_ABOUT))["format"]) != FORMAT:
                 message = f"is an archive of format {form!r}; this version of Kapwa reads format {FORMAT}."
                 raise DataError(message, path=archive, hint="Update Kapwa. Nothing was changed.")
-            files = {name: opened.getinfo(f"{name}.jsonl") for name, *_table in _TABLES}
+            names = set(opened.namelist())
+            there = [name for name, *_table in _TABLES if name not in _NEWER or f"{name}.jsonl" in names]
+            files = {name: opened.getinfo(f"{name}.jsonl") for name in there}
             if sum(file.file_size for file in files.values()) > _MOST_UNPACKED:
                 raise DataError(f"unpacks to more than {_MOST_UNPACKED:,} bytes.", path=archive)
-            return {
+            return {name: [] for name in _NEWER} | {
                 name: [json.loads(line) for line in opened.read(file).decode().split("\n") if line]
                 for name, file in files.items()
             }
@@ -193,10 +189,13 @@ def _put_back(slug: str, tables: dict[str, list[dict[str, Any]]], withdrawn: Map
         for row in tables["invitations"]:
             member = Membership.objects.filter(project=project, author=row.pop("member_id") or "").first()
             Invitation.objects.create(project=project, member=member, **row)
+        for row in tables["counts"]:
+            PeopleCounted.objects.create(project=project, **row)
         times = ("device_time", "server_time")
         rows = [row | {name: row[name] and parse_datetime(row[name]) for name in times} for row in tables["events"]]
         events = Event.objects.bulk_create([Event(project=project, **row) for row in rows], batch_size=500)
         rebuild(project)
         known = dict(withdrawn) | {line["who"]: line["depth"] for line in withdrawals.lines(events)}
         withdrawals.redo(project, known)
+        count_again(project)
     return project

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from django.utils.translation import gettext as _
 
 from kapwa.studio.core.importing import ItemTables, take_in
 from kapwa.studio.core.release import ReleaseForm
@@ -26,6 +28,24 @@ class Todo(NamedTuple):
     n: int = 1
 
 
+class ItemNamed(NamedTuple):
+    """What an item is called, its page ("" for who may not read it), and its number, 0 for one without."""
+
+    title: str
+    link: str
+    number: int = 0
+
+
+class OwnItem(NamedTuple):
+    """What somebody wrote: what it is called, its page, how it begins, its state, and whether they are to finish it."""
+
+    title: str
+    link: str
+    text: str
+    state: str
+    draft: bool = False
+
+
 class Stage(NamedTuple):
     """A stage on a project's path: what it is called, how much is done and of how much, and for whom it waits.
 
@@ -38,19 +58,29 @@ class Stage(NamedTuple):
     wanted: int | None = None
     waits: Sequence[str] = ()
 
+    @property
+    def complete(self) -> bool:
+        """Whether something is done, and nobody is waited for."""
+        return bool(self.done) and not self.waits
+
 
 class Guide(NamedTuple):
-    """What a visitor can do now besides work at desks, the most urgent first; and the stages of the project."""
+    """What a visitor can do now besides work at desks, the most urgent first; and the stages of the project.
+
+    ``lacks``: what a release lacks, the page for it, and who must act.
+    """
 
     todos: list[Todo]
     path: list[Stage]
+    lacks: Sequence[tuple[str, str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """What a project makes. One object a form, put into :data:`FORMS` by the part that defines it.
 
-    ``menu``: the template of its links to pages. ``settings``: what of a project's settings only this form has.
+    ``menu``: its pages of items, by name, the list first, with what the menu calls them. ``settings``: what of a
+    project's settings only this form has.
     ``tasks``: those that its releases have data of.
     ``guide``: what a visitor can do, and how far the project is. ``overview``: what else home shows, with ``overview``,
     the template of it. ``tables``: what tables of items people bring. ``take_other``: takes in a table of something
@@ -60,11 +90,17 @@ class Form:
     is brought. ``questionnaire``: the questions that writers are asked, with ``key``, ``kind`` and ``text``, in the
     project's words or else (with ``ours`` all) in the studio's. ``topic_coverage``: how far topics are covered.
     ``hidden``: the ids of events that nobody may see yet. ``numbers``: by ids of items, those under which people see
-    them, for links of the log. ``texts``: what somebody finds by words, as far as pages show it to them.
+    them, for links of the log. ``to_vote``: whether a visitor is yet to vote on one of the items with these ids.
+    ``texts``: what somebody finds by words, as far as pages show it to them. ``topics``: those that people choose among
+    before a project has its own. ``written``: the languages in which somebody wrote something. ``notices``:
+    what people are told of their items, by the kind of the event. ``own``: what the visitor wrote, the newest first.
+    ``named``: what items are called, and their pages, by
+    id, for who may read them. ``places``: of roles for which there is not always work, for how many
+    people there is.
     """
 
     release: type[ReleaseForm]
-    menu: str
+    menu: Sequence[tuple[str, str]]
     settings: tuple[str, ...]
     tasks: tuple[str, ...]
     guide: Callable[[Visit], Guide]
@@ -78,7 +114,14 @@ class Form:
     topic_coverage: Callable[[Project], Sequence[Any]] = lambda project: ()
     hidden: Callable[[Project], Collection[str]] = lambda project: ()
     numbers: Callable[[Project], Mapping[str, int]] = lambda project: {}
+    to_vote: Callable[[Visit, Collection[str]], bool] = lambda visit, items: False
     texts: Callable[[Visit], Iterable[TextShown]] = lambda visit: ()
+    topics: Sequence[str] = ()
+    written: Callable[[Project], Collection[str]] = lambda project: ()
+    notices: Mapping[str, str] = field(default_factory=dict)
+    own: Callable[[Visit], Sequence[OwnItem]] = lambda visit: ()
+    named: Callable[[Visit, Collection[str]], Mapping[str, ItemNamed]] = lambda visit, items: {}
+    places: Callable[[Project], Mapping[str, int]] = lambda project: {}
 
     def take_in(self, project: Project, data: str | Path) -> str:
         """Take items in from a file, folder or sample pack; return a sentence that says what is new."""
@@ -95,6 +138,15 @@ ANYBODY = "-"
 FORMS: dict[str, Form] = {}
 # Stages of what is done in projects of every form.
 PATHS: list[Callable[[Visit], list[Stage]]] = []
+
+
+def topic_name(name: str) -> str:
+    """Return a topic as people read it: one that a form offers in the language of the page, others as they were typed.
+
+    What is kept and released is the name as it is.
+    """
+    offered = any(name in form.topics for form in FORMS.values())
+    return _(name) if offered else name
 
 
 def form_of(project: Project) -> Form:

@@ -32,11 +32,11 @@ from kapwa.studio.core.describe import Tables, croissant, datasheet, languages_o
 from kapwa.studio.core.forms import release_of
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import lock_project, record, single_writer
-from kapwa.studio.core.release import LIMITS, Published, ReleaseForm, is_private, public_salt
+from kapwa.studio.core.release import LIMITS, Lack, Published, ReleaseForm, is_private, public_salt
 from kapwa.studio.core.tables import Event, Membership, Project, Release
 from kapwa.suites.eecc.form import MANY_LANGUAGES
 from kapwa.suites.folders.adding import check_folder
-from kapwa.tables_io import csv_text
+from kapwa.tables import csv_text
 
 _VERSION = re.compile(r"(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})")
 MANIFEST = "release.json"
@@ -54,18 +54,18 @@ class Frozen(NamedTuple):
     held: int
 
 
-class Plan(NamedTuple):
+class ReleasePlan(NamedTuple):
     """What a release made now would be: ``release`` is yet to get its version, date and private share.
 
     ``step``: the kind of step ("major", "minor", "patch"; "first" where none was before), and ``why``; ``held``: as in
-    :class:`Frozen`; ``lacking``: the tables without a row that a run needs.
+    :class:`Frozen`; ``lacks``: what it cannot be made without, and who must act.
     """
 
     release: Release
     step: str
     why: str
     held: int
-    lacking: str
+    lacks: list[Lack]
 
 
 def freeze(
@@ -129,12 +129,14 @@ def _checked_date(date: str | None) -> str:
         raise UsageError(_("“%(text)s” is not a date.") % {"text": date}, hint=_("Write it as 2026-01-31.")) from None
 
 
-def plan_release(project: Project) -> Plan:
+def plan_release(project: Project) -> ReleasePlan:
     """Return what a release of ``project`` made now would be."""
     form, unwilling = release_of(project), unwilling_authors(project)
     items, accepted = form.items(unwilling), form.items(())
     authors = form.authors(items) - unwilling
     facts = form.facts(items) | log_facts(project, items, unwilling)
+    if against := form.decided_against(items):
+        facts["against"] = against
     published = form.published(items, facts)
     tables = _tables(published)
     release = Release(
@@ -145,11 +147,16 @@ def plan_release(project: Project) -> Plan:
         facts=facts,
         digests={"tables": _held(tables), "items": form.keys(published)},
     )
-    lacking = ", ".join(_(Path(name).stem.capitalize()).lower() for name in form.files if name not in tables)
-    return Plan(release, *_step(form, release), len(accepted.keys() - items.keys()), lacking)
+    return ReleasePlan(release, *_step(form, release), len(accepted.keys() - items.keys()), _lacks(form, tables))
 
 
-def _check(plan: Plan, version: str, numbers: tuple[int, int, int]) -> None:
+def _lacks(form: ReleaseForm, tables: Tables) -> list[Lack]:
+    """Return what a release lacks: what the form says, else tables without a row that a run needs."""
+    rows = [_(Path(name).stem.capitalize()).lower() for name in form.files if name not in tables]
+    return form.lacks() or [Lack(name, "home", _("coordinators")) for name in rows]
+
+
+def _check(plan: ReleasePlan, version: str, numbers: tuple[int, int, int]) -> None:
     """Raise UsageError where a release cannot be made, or ``version`` is too small a step."""
     form = release_of(plan.release.project)
     if not plan.release.items:
@@ -158,8 +165,8 @@ def _check(plan: Plan, version: str, numbers: tuple[int, int, int]) -> None:
             raise UsageError(message, hint=_("Each of them can agree on the page “Me”, under “What you agreed to”."))
         message = _("%(project)s has no accepted items yet.") % {"project": form.project.slug}
         raise UsageError(message, hint=_(form.remedy))
-    if plan.lacking:
-        message = _("A release needs %(what)s, and there are none yet.") % {"what": plan.lacking}
+    if plan.lacks:
+        message = _("A release lacks: %(what)s.") % {"what": "; ".join(lack.what for lack in plan.lacks)}
         raise UsageError(message, hint=_("Add some, and agree to them."))
     if form.last is not None:
         last, place = _numbers(form.last.version), ("major", "minor", "patch").index(plan.step)
@@ -206,7 +213,7 @@ def _card(form: ReleaseForm, languages: Sequence[str]) -> dict[str, Any]:
         "licence": project.licence,
         "collected": project.collected or form.collected,
         "consent": "Every contributor agreed to the project's consent text before their first task.",
-        "reviewed_by_native_speakers": form.reviewed if project.reviewed is None else project.reviewed,
+        "reviewed_by_native_speakers": bool(project.reviewed),  # nobody says so unasked
         "limits": limits or [LIMITS],
     }
 
@@ -218,9 +225,13 @@ def credits_of(project: Project, authors: list[str]) -> list[str]:
     return sorted(" ".join(name.split()) for name in names if name)
 
 
-def canary(project: Project, version: str) -> str:
-    """Return the mark of a private part: where a model knows it, the model has read that part."""
-    mark = hashlib.blake2b(f"{project.salt}\0canary\0{version}".encode(), digest_size=16).hexdigest()
+def canary(version: str, source: str) -> str:
+    """Return the mark of a release or of its private part: where a model knows it, the model has read that part.
+
+    ``source``: of a private part the project's secret; of a public one what its tables hold, so that it is the same
+    where the project was brought to another studio, which does not have the secret.
+    """
+    mark = hashlib.blake2b(f"{source}\0canary\0{version}".encode(), digest_size=16).hexdigest()
     return f"kapwa-canary-{mark}"
 
 
@@ -244,11 +255,11 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
     encoded = _encoded(tables)
     credited = credits_of(project, release.authors)
     card = {**release.card, "authors": credited or [f"Contributors of {release.card['title']}"]}
-    if private:
-        mark = f"Private: do not publish, nor train on it. {canary(project, release.version)}"
-        card["limits"] = [*card["limits"], mark]
+    mark = canary(release.version, project.salt if private else _held(tables))
+    wish = "Private: do not publish, nor train on it." if private else "Made to test models: do not train on it."
+    card["limits"] = [*card["limits"], f"{wish} {mark}"]
     unnamed = len(release.authors) - len(credited)
-    credits_page = {"title": card["title"], "release": release, "names": credited, "unnamed": unnamed}
+    credits_page = {"title": card["title"], "release": release, "names": credited, "unnamed": unnamed, "mark": mark}
     about = form.about.format(culture=card["culture"])
     files = {
         **encoded,
@@ -266,11 +277,13 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
     with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
         for name, content in files.items():
             (Path(place) / name).write_bytes(content)
-        files["DATASHEET.md"] = datasheet(release, Path(place), form.mechanism).encode()
+        names = {item.item: item.name for item in published}
+        files["DATASHEET.md"] = datasheet(release, Path(place), form.mechanism, names).encode()
     manifest = {
         "name": project.slug,
         "version": release.version,
         "date": release.date,
+        "canary": mark,
         "items": {item.name: item.revision for item in published},
         "sha256": _hashes(files),
     }

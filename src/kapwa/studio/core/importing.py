@@ -6,7 +6,7 @@ guessed by :mod:`kapwa.datasets.columns`, and people correct that on the page of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -14,14 +14,14 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from kapwa.datasets.card import CARD_NAME
-from kapwa.datasets.columns import Column, guess, laid_out, text_of
+from kapwa.datasets.columns import FormColumn, guess, laid_out, text_of
 from kapwa.datasets.packs import DataSet, children, choice_of_packs, locate, table_files
-from kapwa.datasets.tables import TABLE_SUFFIXES, Record, Table, read_records
 from kapwa.errors import DataError, KapwaError, raise_first
 from kapwa.studio.core.gate import MOST_RECORDS
 from kapwa.studio.core.interface import speaking, spoken
 from kapwa.studio.core.log import lock_project, single_writer
 from kapwa.studio.core.tables import Project
+from kapwa.tables import TABLE_SUFFIXES, Record, TextTable, read_records
 
 # Columns of the suites' forms that change what models are asked, or how they are judged, and that no page here shows:
 # conversations before a question, pictures and recordings, items that are scored together.
@@ -54,16 +54,16 @@ class ItemTables(Protocol):
     packs: Path
     next_step: str
 
-    def columns(self, project: Project, role: str, header: Sequence[str] = ()) -> Sequence[Column]:
+    def columns(self, project: Project, role: str, header: Sequence[str] = ()) -> Sequence[FormColumn]:
         """Return the columns that a table of the role may have, and those of ``header`` that the form knows, too.
 
         The first of a column's words is its name in the language of the page.
         """
 
-    def released(self, place: Path) -> Mapping[str, Table]:
+    def released(self, place: Path) -> Mapping[str, TextTable]:
         """Return the tables of files in a layout of the form's authors, in the form's columns; {} where it is none."""
 
-    def read(self, project: Project, role: str, table: Table) -> Rows:
+    def read(self, project: Project, role: str, table: TextTable) -> Rows:
         """Return the rows of a table in the form's columns."""
 
     def take(self, project: Project, role: str, item: Any, *, actor: str) -> bool:
@@ -77,7 +77,7 @@ class Brought(NamedTuple):
     """
 
     role: str
-    table: Table
+    table: TextTable
     chosen: Mapping[str, str]
     usual: Mapping[str, str]
 
@@ -94,10 +94,10 @@ def sound_rows(rows: Iterable[Any], of: Callable[[Any], tuple[Mapping[str, str],
     return Rows(sound, wrong)
 
 
-def unkept(header: Iterable[str]) -> list[Column]:
+def unkept(header: Iterable[str]) -> list[FormColumn]:
     """Return those of :data:`UNKEPT` that a table has, so that none of them is taken for another column."""
     names = {heading.strip().casefold() for heading in header}
-    return [Column(name, [name]) for name in UNKEPT if name in names]
+    return [FormColumn(name, [name]) for name in UNKEPT if name in names]
 
 
 def other_tables(place: Path, brought: Sequence[Brought]) -> list[str]:
@@ -129,7 +129,7 @@ def read_place(tables: ItemTables, project: Project, place: Path, role: str = ""
     return brought
 
 
-def guessed(tables: ItemTables, project: Project, role: str, table: Table) -> dict[str, str]:
+def guessed(tables: ItemTables, project: Project, role: str, table: TextTable) -> dict[str, str]:
     """Guess which columns a table's are, by what they are called in any language of the studio, as its workbooks."""
     columns = list(tables.columns(project, role, table.header))
     for tag in spoken(project):
@@ -158,7 +158,7 @@ def rows_of(tables: ItemTables, project: Project, brought: Brought) -> Rows:
     return Rows(rows.sound, sorted([*table.problems, *rows.problems], key=lambda problem: problem.row or 0))
 
 
-def _without_unkept(table: Table) -> Table:
+def _without_unkept(table: TextTable) -> TextTable:
     """Return a table without the columns of :data:`UNKEPT`; a row that says something in one is a problem."""
     records, problems = [], list(table.problems)
     for number, cells in table.records:
@@ -173,13 +173,20 @@ def _without_unkept(table: Table) -> Table:
     return table._replace(header=header, records=records, problems=problems)
 
 
-def take(tables: ItemTables, project: Project, role: str, rows: Rows, actor: str) -> tuple[int, list[DataError]]:
-    """Take the sound rows in as ``actor``'s, or nobody's with ""; return how many are new, and what cannot be.
+class Taken(NamedTuple):
+    """What became of some rows: how many are new, and what could not be taken in."""
+
+    new: int
+    refused: Sequence[DataError]
+
+
+def take(tables: ItemTables, project: Project, role: str, rows: Rows, actor: str) -> Iterator[Taken]:
+    """Take the sound rows in as ``actor``'s, or nobody's with ""; give what became of them.
 
     So many at a time that nobody waits long. What is sent twice counts once, as the project has it already then.
     """
-    new, refused = 0, list[DataError]()
     for first in range(0, len(rows.sound), MOST_RECORDS):
+        new, refused = 0, list[DataError]()
         with single_writer(), transaction.atomic():
             lock_project(project)
             for row in rows.sound[first : first + MOST_RECORDS]:
@@ -188,7 +195,7 @@ def take(tables: ItemTables, project: Project, role: str, rows: Rows, actor: str
                         new += tables.take(project, role, row.item, actor=actor)
                 except KapwaError as error:
                     refused.append(DataError(error.message, row=row.number, hint=error.hint))
-    return new, refused
+        yield Taken(new, refused)
 
 
 def take_in(tables: ItemTables, project: Project, data: str | Path) -> tuple[int, list[str]]:
@@ -205,9 +212,10 @@ def take_in(tables: ItemTables, project: Project, data: str | Path) -> tuple[int
     with single_writer(), transaction.atomic():
         for table in brought:
             rows = rows_of(tables, project, table)
-            n_new, refused = take(tables, project, table.role, rows, "")
+            taken = list(take(tables, project, table.role, rows, ""))
             # Of a table whose columns have any names, the command that checks data knows nothing.
+            refused = [problem for part in taken for problem in part.refused]
             raise_first([*rows.problems, *refused], "the page “Import a table”")
-            new += n_new
+            new += sum(part.new for part in taken)
     columns = [name for table in brought for name in table.table.header if name and name not in table.chosen]
     return new, [*columns, *other_tables(place, brought)]

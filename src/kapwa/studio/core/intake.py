@@ -23,14 +23,14 @@ from django.utils.translation import gettext as _
 from pydantic import AwareDatetime, BaseModel, ValidationError, field_validator
 
 from kapwa.errors import DataError, KapwaError
-from kapwa.studio.core.desks import BUTTON, Task, deliver, filled_in, task_of
+from kapwa.studio.core.desks import BUTTON, DeskTask, deliver, filled_in, task_of
 from kapwa.studio.core.gate import MOST, MOST_RECORDS, WORK, admit
 from kapwa.studio.core.log import ConflictError, lock_project, record, single_writer
 from kapwa.studio.core.posted import HERE
 from kapwa.studio.core.security import agreed
 from kapwa.studio.core.tables import Event, Membership, Person, Project
 from kapwa.studio.core.text import listed
-from kapwa.tables_io import read_sheet
+from kapwa.tables import read_sheet
 
 _ROWS = uuids.UUID("6b0f8d1e-93b4-4c53-8a55-1c1f8f5f2a10")
 _CONFLICTING = uuids.UUID("2d1f0a3e-7b0c-4f57-9d0e-5a3a1f5b8c11")
@@ -40,7 +40,7 @@ _BINDING = ("desk", "subject", "seen", "person")
 _REFUSED = listed("why work is refused")  # by the status of the record
 
 
-class Record(BaseModel):
+class IntakeRecord(BaseModel):
     """A task that somebody filled in: who, which task as it was shown, what, and when by their device."""
 
     uuid: uuids.UUID
@@ -80,7 +80,7 @@ def device_of(request: HttpRequest) -> str:
     return salted_hmac("kapwa.device", request.session.session_key or "", algorithm="sha256").hexdigest()[:20]
 
 
-def binding(member: Membership, task: Task) -> str:
+def binding(member: Membership, task: DeskTask) -> str:
     """Return what binds a task to its person wherever it is taken along."""
     return " ".join((task.desk, task.subject, task.seen, token_of(member.person_id)))
 
@@ -112,7 +112,7 @@ def take(members: Mapping[str, Membership], sent: Any) -> dict[str, Any]:
     """
     try:
         with transaction.atomic():
-            status, message = _take(members, Record.model_validate(sent))
+            status, message = _take(members, IntakeRecord.model_validate(sent))
     except ValidationError:
         hint = _("Save the answers to a file, and show it to whoever helps you.")
         status, message = 422, " ".join((_("This record is damaged."), hint))
@@ -127,7 +127,7 @@ def take(members: Mapping[str, Membership], sent: Any) -> dict[str, Any]:
     return {"uuid": number, "status": status, "message": message}
 
 
-def _take(members: Mapping[str, Membership], sent: Record) -> tuple[int, str]:
+def _take(members: Mapping[str, Membership], sent: IntakeRecord) -> tuple[int, str]:
     member = members.get(sent.person)
     if member is None:
         return 403, _("Somebody else filled this in. It will be sent when they sign in.")

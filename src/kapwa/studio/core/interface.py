@@ -25,7 +25,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, trans_real
 
 from kapwa.languages.codes import canonical
-from kapwa.studio.core.languages import Language, language
+from kapwa.studio.core.languages import InterfaceLanguage, language
 from kapwa.studio.core.tables import InterfaceText, Project
 
 LOCALE = Path(__file__).parents[1] / "locale"
@@ -35,7 +35,7 @@ APPROVED = "approved"
 _PLACEHOLDER = re.compile(r"%(?:\(\w+\))?[a-z]|%%|%|\{[^{}]*\}|[{}]")
 _UNNAMED = re.compile(r"%[a-z]")
 # Where texts stand by which people agree, withdraw, let others in, and are told what of it went wrong.
-_PROTECT = ("back", "consent", "withdraw")
+_PROTECT = ("admit", "ask_to_join", "back", "consent", "withdraw")
 _GUARDED = (
     "core/consent.py",
     "core/security.py",
@@ -49,8 +49,8 @@ _MARKUP = re.compile(r"<[^<>]*>|[<>\"]")
 class Interface(NamedTuple):
     """What a page says of its own language: which ones are offered, and how far people approved its texts."""
 
-    language: Language
-    offered: list[Language]
+    language: InterfaceLanguage
+    offered: list[InterfaceLanguage]
     note: str
 
 
@@ -144,7 +144,8 @@ def _translation(tag: str, project: Project | None, version: tuple[Any, ...], *,
     unread = {entry.msgid for entry in catalog(tag) if guards(entry)}
     rows = _rows(project).filter(language=tag).order_by("seq")
     shown = [row for row in rows if row.approved or not (guarded or row.source in unread)]
-    made.merge(GNUTranslations(io.BytesIO(beside_english(overlaid(tag, shown)).to_binary())))
+    texts = beside_english(overlaid(tag, shown), guarded=guarded)
+    made.merge(GNUTranslations(io.BytesIO(texts.to_binary())))
     return made
 
 
@@ -153,10 +154,18 @@ def guards(entry: polib.POEntry) -> bool:
     return any(place in _GUARDED for place, _line in entry.occurrences)
 
 
-def beside_english(texts: polib.POFile) -> polib.POFile:
-    """Return a catalog whose guarded messages that nobody approved have the English text behind them."""
+def is_label(entry: polib.POEntry) -> bool:
+    """Whether pages have this message on which nobody agrees or withdraws, too, such as the label of a button."""
+    return any(place.startswith("templates/") and place not in _GUARDED for place, _line in entry.occurrences)
+
+
+def beside_english(texts: polib.POFile, *, guarded: bool) -> polib.POFile:
+    """Return a catalog whose guarded messages that nobody approved have the English text behind them.
+
+    ``guarded``: so have labels that other pages share, which stand alone there.
+    """
     for entry in texts:
-        if not guards(entry) or APPROVED in entry.tcomment.split():
+        if not guards(entry) or APPROVED in entry.tcomment.split() or (is_label(entry) and not guarded):
             continue
         english = f" [\u2066{entry.msgid_plural or entry.msgid}\u2069]"  # from left to right in any text
         if entry.msgid_plural:

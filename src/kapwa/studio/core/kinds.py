@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -29,6 +29,7 @@ class Kind(NamedTuple):
     removed is emptied.
     ``left``: what is left of a body beside the events that are left; None: all of it.
     ``repeats``: a machine may repeat in it what people wrote: models' answers, and texts drawn from runs.
+    ``nameless``: no page and no archive of a page says who did it, nor when; so it is of all that is done at desks.
     """
 
     apply: Apply
@@ -37,6 +38,7 @@ class Kind(NamedTuple):
     remarks: tuple[str, ...] = ()
     left: Callable[[Event, Sequence[Event]], dict[str, Any]] | None = None
     repeats: bool = False
+    nameless: bool = False
 
 
 KINDS: dict[str, Kind] = {}
@@ -62,6 +64,15 @@ def common(event: Event) -> dict[str, Any]:
 def without_reason_of_nobody(event: Event, others: Sequence[Event]) -> dict[str, Any]:
     """Return a body without its ``reason`` where whoever gave it withdrew their words; what they decided stays."""
     return event.body if event.actor or "reason" not in event.body else event.body | {"reason": ""}
+
+
+def refuse_without_reason(event: Event, against: Mapping[str, Any] | None, message: str, *, hint: str) -> None:
+    """Refuse a decision against most people that holds no reason, or not what these said.
+
+    ``against``: what they say now, None where the decision does not go against it. ``message`` may name its fields.
+    """
+    if against and not (event.body.get("reason") and event.body.get("against") == against):
+        raise RefusedError(message % against, hint=hint)
 
 
 def row_or_refused(table: type[Row], event: Event, gone: str, *, hint: str = "", **where: Any) -> Row:

@@ -20,7 +20,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError, nearest
-from kapwa.files import filling
+from kapwa.files import filling, table_rows
+from kapwa.studio.core.reading import members_of, once_a_page
 from kapwa.studio.core.roles import ROLES
 from kapwa.studio.core.tables import Invitation, Membership, Person, Project, WrongCode, change
 
@@ -32,6 +33,12 @@ MOST_ALIKE = 5
 _COUNTED = timedelta(minutes=10)
 _SLOWLY = timedelta(seconds=10)
 _PREFIX = 6  # digits
+# By what looks like it, a small Latin letter.
+_LOOKALIKES = {
+    ord(sign): row["latin"] for row in table_rows(Path(__file__).with_name("lookalikes.csv")) for sign in row["signs"]
+}
+# Marks on Latin letters, marks of short vowels and the long stroke of Arabic, and what chooses between forms of a sign.
+_UNSEEN = frozenset(map(chr, [*range(0x300, 0x370), *range(0x64B, 0x660), 0x640, 0x670, *range(0xFE00, 0xFE10)]))
 
 
 def new_code() -> str:
@@ -46,32 +53,33 @@ def digits_of(typed: str) -> str:
 
 def hashed(code: str) -> str:
     """Return what is kept of a code: a hash with the studio's secret, so that a copied database opens nothing."""
-    return _keyed(digits_of(code))
+    return keyed(digits_of(code))
 
 
-def _keyed(text: str) -> str:
+def keyed(text: str) -> str:
+    """Return a hash of a text with the studio's secret."""
     return hmac.new(settings.SECRET_KEY.encode(), text.encode(), hashlib.sha256).hexdigest()
 
 
-def _network(address: str) -> str:
+def network_of(address: str) -> str:
     """Return a hash of whose wrong codes are counted together: an address, of IPv6 the /48 of a provider's customer."""
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
-        return _keyed(address)
+        return keyed(address)
     plain = getattr(ip, "ipv4_mapped", None) or ip
-    return _keyed(str(plain if plain.version == 4 else ipaddress.ip_network((plain, 48), strict=False)))
+    return keyed(str(plain if plain.version == 4 else ipaddress.ip_network((plain, 48), strict=False)))
 
 
 def _guess(code: str) -> str:
     """Return what is kept of a wrong code: hashes of its first digits and of all of it."""
-    return _keyed(digits_of(code)[:_PREFIX])[:16] + hashed(code)[:48]
+    return keyed(digits_of(code)[:_PREFIX])[:16] + hashed(code)[:48]
 
 
 def must_wait(address: str, code: str) -> bool:
     """Whether so many wrong codes that begin like ``code`` came from its network that it is not looked at now."""
     now, begin = timezone.now(), _guess(code)[:16]
-    alike = WrongCode.objects.filter(network=_network(address), code__range=(begin, f"{begin}g"))  # hexadecimal
+    alike = WrongCode.objects.filter(network=network_of(address), code__range=(begin, f"{begin}g"))  # hexadecimal
     alike = alike.filter(tried__gte=now - _COUNTED)
     return alike.count() >= MOST_ALIKE and alike.filter(tried__gt=now - _SLOWLY).exists()
 
@@ -79,7 +87,7 @@ def must_wait(address: str, code: str) -> bool:
 def count_wrong(address: str, code: str) -> None:
     """Remember a wrong code, once."""
     WrongCode.objects.filter(tried__lt=timezone.now() - _COUNTED).delete()
-    WrongCode.objects.get_or_create(network=_network(address), code=_guess(code))
+    WrongCode.objects.get_or_create(network=network_of(address), code=_guess(code))
 
 
 def checked_roles(roles: list[str]) -> list[str]:
@@ -113,11 +121,22 @@ def ask_back(member: Membership, maker: str) -> str:
     return code
 
 
-def waiting_back(member: Membership, *, moderates: bool) -> QuerySet[Invitation]:
+def has_recovery(member: Membership) -> bool:
+    """Whether a member keeps a code by which they come back without anybody's word."""
+    return any(one.member == member and one.maker == member.author for one in _ways_back(member.project))
+
+
+@once_a_page
+def _ways_back(project: Project) -> list[Invitation]:
+    """Return the codes of a project by which members come back, or may once somebody agrees."""
+    unused = Invitation.objects.filter(project=project, used=None, member__isnull=False, member__left=None)
+    return list(unused.select_related("member").order_by("pk"))
+
+
+def waiting_back(member: Membership, *, moderates: bool) -> list[Invitation]:
     """Return who waits to be let back in and may be by ``member``: themselves, or by a moderator who did not ask."""
-    waiting = Invitation.objects.filter(project=member.project, member__left=None, used=None, agreed="")
-    others = waiting.filter(member__isnull=False).exclude(maker=member.author) if moderates else waiting.none()
-    return (waiting.filter(member=member) | others).select_related("member").order_by("pk")
+    waiting = [one for one in _ways_back(member.project) if not one.agreed]
+    return [one for one in waiting if one.member == member or (moderates and one.maker != member.author)]
 
 
 def usable(invitations: QuerySet[Invitation]) -> QuerySet[Invitation]:
@@ -145,25 +164,58 @@ def join(invitation: Invitation, pseudonym: str, person: Person | None = None) -
         person = Person.objects.create(access=hashed(code))
     else:
         code = ""
-    member = Membership.objects.get_or_create(project=invitation.project, person=person)[0]
-    member.pseudonym = pseudonym or member.pseudonym or _("member %(id)s") % {"id": member.author[:4]}
-    member.roles = [role for role in ROLES if role in {*member.roles, *invitation.roles}]
-    member.save()
+    enrol(invitation.project, person, invitation.roles, pseudonym)
     return person, code
 
 
+def enrol(project: Project, person: Person, roles: Iterable[str], pseudonym: str) -> Membership:
+    """Make a person a member with ``roles``, besides those that they have; without a name they get one."""
+    member = Membership.objects.get_or_create(project=project, person=person)[0]
+    pseudonym = pseudonym or member.pseudonym or name_elsewhere(project, person)
+    name = pseudonym or _("member %(id)s") % {"id": member.author[:4]}
+    change(member, pseudonym=name, roles=[role for role in ROLES if role in {*member.roles, *roles}])
+    return member
+
+
+def name_elsewhere(project: Project, person: Person) -> str:
+    """Return the name that somebody has in another project, "" where a member of this one bears it."""
+    others = person.memberships.exclude(project=project).exclude(pseudonym="").order_by("-joined")
+    name = others.values_list("pseudonym", flat=True).first() or ""
+    try:
+        refuse_taken(project, name, person)
+    except UsageError:
+        return ""
+    return name
+
+
 def refuse_taken(project: Project, pseudonym: str, person: Person | None) -> None:
-    """Raise UsageError where a member other than ``person`` bears a name already."""
-    others = Membership.objects.filter(project=project, pseudonym=pseudonym)
-    if pseudonym and (others.exclude(person=person) if person else others).exists():
+    """Raise UsageError where a member other than ``person`` bears a name already, or one that looks like it."""
+    members = Membership.objects.filter(project=project).exclude(pseudonym="")
+    others = (members.exclude(person=person) if person else members).values_list("pseudonym", flat=True)
+    if pseudonym and looks(pseudonym) in map(looks, others):
         message = _("The name “%(name)s” is already in use.") % {"name": pseudonym}
         raise UsageError(message, hint=_("Go back and choose another name."))
 
 
+def looks(name: str) -> str:
+    """Return what a name looks like: the same for two that people could take for each other.
+
+    Case, spaces and signs that are not seen, punctuation around it, marks on Latin letters, and letters of other
+    scripts that look like Latin ones count for nothing (a part of Unicode's confusables, UTS 39).
+    """
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name).casefold()).translate(_LOOKALIKES)
+    signs = [sign for sign in plain if unicodedata.category(sign)[0] not in "ZC" and sign not in _UNSEEN]
+    while signs and unicodedata.category(signs[-1])[0] == "P":
+        signs.pop()
+    while signs and unicodedata.category(signs[0])[0] == "P":
+        signs.pop(0)
+    seen = "".join(signs)
+    return seen.replace("rn", "m").replace("vv", "w") or name
+
+
 def names(project: Project) -> dict[str, str]:
     """Return how each author of the log is called now; who asked to be forgotten is nobody."""
-    members = Membership.objects.filter(project=project).exclude(pseudonym="")
-    return dict(members.values_list("author", "pseudonym"))
+    return {member.author: member.pseudonym for member in members_of(project) if member.pseudonym}
 
 
 def as_text(link: str) -> str:

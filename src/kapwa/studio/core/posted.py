@@ -16,7 +16,8 @@ ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # Fields of forms that say what to do with what; in all others people typed something.
 _ABOUT = "uuid action base number origin elicited round seen subject tag key version roles attendees author desk next"
 _CHOSEN = "language question topic category best choice kind field_button dissent agree except answer_in credit depth"
-_NO_TEXT = {*_ABOUT.split(), *_CHOSEN.split(), "sure", "code", "kept"}
+_KEPT = "sure code kept whose publish usual asked days link"
+_NO_TEXT = {*_ABOUT.split(), *_CHOSEN.split(), *_KEPT.split()}
 
 
 class Posted(NamedTuple):

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 from kapwa.datasets.withdrawn import withdrawn_hash
+from kapwa.studio.core.reading import releases_of
 from kapwa.studio.core.tables import Current, Event, Project, Release
 from kapwa.studio.core.text import key_of
 
@@ -16,6 +17,15 @@ from kapwa.studio.core.text import key_of
 LIMITS = "It holds what the people who took part thought; others of the culture may differ."
 # Items of a release by their id in the log, each with the revision that it has there.
 Items = Mapping[str, Any]
+
+
+class Lack(NamedTuple):
+    """What a release cannot be made without and is not there: ``what``, the ``page`` for it, and ``who`` must act."""
+
+    what: str
+    page: str
+    who: str
+    arguments: tuple[str, ...] = ()
 
 
 class Published(NamedTuple):
@@ -41,7 +51,6 @@ class ReleaseForm:
     remedy: ClassVar[str]  # what to do where nothing is accepted yet
     mechanism: ClassVar[str]  # how it is made, for the datasheet
     collected: ClassVar[str]  # the same in few words, for the card
-    reviewed: ClassVar[bool] = False  # whether native speakers did; of who agrees to words nobody asks that
     files: ClassVar[tuple[str, ...]]  # without a row in each of them it cannot be run
     model: ClassVar[type[Current]]  # the table of its items
     desk: ClassVar[str] = ""  # whose answers are in it, where they are those of a desk
@@ -55,7 +64,7 @@ class ReleaseForm:
     @cached_property
     def last(self) -> Release | None:
         """The newest release."""
-        return Release.objects.filter(project=self.project).last()
+        return next(reversed(releases_of(self.project)), None)
 
     def items(self, unwilling: Collection[str]) -> dict[str, Any]:
         """Return the revision of each item that people accepted; of one under review again that of the last release.
@@ -75,6 +84,18 @@ class ReleaseForm:
 
     def facts(self, items: Items) -> dict[str, Any]:
         """Return what :meth:`published` needs to know besides the items, as it is now."""
+        return {}
+
+    def lacks(self) -> list[Lack]:
+        """Return what a release cannot be made without now, and who must act."""
+        raise NotImplementedError
+
+    def held(self, unwilling: Collection[str]) -> set[str]:
+        """Return the items that no release has as they are, because words of the authors ``unwilling`` are in them."""
+        raise NotImplementedError
+
+    def decided_against(self, items: Items) -> dict[str, list[str]]:
+        """Return, by item, the events by which somebody decided against most people, with a reason."""
         return {}
 
     def mark_frozen(self, release: Release) -> None:

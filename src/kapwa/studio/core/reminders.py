@@ -15,6 +15,7 @@ from kapwa.errors import UsageError
 from kapwa.studio.core.forms import ANYBODY, Todo
 from kapwa.studio.core.guide import guide
 from kapwa.studio.core.interface import SOURCE, speaking, spoken
+from kapwa.studio.core.notices import unread_of_members
 from kapwa.studio.core.roles import COORDINATOR, ROLES
 from kapwa.studio.core.security import Visit, agreed
 from kapwa.studio.core.tables import Membership, Project
@@ -35,32 +36,41 @@ def waiting_for_anybody(project: Project) -> list[Todo]:
     return waiting_for(Membership(project=project, author=ANYBODY, roles=roles, languages=project.languages))
 
 
-def as_message(project: Project, waiting: Iterable[Todo], address: str, *, mailed: bool = False) -> str:
-    """Return a text that says what waits, and where; it names nobody. ``mailed``: it says how to get no more."""
-    written = {"project": project, "waiting": waiting, "address": address, "mailed": mailed}
+def as_message(
+    project: Project, waiting: Iterable[Todo], address: str, *, unread: int = 0, mailed: bool = False
+) -> str:
+    """Return a text that says what waits, and where; it names nobody.
+
+    ``unread``: how many news there are, and nothing of what. ``mailed``: it says how to get no more.
+    """
+    written = {"project": project, "waiting": waiting, "address": address, "unread": unread, "mailed": mailed}
     return render_to_string("studio/reminder.html", written).strip()
 
 
 def remind() -> tuple[int, int]:
-    """Send everybody who asked for it, and for whom something waits, an e-mail about that, without a name in it.
+    """Send everybody who asked for it, and for whom something waits or is new, a digest, without a name in it.
 
     Returns how many of them the mail server took, and how many there were. Raises UsageError where no server is set.
     """
     if not settings.KAPWA_MAIL:
         raise UsageError("No mail server is set.", hint="Set KAPWA_EMAIL_HOST and KAPWA_DEFAULT_FROM_EMAIL.")
     wanting = Membership.objects.filter(left=None, person__isnull=False).exclude(person__email="")
+    wanting = wanting.annotate(unread=unread_of_members())
     members = [member for member in wanting.select_related("person", "project") if agreed(member)]
     mails = [mail for member in members if (mail := _mail_for(member))]
-    return get_connection(fail_silently=True).send_messages(mails) or 0, len(mails)
+    with get_connection(fail_silently=True) as connection:
+        return sum(connection.send_messages([mail]) or 0 for mail in mails), len(mails)
 
 
 def _mail_for(member: Membership) -> EmailMessage | None:
-    """Return an e-mail of what waits for a member, in a language of theirs; None where nothing does."""
+    """Return an e-mail of what waits for a member and how much is new, in a language of theirs; None for nothing."""
     project, languages = member.project, spoken(member.project)
     chosen = next((tag for tag in (*member.languages, project.language) if tag in languages), SOURCE)
     with speaking(chosen, project):
-        if not (waiting := waiting_for(member)):
+        waiting, unread = waiting_for(member), member.unread
+        if not (waiting or unread):
             return None
         address = urljoin(remembered_address(), reverse("home", args=[project.slug]))
-        body = as_message(project, waiting, address, mailed=True)
-    return EmailMessage(project.title, body, to=[member.person.email])
+        body = as_message(project, waiting, address, unread=unread, mailed=True)
+    title = " ".join(project.title.split())  # as the command or an archive may give it, on several lines
+    return EmailMessage(title, body, to=[member.person.email])

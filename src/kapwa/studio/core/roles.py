@@ -29,5 +29,7 @@ TRANSLATORS = frozenset({TRANSLATOR})
 # Who says what they think of questions and their wordings, and who reads how those came to be.
 AGREEING = REVIEWERS | TRANSLATORS
 QUESTION_READERS = READERS | TRANSLATORS
+# Who judges models' words, or chooses among responses: what runs say of these is not for them.
+JUDGES = frozenset({VALIDATOR, RATER})
 # Who words the interface itself.
 INTERPRETERS = COORDINATORS | {TRANSLATOR}

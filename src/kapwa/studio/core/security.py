@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import DisallowedHost
 from django.db import DataError, transaction
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.db.models import Exists, OuterRef
+from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -23,9 +24,12 @@ from kapwa.errors import KapwaError, UsageError
 from kapwa.studio.core.interface import activate_language
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import ConflictError, lock_project, single_writer
+from kapwa.studio.core.long_work import BusyError, LongWork, Pieces
+from kapwa.studio.core.notices import unread_of_members
 from kapwa.studio.core.posted import ID, Posted, ended
+from kapwa.studio.core.reading import one_page
 from kapwa.studio.core.roles import NOBODY
-from kapwa.studio.core.tables import Event, Membership, Person, Project
+from kapwa.studio.core.tables import ConsentText, Event, Membership, Person, Project
 
 SAFE = ("GET", "HEAD")
 KEPT = "Kapwa-Kept"  # the header of what static/studio/keep.js sends
@@ -33,7 +37,10 @@ PROJECT = "p/<slug:project>/"
 
 
 class Visit(NamedTuple):
-    """Who looks at a project, and what they ask."""
+    """Who looks at a project, and what they ask.
+
+    ``member.elsewhere``: whether they are in other projects, too; ``member.unread``: how many news they have not read.
+    """
 
     request: HttpRequest
     project: Project
@@ -45,7 +52,10 @@ class Visit(NamedTuple):
 
     def link(self, name: str, *arguments: Any) -> str:
         """Return the address of a page of the project; "" for one that the visitor may not read."""
-        return reverse(name, args=[self.project.slug, *arguments]) if self.may(PAGES[name].read) else ""
+        address = reverse(
+            name, args=[self.project.slug, *arguments]
+        )  # this loads the pages where none was asked for yet
+        return address if self.may(PAGES[name].read) else ""
 
 
 class Page(NamedTuple):
@@ -73,14 +83,16 @@ def page(
     write: frozenset[str] = NOBODY,
     consented: bool = True,
     hold_write_lock: bool = True,
+    long: Collection[str] = (),
     api: bool = False,
 ) -> Callable[[View], View]:
     """Make a view of a project a page: ``read`` may get it, ``write`` may post to it.
 
     The path begins after the project's. ``consented``: only who agreed to the present consent text gets past; others
     are shown it. ``hold_write_lock``: others who post wait until this view is done; one that works long says False, and
-    becomes the writer itself where it writes. ``api``: a script asks, so that refusals are JSON, and 401 without a
-    visit. The view is called with the request, a :class:`Visit`, and what the path captures.
+    becomes the writer itself where it writes. ``long``: the methods that may take seconds; two at most work on such at
+    a time, of whichever pages (:mod:`kapwa.studio.core.long_work`). ``api``: a script asks, so that refusals are JSON,
+    and 401 without a visit. The view is called with the request, a :class:`Visit`, and what the path captures.
     """
     if not read and not write:
         raise UsageError(f"The page {path!r} names no roles.", hint=_("Say who reads it and who posts to it."))
@@ -100,12 +112,23 @@ def page(
             # What somebody agreed to and what they withdraw is theirs, also once they have no role any more.
             if consented and not visit.may(read if request.method in SAFE else write):
                 return _forbidden(request)
-            if consented and not agreed(member):
+            if consented and member.asked_anew:
                 to_agree = KapwaError(_("There is a new consent text. Read it and agree to it first."))
                 return problem(request, to_agree, 403) if api else redirect("consent", project=project)
-            return _answer(request, view, visit, hold_write_lock=hold_write_lock, **captured)
+            answer = _answer_slowly if request.method in long else _answer
+            return answer(request, view, visit, hold_write_lock=hold_write_lock, **captured)
 
-        return _put(Page(view.__name__, PROJECT + path, guarded, read, write, False, consented, api))
+        page = Page(
+            name=view.__name__,
+            path=PROJECT + path,
+            view=guarded,
+            read=read,
+            write=write,
+            public=False,
+            consented=consented,
+            api=api,
+        )
+        return _put(page)
 
     return register
 
@@ -143,7 +166,10 @@ def _answer(
 ) -> HttpResponse:
     """Call the view; what it writes is written whole or not at all, and its refusals are pages."""
     try:
-        if request.method in SAFE or not hold_write_lock:
+        if request.method in SAFE:
+            with one_page():
+                return _onward(request, view(request, *arguments, **captured))
+        if not hold_write_lock:
             return _onward(request, view(request, *arguments, **captured))
         with single_writer(), transaction.atomic():
             for visit in arguments:
@@ -154,6 +180,25 @@ def _answer(
             return _onward(request, view(request, *map(_anew, arguments), **captured))
     except KapwaError as error:
         return problem(request, error, 409 if isinstance(error, (ConflictError, RefusedError)) else 400)
+
+
+def _answer_slowly(request: HttpRequest, view: View, *arguments: Any, **more: Any) -> HttpResponse:
+    """Answer where two at most work long; an answer that grows has its place until it is closed."""
+    try:
+        work = LongWork()
+    except BusyError as error:
+        answer = problem(request, error, 503)
+        answer.headers["Retry-After"] = "10"
+        return answer
+    growing = False
+    try:
+        answer = _answer(request, view, *arguments, **more)
+        if growing := isinstance(answer, StreamingHttpResponse):
+            answer.streaming_content = Pieces(answer.streaming_content, work)
+        return answer
+    finally:
+        if not growing:
+            work.leave()
 
 
 def _onward(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
@@ -181,7 +226,11 @@ def _anew(visit: Visit) -> Visit:
 
 
 def _present(**which: Any) -> Membership:
-    return get_object_or_404(Membership.objects.select_related("project"), left=None, **which)
+    others = Membership.objects.filter(person=OuterRef("person"), left=None).exclude(pk=OuterRef("pk"))
+    newer = ConsentText.objects.filter(project=OuterRef("project"), version__gt=OuterRef("consent_version"))
+    about = {"elsewhere": Exists(others), "asked_anew": Exists(newer), "unread": unread_of_members()}
+    known = Membership.objects.select_related("project").annotate(**about)
+    return get_object_or_404(known, left=None, **which)
 
 
 def problem(request: HttpRequest, error: KapwaError, status: int) -> HttpResponse:

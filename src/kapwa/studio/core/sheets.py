@@ -12,31 +12,31 @@ from itertools import zip_longest
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from kapwa.datasets.sheets import Column, Sheet, render
+from kapwa.datasets.sheets import Sheet, SheetColumn, render
 from kapwa.errors import MissingDependencyError, UsageError
-from kapwa.studio.core.desks import BUTTON, Desk, Field, Option, Shown, Task, task_of
+from kapwa.studio.core.desks import BUTTON, Desk, DeskTask, Field, Option, Shown, task_of
 from kapwa.studio.core.intake import binding, token_of
 from kapwa.studio.core.interface import SOURCE, speaking, spoken
 from kapwa.studio.core.languages import language
 from kapwa.studio.core.tables import Membership
-from kapwa.tables_io import printable
+from kapwa.tables import printable
 
 _Rows = list[dict[str, str]]
 
 
-def workbook(member: Membership, desk: Desk, tasks: Sequence[Task]) -> bytes:
+def workbook(member: Membership, desk: Desk, tasks: Sequence[DeskTask]) -> bytes:
     """Return tasks as a workbook, one a row; raises UsageError for a text that no cell holds."""
-    parts = [(Column("number", 8), [str(number) for number in range(1, len(tasks) + 1)])]
+    parts = [(SheetColumn("number", 8), [str(number) for number in range(1, len(tasks) + 1)])]
     for place, shown in enumerate(zip_longest(*(task.shown for task in tasks)), start=1):
-        parts.append((Column(f"{_('Text')} {place}", 50), [_as_line(text) if text else "" for text in shown]))
+        parts.append((SheetColumn(f"{_('Text')} {place}", 50), [_as_line(text) if text else "" for text in shown]))
     for fields in zip(*(task.asked for task in tasks), strict=True):
         name, label = fields[0].name, fields[0].label
         if fields[0].options:
             choices = [_choices(field) for field in fields]
-            parts.append((Column(_("Choices for: %(field)s") % {"field": name}, 40), choices))
+            parts.append((SheetColumn(_("Choices for: %(field)s") % {"field": name}, 40), choices))
         allowed = [tuple(str(number) for number, _one in _numbered(field.options)) for field in fields]
-        parts.append((Column(f"{label} [{name}]", 12 if fields[0].options else 40, allowed), [""] * len(tasks)))
-    parts.append((Column("[task]", 12), [binding(member, task) for task in tasks]))
+        parts.append((SheetColumn(f"{label} [{name}]", 12 if fields[0].options else 40, allowed), [""] * len(tasks)))
+    parts.append((SheetColumn("[task]", 12), [binding(member, task) for task in tasks]))
     rows = list(zip(*(cells for _column, cells in parts), strict=True))
     instructions = render_to_string("studio/work_instructions.html", {"desk": desk})
     sheet = Sheet("work", [column for column, _cells in parts], rows, instructions)
@@ -55,7 +55,7 @@ def _as_line(shown: Shown) -> str:
     return ": ".join(filter(None, (shown.label, shown.text)))
 
 
-def xlsform(member: Membership, desk: Desk, tasks: Sequence[Task]) -> bytes:
+def xlsform(member: Membership, desk: Desk, tasks: Sequence[DeskTask]) -> bytes:
     """Return tasks as a form for ODK Collect (XLSForm), which pyxform's own checks have passed.
 
     Its labels are in English and in those of the project's languages that the interface has. Raises
@@ -94,7 +94,7 @@ def _called(tag: str) -> str:
     return f"{language(tag).name} ({tag})"
 
 
-def _form(member: Membership, desk: Desk, tasks: Sequence[Task]) -> dict[str, _Rows]:
+def _form(member: Membership, desk: Desk, tasks: Sequence[DeskTask]) -> dict[str, _Rows]:
     """Return the rows of a form's sheets, with labels in the interface's present language.
 
     Each task is a group ``tN``; what is filled in is ``tN_FIELD``.

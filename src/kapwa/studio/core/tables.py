@@ -113,8 +113,10 @@ class Membership(models.Model):
     consent_version = models.PositiveIntegerField(default=0)
     consent_scopes = models.JSONField(default=list)
     consented = models.DateTimeField(null=True)
-    # What they said about themselves, by the key of the question, and whether releases may count it.
+    # What they said about themselves, by the key of the question, and whether releases may count it; and in which role
+    # and session they were when they said it.
     background = models.JSONField(default=dict)
+    background_groups = models.JSONField(default=dict)
     background_public = models.BooleanField(default=False)
     joined = models.DateTimeField(default=timezone.now)
     left = models.DateTimeField(null=True)
@@ -124,6 +126,21 @@ class Membership(models.Model):
             models.UniqueConstraint(fields=("project", "person"), name="one_membership"),
             models.UniqueConstraint(fields=("project", "pseudonym"), condition=~Q(pseudonym=""), name="one_name"),
         )
+
+
+class PeopleCounted(models.Model):
+    """Tables of what people said about themselves that pages show, or showed; no part of the log, and never changed.
+
+    ``people``: keyed digests of who was counted with which answers, so that the next count tells how many changed.
+    ``tables``: by the key of a question, the tables that were new, each with what its groups are ("" for none).
+    """
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="counts")
+    people = models.JSONField(default=list)
+    tables = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ("pk",)
 
 
 class Invitation(models.Model):
@@ -141,6 +158,40 @@ class Invitation(models.Model):
     used = models.DateTimeField(null=True)
     maker = models.CharField(max_length=16, blank=True)
     agreed = models.CharField(max_length=16, blank=True)
+
+
+class GroupLink(models.Model):
+    """A link that a coordinator sends to many: whoever opens it asks to join, and a coordinator decides.
+
+    ``seed``: random; the code follows from it and the studio's secret, so that a page can show it again, and a copied
+    database opens nothing. ``code``: a hash of the code.
+    """
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="group_links")
+    seed = models.CharField(max_length=32, unique=True)
+    code = models.CharField(max_length=64, unique=True)
+    roles = models.JSONField(default=list)
+    created = models.DateTimeField(default=timezone.now)
+    until = models.DateTimeField()
+    closed = models.DateTimeField(null=True)
+
+
+class JoinRequest(models.Model):
+    """Somebody who asks to join by a link for many: no member yet, and in no log. It goes once it is decided.
+
+    ``access``: a hash of the code by which they come in once they may. ``person``: who is here already, in another
+    project. ``network``: a keyed hash of where they asked from, so that too many from one place are refused.
+    """
+
+    link = models.ForeignKey(GroupLink, models.CASCADE, related_name="requests")
+    access = models.CharField(max_length=64, unique=True)
+    person = models.ForeignKey(Person, models.CASCADE, null=True, related_name="+")
+    pseudonym = models.CharField(max_length=80)
+    network = models.CharField(max_length=64)
+    asked = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("link", "person"), name="one_request"),)
 
 
 class Event(models.Model):

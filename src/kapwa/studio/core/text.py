@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from kapwa.errors import UsageError
 from kapwa.files import table_rows
 from kapwa.studio.core.tables import Project
-from kapwa.tables_io import printable
+from kapwa.tables import printable
 
 LONGEST = 4000  # characters of one field
 _LISTED = table_rows(Path(__file__).with_name("texts.csv"))
@@ -64,3 +64,9 @@ def titled(question: Any) -> str:
     """Return what people call a question, or a prompt by which models are asked one."""
     name = _("Prompt %(n)s") if question.kind == "prompt" else _("Question %(n)s")
     return name % {"n": question.number}
+
+
+def wording_state(state: str | None) -> str:
+    """Return the state of a wording in plain words; "" is one that is not there."""
+    states = {"approved": _("agreed"), "proposed": _("not agreed yet"), "outdated": _("outdated")}
+    return states.get(state or "", _("no wording yet"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ from kapwa.studio.core.consent import unwilling_authors
 from kapwa.studio.core.erasure import erase_author, forget
 from kapwa.studio.core.forms import release_of
 from kapwa.studio.core.log import record
+from kapwa.studio.core.reading import releases_of
 from kapwa.studio.core.tables import Event, Membership, Project, Release, TracesDue
+from kapwa.studio.core.text import key_of
 
 NAME = "withdrawals.jsonl"
 LEFT = "member.left"
@@ -32,6 +35,25 @@ IDENTITY, CONTRIBUTIONS = "identity", "contributions"
 def mark(author: str) -> str:
     """Return what a member who withdrew is named by: a hash of their random id."""
     return hashlib.sha256(f"kapwa-withdrawal\0{author}".encode()).hexdigest()
+
+
+def alias(project: Project, who: str, *, at_desk: bool) -> str:
+    """Return under which id somebody stands in archives of the page; ``who``: their mark.
+
+    What they did at desks stands under another than what pages show with their name, so that these do not tell whose
+    it is. It follows from the mark and the project's secret, so that a withdrawal finds both.
+    """
+    return key_of(project, f"{'desk' if at_desk else 'page'}/{who}")
+
+
+def _aliases(project: Project, withdrawn: Mapping[str, str]) -> dict[str, str]:
+    """Return who withdrew their words, by the marks of the aliases that ``project`` gives them in archives of its page.
+
+    Nobody else has anything to withdraw there.
+    """
+    words = [who for who, depth in withdrawn.items() if depth == CONTRIBUTIONS]
+    marks = (mark(alias(project, who, at_desk=at_desk)) for who, at_desk in product(words, (True, False)))
+    return dict.fromkeys(marks, CONTRIBUTIONS)
 
 
 def lines(events: Iterable[Event]) -> list[dict[str, Any]]:
@@ -45,7 +67,7 @@ def release_due(project: Project) -> Release | None:
 
     That is what was rejected or retired, questions that became checks, and answers that were set aside.
     """
-    last = Release.objects.filter(project=project).last()
+    last = next(reversed(releases_of(project)), None)
     if last is None:
         return None
     since = Event.objects.filter(project=project, seq__gt=last.seq)
@@ -79,8 +101,14 @@ def read(path: Path) -> dict[str, str]:
 
 
 def known(*files: Path) -> dict[str, str]:
-    """Return every withdrawal known here (in the file beside the database, and in the log) or in ``files``."""
-    logged = [{line["who"]: line["depth"]} for line in lines(Event.objects.filter(kind=LEFT))]
+    """Return every withdrawal known here (in the file beside the database, and in the log) or in ``files``.
+
+    Who is named by the log is named by their aliases, too: an archive of the page has no other names.
+    """
+    logged = []
+    for event in Event.objects.filter(kind=LEFT).select_related("project"):
+        left = {line["who"]: line["depth"] for line in lines([event])}
+        logged += [left, _aliases(event.project, left)]
     deepest: dict[str, str] = {}
     for part in (*logged, *map(read, (settings.KAPWA_HOME / NAME, *files))):
         deepest |= {who: depth for who, depth in part.items() if deepest.get(who) != CONTRIBUTIONS}
@@ -96,6 +124,7 @@ def keep(*files: Path) -> None:
 
 def undone(project: Project, withdrawn: Mapping[str, str]) -> Iterator[tuple[Membership, str]]:
     """Give the members who withdrew and are here as if they had not, with how far they had."""
+    withdrawn = {**withdrawn, **_aliases(project, withdrawn)}  # of an archive that came with its secret
     for member in Membership.objects.filter(project=project):
         depth = withdrawn.get(mark(member.author), "")
         words = depth == CONTRIBUTIONS and Event.objects.filter(project=project, actor=member.author).exists()

@@ -13,7 +13,6 @@ from django.utils.translation import gettext as _
 
 from kapwa.datasets.packs import DataSet
 from kapwa.datasets.rows import CellProblem, Origin
-from kapwa.datasets.tables import Table
 from kapwa.errors import DataError
 from kapwa.languages.codes import has_script, scripts_of
 from kapwa.languages.places import PLACE_ATTRIBUTES
@@ -33,6 +32,7 @@ from kapwa.suites.eecc.form import (
     needless_capital,
     takes_the,
 )
+from kapwa.tables import TextTable
 
 _ARTICLE = re.compile(r"(?<![\w'’/-])(an?|(?<![^.!?\n] )An?)\s+(?=([^\W_]+))")
 _TWO_ARTICLES = re.compile(r"(?<![\w'’-])(?:an?|the)\s+(?:an?|the)\b(?![-'’])", re.IGNORECASE)
@@ -60,7 +60,7 @@ class Fault(NamedTuple):
     message: str
 
 
-class Prompt(NamedTuple):
+class FilledTemplate(NamedTuple):
     """A template with a concept and an identity, how that reads, and what is to be looked at in it."""
 
     template: PromptPart
@@ -75,7 +75,7 @@ def as_row(role: str, fields: Mapping[str, str]) -> Any:
     return MODELS[role].model_validate({**fields, "origin": Origin(Path(role), 0)})
 
 
-def read_table(role: str, table: Table, project: Project) -> Rows:
+def read_table(role: str, table: TextTable, project: Project) -> Rows:
     """Return the sound rows of a table in the perturbation form, each as its columns, and what is wrong with others.
 
     What it says of a language that the project does not name is read, too.
@@ -100,7 +100,7 @@ def read_table(role: str, table: Table, project: Project) -> Rows:
     return sound_rows(rows, fields_of, reader.problems)
 
 
-def checked_prompts(project: Project, parts: Iterable[PromptPart]) -> list[Prompt]:
+def checked_prompts(project: Project, parts: Iterable[PromptPart]) -> list[FilledTemplate]:
     """Return every prompt of ``parts``, checked: each template with each concept and each identity, in order."""
     rows: dict[str, list[tuple[PromptPart, Any]]] = {role: [] for role in ROLES}
     for part in parts:
@@ -109,11 +109,11 @@ def checked_prompts(project: Project, parts: Iterable[PromptPart]) -> list[Promp
     for (template, a), (concept, b), (identity, c) in product(rows[TEMPLATE], rows[CONCEPT], rows[IDENTITY]):
         text = a.render(b, c)
         faults = list(dict.fromkeys(prompt_faults(project, a, b, c, text)))
-        prompts.append(Prompt(template, concept, identity, text, faults))
+        prompts.append(FilledTemplate(template, concept, identity, text, faults))
     return prompts
 
 
-def causes(prompts: Iterable[Prompt]) -> list[tuple[PromptPart, PromptPart, str, int]]:
+def causes(prompts: Iterable[FilledTemplate]) -> list[tuple[PromptPart, PromptPart, str, int]]:
     """Return (part to mend, template, message, how many prompts have it) of each fault, the most frequent first."""
     counts: Counter[tuple[PromptPart, PromptPart, str]] = Counter()
     for prompt in prompts:

@@ -9,8 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from kapwa.datasets.columns import LABEL, TEXT, Column
-from kapwa.datasets.tables import Table, peek_header
+from kapwa.datasets.columns import LABEL, TEXT, FormColumn
 from kapwa.errors import UsageError
 from kapwa.studio.core.importing import Rows
 from kapwa.studio.core.languages import language
@@ -23,6 +22,7 @@ from kapwa.studio.prompts.events import IDENTITY, NAMES, PLURALS, TEMPLATE
 from kapwa.studio.prompts.tables import PromptPart
 from kapwa.suites.eecc.data import PACKS, read_folder, task_folders
 from kapwa.suites.eecc.form import DEFAULT_TEMPLATE, Named, is_released, read_released
+from kapwa.tables import TextTable, peek_header
 
 # The columns of each kind of part as people read them, besides those of its texts in other languages.
 COLUMNS = {role: listed(f"columns of {plural}") for role, plural in PLURALS.items()}
@@ -37,7 +37,7 @@ class PromptTables:
     packs = PACKS
     next_step = "Two people must agree to each template and identity."
 
-    def columns(self, project: Project, role: str, header: Sequence[str] = ()) -> list[Column]:
+    def columns(self, project: Project, role: str, header: Sequence[str] = ()) -> list[FormColumn]:
         """Return the columns of the perturbation form, with one for each language of the project and of the table."""
         part = _ROLES[role]
         looks = {"topic": LABEL, NAMES[part]: TEXT, "template": TEXT}
@@ -46,14 +46,14 @@ class PromptTables:
         for name, label in COLUMNS[part].items():
             words = [_(label), *([project.attribute] if name == IDENTITY else [])]
             needed = name in (NAMES[part], "topic", "template")
-            columns.append(Column(name, words, looks.get(name, ""), needed=needed, usual=usual.get(name)))
+            columns.append(FormColumn(name, words, looks.get(name, ""), needed=needed, usual=usual.get(name)))
         if part != TEMPLATE:
             others = [name.partition("_")[2] for name in header if re.fullmatch(Named.more_columns, name)]
             tags = dict.fromkeys([*project.languages, "en", *others])
-            columns += [Column(f"text_{tag}", [language(tag).name, f"text_{tag}", tag]) for tag in tags]
-        return [*columns, Column("notes", [_("notes")]), Column("source", [_("source")])]
+            columns += [FormColumn(f"text_{tag}", [language(tag).name, f"text_{tag}", tag]) for tag in tags]
+        return [*columns, FormColumn("notes", [_("notes")]), FormColumn("source", [_("source")])]
 
-    def released(self, place: Path) -> Mapping[str, Table]:
+    def released(self, place: Path) -> Mapping[str, TextTable]:
         """Return the tables of a folder of this form, or those that EECC's authors released, which have no header."""
         if place.is_file():
             role = place.stem
@@ -65,7 +65,7 @@ class PromptTables:
             raise UsageError(f"{place.name} holds prompts for each task apart.", hint=hint)
         return read_folder(place, place.name, next(iter(folders))).by_role if folders else {}
 
-    def read(self, project: Project, role: str, table: Table) -> Rows:
+    def read(self, project: Project, role: str, table: TextTable) -> Rows:
         """Return the rows as parts of prompts."""
         return read_table(_ROLES[role], table, project)
 

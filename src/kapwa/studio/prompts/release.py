@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from kapwa.datasets.withdrawn import withdrawn_hash
-from kapwa.studio.core.release import Items, Published, ReleaseForm, public_salt
+from kapwa.studio.core.release import Items, Lack, Published, ReleaseForm, public_salt
 from kapwa.studio.core.tables import APPROVED, Event, Release
 from kapwa.studio.prompts.events import CONCEPT, IDENTITY, PLURALS
 from kapwa.studio.prompts.tables import PromptPart
@@ -37,6 +38,29 @@ class PromptRelease(ReleaseForm):
                 elif self.last is not None and part.id in self.last.items:
                     items[part.id] = self.last.items[part.id]
         return items
+
+    def lacks(self) -> list[Lack]:
+        """Return of which parts there is none that people agreed to."""
+        known = PromptPart.objects.filter(project=self.project, retired=False)
+        there = set(known.filter(state=APPROVED).values_list("role", flat=True))
+        lacks = []
+        for role, plural in PLURALS.items():
+            if role not in there:
+                written = role != CONCEPT and known.filter(role=role).exists()
+                who = _("two other people who agree") if written else _("writers")
+                lacks.append(Lack(_(plural.capitalize()), "prompt_parts", who, (role,)))
+        return lacks
+
+    def held(self, unwilling: Collection[str]) -> set[str]:
+        """Return the parts in use that hold words of the authors ``unwilling``."""
+        parts = PromptPart.objects.filter(project=self.project, retired=False)
+        return {part.id for part in parts if not set(unwilling).isdisjoint(part.authors)}
+
+    def decided_against(self, items: Items) -> dict[str, list[str]]:
+        """Return, by part, the events that changed a text to which people had agreed."""
+        texts = {text: pk for pk, (text, _hash) in items.items()}
+        changes = Event.objects.filter(uuid__in=list(texts), erased=False, body__has_key="against").order_by("seq")
+        return {texts[str(event.uuid)]: [str(event.uuid)] for event in changes}
 
     def published(self, items: Items, facts: Mapping[str, Any]) -> list[Published]:
         """Return a row for each part; concepts may be private, templates and identities are in every part."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +13,28 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_noop as _n
 
-from kapwa.datasets.tables import Record, Table
 from kapwa.errors import DataError, UsageError
-from kapwa.studio.core.forms import Guide, Stage, Todo
+from kapwa.studio.core.comments import comments_in
+from kapwa.studio.core.forms import Guide, ItemNamed, OwnItem, Stage, Todo
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
 from kapwa.studio.core.roles import AGREERS, WORDERS
 from kapwa.studio.core.searching import TextShown, terms_in
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.tables import APPROVED
-from kapwa.studio.core.views.common import act, agree_to_shown, show, whole
+from kapwa.studio.core.tables import APPROVED, Event
+from kapwa.studio.core.text import wording_state
+from kapwa.studio.core.views.commenting import comment_said, comments_shown
+from kapwa.studio.core.views.common import act, judge_shown, reason_of, show, take_publication, whole
 from kapwa.studio.prompts.checks import as_row, causes, checked_prompts, place_faults, read_table
 from kapwa.studio.prompts.events import CONCEPT, IDENTITY, PLURALS, ROLES, TEMPLATE
 from kapwa.studio.prompts.importing import COLUMNS
 from kapwa.studio.prompts.tables import PromptPart
+from kapwa.tables import Record, TextTable
 
 SHOWN, CAUSES = 50, 40
+MOST_SHOWN = 50  # texts to which somebody agrees at once
 TITLES = {CONCEPT: gettext_lazy("Concepts"), IDENTITY: gettext_lazy("Identities"), TEMPLATE: gettext_lazy("Templates")}
 
 
@@ -48,6 +53,37 @@ def guide(visit: Visit) -> Guide:
             todos.append(Todo(f"{_('Add')}: {title}", link, _("Nothing has been added yet."), 0))
         path.append(Stage(title, link, agreed, len(parts), [waits] if agreed < len(parts) or not parts else []))
     return Guide(todos, path)
+
+
+NOTICES = {
+    **dict.fromkeys(
+        ("identity.refused", "template.refused"), _n("Somebody does not agree to your words in: %(item)s.")
+    ),
+    **dict.fromkeys(
+        ("concept.retired", "identity.retired", "template.retired"), _n("What you wrote is no longer used: %(item)s.")
+    ),
+}
+
+
+def own(visit: Visit) -> list[OwnItem]:
+    """Return the concepts, identities and templates that the visitor wrote, each with its state."""
+    parts = _parts(visit).filter(author=visit.member.author).order_by("-seq")
+    return [
+        OwnItem(
+            part.name,
+            visit.link("prompt_part", part.role, part.id),
+            part.fields.get("template", ""),
+            wording_state(part.state),
+        )
+        for part in parts
+    ]
+
+
+def items_named(visit: Visit, items: Collection[str]) -> dict[str, ItemNamed]:
+    """Return what parts of prompts are called, and the addresses of their pages, of those in use."""
+    rows = PromptPart.objects.filter(project=visit.project, id__in=items)
+    links = {row.id: "" if row.retired else visit.link("prompt_part", row.role, row.id) for row in rows}
+    return {row.id: ItemNamed(row.name, links[row.id] or visit.link("prompts")) for row in rows}
 
 
 @page("prompts/", read=AGREERS)
@@ -71,13 +107,21 @@ def _parts(visit: Visit) -> Any:
 def _open(visit: Visit, parts: list[PromptPart]) -> list[PromptPart]:
     """Return those of ``parts`` that wait for the visitor's agreement."""
     author = visit.member.author
-    return [part for part in parts if part.state != APPROVED and author not in (*part.authors, *part.agreed)]
+    return [
+        part for part in parts if part.state != APPROVED and author not in (*part.authors, *part.agreed, *part.refused)
+    ]
 
 
 def texts(visit: Visit) -> Iterator[TextShown]:
     """Yield the texts of parts of prompts, to who sees their pages."""
-    for part in _parts(visit).order_by("seq") if visit.may(AGREERS) else ():
+    if not visit.may(AGREERS):
+        return
+    said: dict[str, list[str]] = {}
+    for item, text in comments_in(visit.project, visit.member.author):
+        said.setdefault(item, []).append(text)
+    for part in _parts(visit).order_by("seq"):
         url = reverse("prompt_part", args=[visit.project.slug, part.role, part.id])
+        yield from (TextShown(str(TITLES[part.role]), url, text, "") for text in said.get(part.id, ()))
         for name, text in part.fields.items():
             tag = name.partition("_")[2] or part.fields.get("language", visit.project.language)
             yield TextShown(str(TITLES[part.role]), url, text, tag)
@@ -95,18 +139,26 @@ def prompt_parts(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
     wrong = _add(request, visit, _role(role)) if request.method == "POST" else []
     if request.method == "POST" and not wrong:
         return redirect("prompt_parts", project=visit.project.slug, role=role)
-    parts = list(_parts(visit).filter(role=_role(role)))
+    return _shown_parts(visit, role, wrong=wrong)
+
+
+def _shown_parts(
+    visit: Visit, role: str, *, wrong: Sequence[DataError] = (), unexplained: Sequence[str] = ()
+) -> HttpResponse:
+    """Show the concepts, identities or templates; ``wrong``: what is wrong with what was typed."""
+    request, parts = visit.request, list(_parts(visit).filter(role=role))
     return show(
         visit,
         "prompt_parts",
-        400 if wrong else 200,
+        400 if wrong or unexplained else 200,
         role=role,
         title=TITLES[role],
         titles=TITLES,
         parts=parts,
-        open=_open(visit, parts),
+        open=_open(visit, parts)[:MOST_SHOWN],
+        unexplained=unexplained,
         fields=_form_fields(visit, role, request.POST),
-        wrong=wrong,
+        wrong=_beside(visit, wrong),
         table=PLURALS[role],
         words=visit.may(WORDERS),
         changed=whole(request.GET.get("changed")),
@@ -123,16 +175,17 @@ def _form_fields(visit: Visit, role: str, values: Any) -> list[tuple[str, Any, s
     return [(name, label, tag, values.get(name, "")) for name, label, tag in columns]
 
 
-def _typed(request: HttpRequest, visit: Visit, role: str, before: dict[str, str]) -> Table:
+def _typed(request: HttpRequest, visit: Visit, role: str, before: dict[str, str]) -> TextTable:
     """Return what was typed as a table of one row; what the form has no place for, such as notes, stays."""
     names = [name for name, *_rest in _form_fields(visit, role, before or request.POST)]
     cells = {**before, **{name: request.POST.get(name, "") for name in names}}
-    return Table(Path(role), tuple(cells), [Record(1, cells)], [])
+    return TextTable(Path(role), tuple(cells), [Record(1, cells)], [])
 
 
 def _add(request: HttpRequest, visit: Visit, role: str) -> Sequence[DataError]:
     """Record what was typed; return what is wrong with it."""
     rows, wrong = read_table(role, _typed(request, visit, role, {}), visit.project)
+    take_publication(visit)
     for row in rows:
         try:
             with transaction.atomic():
@@ -157,7 +210,9 @@ def agree(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
         wrong = place_faults(as_row(TEMPLATE, part.fields)) if f"{part.id}:{part.text_event}" in agreed else []
         if wrong:
             raise UsageError(f"The template {part.name!r} {wrong[0]}", hint=_("Change the template first."))
-    changed = agree_to_shown(visit, f"{role}.agreed", "text")
+    changed, unexplained = judge_shown(visit, f"{role}.agreed", f"{role}.refused", "text")
+    if unexplained:
+        return _shown_parts(visit, role, unexplained=unexplained)
     return redirect(f"{visit.link('prompt_parts', role)}?changed={changed}")
 
 
@@ -165,17 +220,37 @@ def agree(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
 def prompt_part(request: HttpRequest, visit: Visit, role: str, part: str) -> HttpResponse:
     """Show one concept, identity or template, and change it."""
     row = _part(visit, role, part)
+    wrong: Sequence[DataError] = ()
     if request.method == "POST":
         rows, wrong = read_table(role, _typed(request, visit, role, row.fields), visit.project)
-        if wrong:
-            raise UsageError(": ".join(filter(None, (wrong[0].column, wrong[0].message))), hint=wrong[0].hint)
-        body = {"fields": rows[0].item, "base": request.POST.get("base", "")}
-        act(visit, f"{role}.revised", body, subject=row.id)
-        return redirect("prompt_part", project=visit.project.slug, role=role, part=part)
-    fields = _form_fields(visit, role, row.fields)
+        if not wrong:
+            body: dict[str, Any] = {"fields": rows[0].item, "base": request.POST.get("base", "")}
+            if row.agreement:
+                body |= {"against": row.agreement, "reason": reason_of(request)}
+            act(visit, f"{role}.revised", body, subject=row.id)
+            return redirect("prompt_part", project=visit.project.slug, role=role, part=part)
+    fields = _form_fields(visit, role, request.POST if wrong else row.fields)
     words = visit.may(WORDERS)
-    terms = terms_in(visit.project, *row.fields.values())
-    return show(visit, "prompt_part", role=role, part=row, title=TITLES[role], fields=fields, words=words, terms=terms)
+    refusals = Event.objects.filter(project=visit.project, kind=f"{role}.refused", subject=row.id, erased=False)
+    shown = {"fields": fields, "words": words, "terms": terms_in(visit.project, *row.fields.values())}
+    shown["refusals"] = [event for event in refusals if event.body["text"] == row.text_event]
+    shown |= {"wrong": _beside(visit, wrong), "title": TITLES[role]}
+    shown |= comments_shown(visit, row.id, "discuss_part", role, row.id)
+    return show(visit, "prompt_part", 400 if wrong else 200, role=role, part=row, **shown)
+
+
+def _beside(visit: Visit, wrong: Sequence[DataError]) -> list[tuple[str, DataError]]:
+    """Return what is wrong, each with the name of its field, "" where it is of no field."""
+    return [(IDENTITY if error.column == visit.project.attribute else error.column or "", error) for error in wrong]
+
+
+@page("prompts/<slug:role>/<str:part>/discuss/", write=AGREERS)
+def discuss_part(request: HttpRequest, visit: Visit, role: str, part: str) -> HttpResponse:
+    """Take a comment on a concept, identity or template."""
+    row = _part(visit, role, part)
+    language_of = row.fields.get("language", visit.project.language)
+    act(visit, "prompt.discussed", comment_said(visit, language_of, "prompt_part"), subject=row.id)
+    return redirect("prompt_part", project=visit.project.slug, role=role, part=part)
 
 
 @page("prompts/<slug:role>/<str:part>/retire/", write=WORDERS)

@@ -13,7 +13,7 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
-from kapwa.people.quality import Beside, beside_others
+from kapwa.labels.quality import Beside, beside_others
 from kapwa.stats.intervals import wilson_interval
 from kapwa.studio.core.tables import Project
 from kapwa.studio.core.text import key_of
@@ -24,7 +24,7 @@ SEVERAL = 3
 # Marked where the upper end of the 95% interval is below this share: 2 of 5, 1 of 3.
 FEW_RIGHT = 0.8
 # Marked below this part of the median of the others.
-HALF, THIRD = 0.5, 1 / 3
+THIRD = 1 / 3
 # Marked above this share of the questions that both answered.
 COPIED = 0.4
 # Seconds between two answers: of fewer it came in a file, after more there was a pause. So many of them make a figure.
@@ -69,7 +69,7 @@ def signals_of(project: Project, made: Material) -> list[Signals]:
     people = []
     for author, rows in made.rows.items():
         signals = [_right("checks", made.checks.get(author, ())), _right("repeats", made.repeats.get(author, ()))]
-        signals += _beside(author, beside)
+        signals += _beside(beside.get(author))
         if others := [pace for name, pace in paces.items() if name != author and author in paces]:
             usual, pace = median(others), paces[author]
             signals.append(Signal("time", pace, len(gaps[author]), pace < THIRD * usual, usual))
@@ -86,21 +86,15 @@ def _right(name: str, outcomes: Sequence[bool]) -> Signal:
     return Signal(name, right, n, n >= SEVERAL and bool(wilson_interval(right / n, n, 1.96)[1] < FEW_RIGHT))
 
 
-def _beside(author: str, beside: Mapping[str, Beside]) -> list[Signal]:
+def _beside(person: Beside | None) -> list[Signal]:
     """Agreement and competence, beside the medians of the others; the second is marked, or else the first."""
-    agreement, competence = beside.get(author, (None, None))
-    if agreement is None or agreement.value is None:
+    if person is None or person.agreement.value is None:
         return []
-    others = [person for name, person in beside.items() if name != author]
-    usual = median(person.agreement.value for person in others if person.agreement.value is not None)
-    known = [person.competence for person in others if person.competence is not None]
-    signals = []
-    if competence is not None and known:
-        least = HALF * median(known)
-        signals.append(Signal("competence", competence, agreement.n, competence < least, median(known)))
-    marked = not signals and agreement.value < HALF * usual
-    interval = (agreement.low, agreement.high)
-    return [Signal("agreement", agreement.value, agreement.n, marked, usual, *interval), *signals]
+    agreement, value, signals = person.agreement, person.agreement.value, list[Signal]()
+    if person.competence is not None and person.usual_competence is not None:
+        signals.append(Signal("competence", person.competence, agreement.n, person.apart, person.usual_competence))
+    marked, interval = person.apart and not signals, (agreement.low, agreement.high)
+    return [Signal("agreement", value, agreement.n, marked, person.usual_agreement, *interval), *signals]
 
 
 def _gaps(moments: Sequence[datetime]) -> list[float]:

@@ -10,11 +10,11 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
-from kapwa.people.answers import agreement_of
+from kapwa.labels.open_answers import agreement_of
 from kapwa.studio.core.aside import REASONS, Aside, set_aside
 from kapwa.studio.core.desks import DESKS, Desk
 from kapwa.studio.core.roles import COORDINATORS, MODERATORS
-from kapwa.studio.core.security import Visit, page
+from kapwa.studio.core.security import SAFE, Visit, page
 from kapwa.studio.core.tables import Membership, Project
 from kapwa.studio.core.text import key_of, tidy, tidy_line
 from kapwa.studio.core.views.common import act, named_agreement, show, whole
@@ -43,7 +43,7 @@ def _agreement(made: Material, without: Collection[str]) -> list[dict[str, Any]]
     return named_agreement(agreement_of(left).agreement.to_dicts()) if left else []
 
 
-@page("quality/<slug:kind>/", read=MODERATORS)
+@page("quality/<slug:kind>/", read=MODERATORS, long=SAFE)
 def quality(request: HttpRequest, visit: Visit, kind: str) -> HttpResponse:
     """Show everybody's signals at a desk, by number; and how far people agree with and without what is set aside."""
     desk = _desk_or_404(visit.project, kind)
@@ -55,7 +55,7 @@ def quality(request: HttpRequest, visit: Visit, kind: str) -> HttpResponse:
     return show(visit, "quality", desk=desk, rows=rows, agreement=figures)
 
 
-@page("quality/<slug:kind>/<slug:code>/", read=MODERATORS, write=MODERATORS)
+@page("quality/<slug:kind>/<slug:code>/", read=MODERATORS, write=MODERATORS, long=SAFE)
 def person_quality(request: HttpRequest, visit: Visit, kind: str, code: str) -> HttpResponse:
     """Show one person's signals and answers; ask to set these aside, agree to that as a second person, or end it."""
     desk = _desk_or_404(visit.project, kind)

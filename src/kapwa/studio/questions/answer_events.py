@@ -11,9 +11,17 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from kapwa.studio.core.aside import set_aside
-from kapwa.studio.core.kinds import RefusedError, common, kind, row_or_refused
+from kapwa.studio.core.kinds import (
+    RefusedError,
+    common,
+    kind,
+    refuse_without_reason,
+    row_or_refused,
+    without_reason_of_nobody,
+)
 from kapwa.studio.core.tables import Event
 from kapwa.studio.core.text import key_of
+from kapwa.studio.questions.merging import Merged, against_people, merged_answers
 from kapwa.studio.questions.tables import DESK, Answer, Decision, Question, Wording
 
 
@@ -78,18 +86,33 @@ def _english_left(event: Event, left: Sequence[Event]) -> dict[str, Any]:
     return {**event.body, "english": {key: text for key, text in event.body["english"].items() if key in keys}}
 
 
-@kind("answers.merged", "answers.split", "answers.named", "answers.confirmed", "answers.proposed", stays=True)
+@kind("answers.merged", "answers.named", stays=True, remarks=("reason",), left=without_reason_of_nobody)
+@kind("answers.split", "answers.confirmed", "answers.proposed", stays=True)
 @kind("answers.translated", left=_english_left)
 def answers_decided(event: Event, *, live: bool) -> None:
     """The subject is a question. Body: ``language``, and what is decided of answers, which are named by keys.
 
     ``keys``: the groups that hold these are one; ``key``: this one leaves its group and stands alone, or stands first
     in it; ``english``: what they are in English, "" for none; ``seen`` and ``now``: those to former texts count now.
-    Only what an audit proposed has words, a model's: ``text``, with ``votes`` of ``raters``, ``draw`` and ``rubric``.
+    What goes against most people has ``against``, what these said, and a ``reason``. Beside that only what an audit
+    proposed has words, a model's: ``text``, with ``votes`` of ``raters``, ``draw`` and ``rubric``.
     """
+    if live and (merged := next(iter(_merged(event)), None)):
+        keys = event.body.get("keys") or [event.body.get("key", "")]
+        against = against_people(event.project, merged, event.kind, keys)
+        message = _("This goes against what %(n)s of %(of)s people said.")
+        refuse_without_reason(event, against, message, hint=_("Leave it, or say why you decide otherwise."))
     decision = {"wording": _wording(event), "kind": event.kind, "author": event.actor, "body": event.body}
     Decision.objects.create(**common(event), **decision)
     _recount(event)
+
+
+def _merged(event: Event) -> list[Merged]:
+    """Return the answers that a decision is about, where it may go against people."""
+    if event.kind not in ("answers.merged", "answers.named"):
+        return []
+    wordings = Wording.objects.filter(id=_wording(event))
+    return merged_answers(event.project, wordings, set_aside(event.project, DESK))
 
 
 @kind("answers.undone", stays=True)

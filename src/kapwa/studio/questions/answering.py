@@ -6,15 +6,17 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from kapwa.languages.fallback import language_for
-from kapwa.studio.core.assigning import Done, assign, waiting
-from kapwa.studio.core.desks import DESKS, Field, FieldError, Option, Shown, Task, Work
+from kapwa.studio.core.assigning import Done, assign, things_left, waiting
+from kapwa.studio.core.desks import BUTTON, DESKS, DeskTask, Field, FieldError, Option, Shown, Work, done_by
 from kapwa.studio.core.forms import form_of
+from kapwa.studio.core.reading import once_a_page
 from kapwa.studio.core.roles import ANSWERER
-from kapwa.studio.core.tables import Membership, Project
+from kapwa.studio.core.tables import Event, Membership, Project
 from kapwa.studio.questions.events import PROMPT, askable, was_agreed
 from kapwa.studio.questions.tables import ANSWERED, DESK, NO_ANSWER, NOT_APPLICABLE, UNKNOWN, Answer, Wording
 
@@ -50,7 +52,7 @@ class AnsweringDesk:
         tasks = [self._task(member.project, wordings[wording], again=again) for wording, again in leases]
         return Work(tasks, leased.left)
 
-    def find(self, member: Membership, subject: str, seen: str) -> Task | None:
+    def find(self, member: Membership, subject: str, seen: str) -> DeskTask | None:
         """Return a question as it was shown; its text is that of now where it has changed since."""
         if (match := _SEEN.fullmatch(seen)) is None:
             return None
@@ -65,7 +67,7 @@ class AnsweringDesk:
         """Return how many questions wait for the member, now or once others have caught up."""
         return waiting(member, self.name, _done(member), target=member.project.people_each)
 
-    def body(self, member: Membership, task: Task, values: Mapping[str, Any]) -> dict[str, Any]:
+    def body(self, member: Membership, task: DeskTask, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the event's body; raise FieldError for an answer that holds several."""
         language, question, wording, again = _SEEN.fullmatch(task.seen).groups()  # type: ignore[union-attr]
         spoken, texts = language_for(language), dict[str, str]()
@@ -87,7 +89,34 @@ class AnsweringDesk:
             **({"again": True} if again else {}),
         }
 
-    def _task(self, project: Project, wording: Wording, seen: str = "", *, again: bool) -> Task:
+    def said(self, event: Event) -> tuple[str, dict[str, str]]:
+        """Return the revisions that were seen, and the answers, or how the person finished without any."""
+        body = event.body
+        seen = f"{body['language']}:{body['question_revision']}.{body['wording_revision']}"
+        answers = {f"answer_{place}": text for place, text in enumerate(body["texts"], start=1)}
+        said = {**answers, "depends": body["depends"], BUTTON: body["outcome"]}
+        return seen + (_AGAIN if body.get("again") else ""), said
+
+    def done(self, member: Membership) -> QuerySet[Event]:
+        """Return the events of the member's answers."""
+        return done_by(member, self.kind)
+
+    def languages_asked(self, member: Membership) -> list[str]:
+        """Return the languages in which the member is asked."""
+        return asked_in(member)
+
+    def languages_open(self, member: Membership) -> list[str]:
+        """Return the languages of the project in which questions lack people, beside those of the member."""
+        asked = set(asked_in(member))
+        others = [tag for tag in member.project.languages if tag not in asked]
+        if not others:
+            return []
+        other = Membership(project=member.project, author=member.author, languages=others)
+        things = things_left(other, self.name, _done(other), target=member.project.people_each)
+        there = {thing.rstrip(_AGAIN).rpartition(":")[2] for thing in things}
+        return [tag for tag in others if tag in there]
+
+    def _task(self, project: Project, wording: Wording, seen: str = "", *, again: bool) -> DeskTask:
         written = {"kind": "text", "language": wording.language}
         answer = written | {"longest": LONGEST, "only_with": (ANSWERED,)}
         another = _("Another answer, if there is one")
@@ -105,24 +134,36 @@ class AnsweringDesk:
         shown = (Shown(_("Question"), wording.text, wording.language),)
         mark = _AGAIN if again else ""
         seen = seen or f"{wording.language}:{wording.question.revision}.{wording.revision}{mark}"
-        return Task(self.name, wording.question_id, seen, shown, fields, buttons, lease=wording.id + mark)
+        return DeskTask(self.name, wording.question_id, seen, shown, fields, buttons, lease=wording.id + mark)
 
 
 DESKS[AnsweringDesk.name] = AnsweringDesk()
 
 
-def _done(member: Membership) -> Done:
-    """How many people answered each question that the member may be asked, as it is asked now; and which they did.
+def asked_in(member: Membership) -> list[str]:
+    """Return the languages in which a member is asked.
 
-    They are asked in the languages they chose; else in the first in which anything is asked: that of their pages comes
-    before the project's own, and this before its others.
+    Those they chose; else the first in which anything is asked: that of their pages comes before the project's own, and
+    this before its others.
     """
     project = member.project
-    languages = [tag for tag in project.languages if tag in member.languages]
-    if not languages:
-        likely = sorted(project.languages, key=lambda tag: (tag != get_language(), tag != project.language))
-        languages = [next((tag for tag in likely if askable(project, tag).exists()), project.language)]
-    asked = askable(project, *languages).order_by()  # of hundreds, JSON is read of few
+    if languages := [tag for tag in project.languages if tag in member.languages]:
+        return languages
+    likely = sorted(project.languages, key=lambda tag: (tag != get_language(), tag != project.language))
+    return [next((tag for tag in likely if tag in _languages_asked(project)), project.language)]
+
+
+@once_a_page
+def _languages_asked(project: Project) -> set[str]:
+    """Return the languages of the project in which anything is asked."""
+    asked = askable(project, *project.languages).order_by()
+    return set(asked.values_list("language", flat=True).distinct())
+
+
+def _done(member: Membership) -> Done:
+    """How many people answered each question that the member may be asked, as it is asked now; and which they did."""
+    project = member.project
+    asked = askable(project, *asked_in(member)).order_by()  # of hundreds, JSON is read of few
     known = asked.exclude(question__accepted={}).values_list("id", "language", "question__accepted")
     checks = {thing for thing, tag, accepted in known if tag in accepted}
     answers = Answer.objects.filter(author=member.author)  # who is in this project alone, and found by the index

@@ -9,9 +9,8 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from kapwa.datasets.columns import CODE, ENGLISH, LABEL, MADE, TEXT, Column
+from kapwa.datasets.columns import CODE, ENGLISH, LABEL, MADE, TEXT, FormColumn
 from kapwa.datasets.packs import DataSet
-from kapwa.datasets.tables import Record, Table
 from kapwa.studio.core.importing import Rows, sound_rows, unkept
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import record, single_writer
@@ -25,6 +24,7 @@ from kapwa.suites.blend.form import QuestionRow
 from kapwa.suites.blend.prompts import SLOT, PromptRow, default_prompts
 from kapwa.suites.blend.questions import kind_of
 from kapwa.suites.blend.released import form_tables
+from kapwa.tables import Record, TextTable
 
 QUESTIONS, PROMPTS = "questions", "prompts"
 
@@ -37,22 +37,25 @@ class QuestionTables:
     packs = PACKS
     next_step = "Two people must agree to each."
 
-    def columns(self, project: Project, role: str, header: Sequence[str] = ()) -> list[Column]:
+    def columns(self, project: Project, role: str, header: Sequence[str] = ()) -> list[FormColumn]:
         """Return the columns of the answer form's table of questions, or of its table of prompts."""
         of_questions = role == QUESTIONS
-        columns = [Column("id", [_("Number")], CODE), Column("english", [_("The question in English")], ENGLISH)]
-        columns.append(Column("local", [_("Question") if of_questions else _("Prompt")], TEXT))
-        columns.append(Column("language", [_("Language")], usual=project.language))
+        columns = [
+            FormColumn("id", [_("Number")], CODE),
+            FormColumn("english", [_("The question in English")], ENGLISH),
+        ]
+        columns.append(FormColumn("local", [_("Question") if of_questions else _("Prompt")], TEXT))
+        columns.append(FormColumn("language", [_("Language")], usual=project.language))
         if of_questions:
-            columns.insert(1, Column("topic", [_("Topic")], LABEL, needed=True, usual=""))
-            columns.append(Column("kind", [_("Kind of answer")]))
+            columns.insert(1, FormColumn("topic", [_("Topic")], LABEL, needed=True, usual=""))
+            columns.append(FormColumn("kind", [_("Kind of answer")]))
         return [*columns, *unkept(header)]
 
-    def released(self, place: Path) -> Mapping[str, Table]:
+    def released(self, place: Path) -> Mapping[str, TextTable]:
         """Return the questions and prompts of countries that BLEnD's authors released."""
         return form_tables(place)
 
-    def read(self, project: Project, role: str, table: Table) -> Rows:
+    def read(self, project: Project, role: str, table: TextTable) -> Rows:
         """Return the rows as questions; one without a text in another language is English."""
         reader, tags, records = DataSet(role, None), dict[int, str](), []
         for number, cells in table.records:
@@ -99,8 +102,14 @@ def _item(row: Any, language: str) -> tuple[Mapping[str, str], dict[str, str]]:
 
 
 def add_prompts(project: Project) -> None:
-    """Give a new project the ways in which a model is asked (BLEnD's two), to be translated and agreed to."""
+    """Give a new project the ways in which a model is asked (BLEnD's two), to be translated.
+
+    They are agreed to as they stand in English, until somebody refuses one.
+    """
     about = {"local": "", "language": "en", "topic": "", "kind": PROMPT}
     with single_writer(), transaction.atomic():
         for name, text in default_prompts(project.culture).items():
             QuestionTables().take(project, PROMPTS, {"name": name, "english": text, **about}, actor="")
+        for prompt in Question.objects.filter(project=project, kind=PROMPT):
+            body = {"language": prompt.language, "wording": prompt.text_event}
+            record(project, "wording.published", body, actor="", subject=prompt.id)

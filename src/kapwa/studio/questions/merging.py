@@ -7,6 +7,7 @@ everybody who gives it later, and holds no words of anybody. Two answers are one
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
@@ -17,7 +18,7 @@ from kapwa.studio.questions.tables import Answer, Decision, Wording
 from kapwa.suites.blend.questions import IDK_KEYS
 
 
-class Group(NamedTuple):
+class MergedGroup(NamedTuple):
     """Answers that mean the same: ``texts`` by their keys, the head first.
 
     ``english``: what the texts are in English, as far as somebody said so; ``people``: who gave one of them, each once.
@@ -55,8 +56,8 @@ class Merged(NamedTuple):
     decisions: list[Decision]
     counted: list[Answer]
     old: list[Answer]
-    groups: list[Group]
-    proposed: list[Group]
+    groups: list[MergedGroup]
+    proposed: list[MergedGroup]
 
     @property
     def asked(self) -> bool:
@@ -81,24 +82,85 @@ class Merged(NamedTuple):
         return {answer.author: heads[answer.texts[0]] for answer in self.counted if answer.texts}
 
 
+def against_people(project: Project, merged: Merged, kind: str, keys: Collection[str]) -> dict[str, int] | None:
+    """Return what most people said where a decision goes against it: ``n`` of ``of`` people; None where it does not.
+
+    ``keys``: the answers that are merged into one, or the one that is put first. A merge goes against people where more
+    than half of those behind an answer gave the other one beside it, as something else, and at least two did; and where
+    what more than half of all gave is no longer the commonest. An answer is put first against people where more gave
+    another one of its group, and more than half of the people behind that.
+    """
+    if kind == "answers.named":
+        people = _people(project, merged.counted)
+        for group in (group for group in merged.groups if not group.texts.keys().isdisjoint(keys)):
+            most = max(len(people.get(key, ())) for key in group.texts)
+            named = max(len(people.get(key, ())) for key in keys)
+            if most > named and 2 * most > group.votes:
+                return {"n": most, "of": group.votes}
+        return None
+    if kind != "answers.merged":
+        return None
+    joined = [group for group in merged.groups if not group.texts.keys().isdisjoint(keys)]
+    for some, other in combinations(joined, 2):
+        both, fewer = len(some.people & other.people), min(some.votes, other.votes)
+        if both > 1 and 2 * both > fewer:
+            return {"n": both, "of": fewer}
+    first, together = merged.groups[:1], set[str]().union(*(group.people for group in joined))
+    for group in first:
+        if group not in joined and 2 * group.votes > len(merged.counted) and len(together) > group.votes:
+            return {"n": group.votes, "of": len(merged.counted)}
+    return None
+
+
+def _people(project: Project, answers: Iterable[Answer]) -> dict[str, set[str]]:
+    """Return who gave each answer, by its key."""
+    people: dict[str, set[str]] = {}
+    for answer in answers:
+        for text in answer.texts:
+            people.setdefault(key_of(project, text), set()).add(answer.author)
+    return people
+
+
+class Given(NamedTuple):
+    """Wordings, by the questions' numbers; by their ids, the answers to them, and what was decided about these."""
+
+    wordings: list[Wording]
+    answers: dict[str, list[Answer]]
+    decisions: dict[str, list[Decision]]
+
+
+def given_to(project: Project, wordings: Sequence[Wording]) -> Given:
+    """Return what people answered to ``wordings``, which know their questions, and decided about it."""
+    ids = {wording.id for wording in wordings}
+    decided: dict[str, list[Decision]] = {}
+    for decision in Decision.objects.filter(project=project, wording__in=ids):
+        decided.setdefault(decision.wording, []).append(decision)
+    here = {"question__in": {w.question_id for w in wordings}, "language__in": {w.language for w in wordings}}
+    answers: dict[str, list[Answer]] = {}
+    for answer in Answer.objects.filter(project=project, **here):
+        answers.setdefault(f"{answer.question}:{answer.language}", []).append(answer)
+    return Given(list(wordings), answers, decided)
+
+
 def merged_answers(project: Project, wordings: QuerySet[Wording], without: Collection[str] = ()) -> list[Merged]:
-    """Return the answers to each of ``wordings``, by the questions' numbers; those of authors in ``without`` are none.
+    """Return :func:`merge` of what people gave to ``wordings``."""
+    known = list(wordings.select_related("question").order_by("question__number"))
+    return merge(project, given_to(project, known), without)
+
+
+def merge(project: Project, given: Given, without: Collection[str] = ()) -> list[Merged]:
+    """Return the answers to each wording after merging; those of authors in ``without`` are none.
 
     Answers to a text that was changed since count where somebody confirmed that they still answer it.
     """
-    decided: dict[str, list[Decision]] = {}
-    for decision in Decision.objects.filter(wording__in=wordings.values("id")):
-        decided.setdefault(decision.wording, []).append(decision)
-    here = {"question__in": wordings.values("question"), "language__in": wordings.values("language")}
-    answers: dict[str, list[Answer]] = {}
-    for answer in Answer.objects.filter(project=project, **here).exclude(author__in=without):
-        answers.setdefault(f"{answer.question}:{answer.language}", []).append(answer)
     merged = []
-    for wording in wordings.select_related("question").order_by("question__number"):
-        decisions = decided.get(wording.id, [])
+    for wording in given.wordings:
+        decisions = given.decisions.get(wording.id, [])
         counted: list[Answer] = []
         old: list[Answer] = []
-        for answer in answers.get(wording.id, ()):
+        for answer in given.answers.get(wording.id, ()):
+            if answer.author in without:
+                continue
             (counted if answer.revisions in wording.counted else old).append(answer)
         groups = _groups(project, counted, decisions)
         by_people = [group for group in groups if group.people]
@@ -107,14 +169,10 @@ def merged_answers(project: Project, wordings: QuerySet[Wording], without: Colle
     return merged
 
 
-def _groups(project: Project, answers: Iterable[Answer], decisions: Sequence[Decision]) -> list[Group]:
-    texts: dict[str, str] = {}
-    people: dict[str, set[str]] = {}
-    for answer in answers:
-        for text in answer.texts:
-            key = key_of(project, text)
-            texts[key] = text
-            people.setdefault(key, set()).add(answer.author)
+def _groups(project: Project, answers: Iterable[Answer], decisions: Sequence[Decision]) -> list[MergedGroup]:
+    given = list(answers)
+    texts = {key_of(project, text): text for answer in given for text in answer.texts}
+    people = _people(project, given)
     proposals = {key_of(project, d.body["text"]): d.body for d in decisions if d.kind == "answers.proposed"}
     for key, body in proposals.items():
         texts.setdefault(key, body["text"])
@@ -130,7 +188,7 @@ def _groups(project: Project, answers: Iterable[Answer], decisions: Sequence[Dec
         lines = dict.fromkeys(part.strip() for key in ordered for part in english.get(key, "").split(";"))
         of_group = {key: texts[key] for key in ordered}
         voters = set[str]().union(*(people[key] for key in keys))
-        groups.append(Group(of_group, list(filter(None, lines)), voters, proposals.get(ordered[0])))
+        groups.append(MergedGroup(of_group, list(filter(None, lines)), voters, proposals.get(ordered[0])))
     return sorted(groups, key=lambda group: -group.votes)
 
 

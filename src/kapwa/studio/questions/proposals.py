@@ -1,4 +1,4 @@
-"""Wordings that an audit found right and the key lacks, as ``kapwa audit apply`` writes them: for whoever merges."""
+"""Wordings that an audit found right and the key lacks, as ``kapwa label apply`` writes them: for whoever merges."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db import transaction
 from kapwa.datasets.sheets import header_of
 from kapwa.errors import DataError
 from kapwa.files import slug
-from kapwa.judging.apply import PROPOSAL_SCHEMA
+from kapwa.labels.audits.correction import PROPOSAL_SCHEMA
 from kapwa.languages.codes import name_of
 from kapwa.studio.core.log import lock_project, record, single_writer
 from kapwa.studio.core.release import item_id
@@ -18,7 +18,7 @@ from kapwa.studio.core.text import key_of, tidy, tidy_line
 from kapwa.studio.questions.events import PROMPT
 from kapwa.studio.questions.merging import merged_answers
 from kapwa.studio.questions.tables import Wording
-from kapwa.tables_io import Row, read_sheet
+from kapwa.tables import TextRow, read_sheet
 
 
 def take_proposals(project: Project, data: str | Path) -> str:
@@ -69,6 +69,6 @@ def _place(project: Project, wording: Wording) -> tuple[str, str]:
     return slug(culture), question.name or item_id(project, question.number)
 
 
-def _refused(row: Row, path: Path, column: str, message: str) -> DataError:
+def _refused(row: TextRow, path: Path, column: str, message: str) -> DataError:
     hint = "Delete the row, or bring the question's text back to what it was."
     return DataError(message, path=path, row=row.number, column=column, hint=hint)

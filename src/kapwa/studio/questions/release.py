@@ -9,19 +9,22 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from kapwa.languages.codes import name_of
-from kapwa.studio.core.aside import Aside, set_aside
+from kapwa.studio.core.aside import Aside
 from kapwa.studio.core.consent import unwilling_authors
-from kapwa.studio.core.release import Items, Published, ReleaseForm, item_id
-from kapwa.studio.core.tables import Event
+from kapwa.studio.core.languages import language
+from kapwa.studio.core.release import Items, Lack, Published, ReleaseForm, item_id
+from kapwa.studio.core.tables import APPROVED, Event
 from kapwa.studio.core.text import key_of
-from kapwa.studio.questions.events import PROMPT, agreed_texts, askable
-from kapwa.studio.questions.merging import Merged, merged_answers
-from kapwa.studio.questions.tables import DESK, Question, Wording
+from kapwa.studio.questions.events import PROMPT, questions_of
+from kapwa.studio.questions.merging import Given, Merged, given_to, merge
+from kapwa.studio.questions.tables import ANSWERED, DESK, Answer, Question
 from kapwa.suites.blend.data import PROMPT_FILE
 
 # Every question of the form has a topic; the name of one goes with who added it.
@@ -50,7 +53,21 @@ class EverydayRelease(ReleaseForm):
 
     @cached_property
     def _questions(self) -> dict[str, Question]:
-        return {question.id: question for question in Question.objects.filter(project=self.project).order_by("number")}
+        return {question.id: question for question in questions_of(self.project)}
+
+    @cached_property
+    def _given(self) -> Given:
+        """What people gave to all that is asked now."""
+        used = [question for question in self._questions.values() if question.kind != PROMPT and not question.retired]
+        words = [word for question in used for word in question.wordings.all()]
+        tags = self._tags
+        asked = [word for word in words if word.state == APPROVED and word.language in tags]
+        return given_to(self.project, asked)
+
+    @cached_property
+    def _aside(self) -> list[Aside]:
+        """Whose answers are set aside, and why."""
+        return list(Aside.objects.filter(project=self.project, desk=DESK, agreed=True))
 
     @property
     def _tags(self) -> set[str]:
@@ -69,13 +86,12 @@ class EverydayRelease(ReleaseForm):
 
         English goes with a release where questions are written in it, or the project asks for it.
         """
-        barred, asked = self._barred(unwilling), askable(self.project, *self._tags)
+        barred, asked = self._barred(unwilling), self._given.wordings
         about = {event.subject or pk: pk for pk, event in self._events.items() if event.kind in _DESCRIBED}
-        used = Question.objects.filter(project=self.project, retired=False).exclude(kind=PROMPT)
-        wanted = any(map(_is_english, [*self.project.languages, *used.values_list("language", flat=True)]))
+        wanted = self._in_english()
         english = {word.question_id: word.text_event for word in asked if wanted and _is_english(word.language)}
         items = {}
-        for merged in merged_answers(self.project, asked, {*unwilling, *set_aside(self.project, DESK)}):
+        for merged in merge(self.project, self._given, {*unwilling, *(aside.who for aside in self._aside)}):
             pk = merged.wording.question_id
             texts = {"about": about[pk], "wording": merged.wording.text_event, "english": english.get(pk, "")}
             if merged.wording.is_check:
@@ -91,7 +107,7 @@ class EverydayRelease(ReleaseForm):
         for event in Event.objects.filter(project=self.project, kind__in=kinds, erased=False):
             for text in event.body["texts"] if event.kind == "answer.given" else [event.body["text"]]:
                 words[event.subject, event.body["language"]][key_of(self.project, text)] = text
-        pairs = [(pk, tag) for pk, _, tag in (item.partition(":") for item in items) if pk in self._questions]
+        pairs = [(pk, tag) for pk, _sep, tag in (item.partition(":") for item in items) if pk in self._questions]
         published = []
         for pk, tag in sorted(pairs, key=lambda pair: (self._questions[pair[0]].number, pair)):
             revision, culture = items[f"{pk}:{tag}"], self._culture(tag)
@@ -141,19 +157,67 @@ class EverydayRelease(ReleaseForm):
     def authors(self, items: Items) -> set[str]:
         """Return who worded the questions, and whose answers count."""
         texts = {item[name] for item in items.values() for name in ("english", "wording")} - {""}
-        wordings = Wording.objects.filter(id__in=list(items))
-        merged = merged_answers(self.project, wordings, set_aside(self.project, DESK))
+        given = self._given._replace(wordings=[word for word in self._given.wordings if word.id in items])
+        merged = merge(self.project, given, {aside.who for aside in self._aside})
         answered = {answer.author for wording in merged for answer in wording.counted}
         return answered | {self._events[text].actor for text in texts}
+
+    def lacks(self) -> list[Lack]:
+        """Return whether agreed questions or their answers are missing, and prompts in which language.
+
+        Where the questions are in English, too, models are asked in English by the published prompts.
+        """
+        words = [word for question in questions_of(self.project) for word in question.wordings.all()]
+        agreed = [word for word in words if word.state == APPROVED and not self._questions[word.question_id].retired]
+        prompts = [word for word in agreed if self._questions[word.question_id].kind == PROMPT]
+        asked, tags = [word for word in agreed if word not in prompts], self.project.languages
+        lacks = []
+        agreeing = _("translators, and two other people who agree")
+        if not asked:
+            lacks.append(Lack(_("questions to which two people agree"), "translate", agreeing))
+        if not Answer.objects.filter(project=self.project, outcome=ANSWERED).exists():
+            lacks.append(Lack(_("answers of people"), "answers", _("people who answer")))
+        if self._in_english():
+            return lacks
+        worded = {word.language for word in prompts}
+        answered = {word.language for word in asked if word.people} or set(tags)
+        for tag in tags:
+            if tag in answered - worded:
+                what = _("how a model is asked in %(language)s") % {"language": language(tag).name}
+                lacks.append(Lack(what, "translate_into", agreeing, (tag,)))
+        return lacks
+
+    def _in_english(self) -> bool:
+        """Whether a release has English texts: where questions are written in it, or the project asks for it."""
+        used = [question for question in self._questions.values() if not question.retired and question.kind != PROMPT]
+        return any(map(_is_english, [*self.project.languages, *(question.language for question in used)]))
+
+    def held(self, unwilling: Collection[str]) -> set[str]:
+        """Return the wordings that are, or came of, words of the authors ``unwilling``."""
+        barred = self._barred(unwilling)
+        used = [question for question in self._questions.values() if not question.retired]
+        return {word.id for question in used for word in question.wordings.all() if word.text_event in barred}
+
+    def decided_against(self, items: Items) -> dict[str, list[str]]:
+        """Return, by item, decisions on its answers, and changes of its text, against what most people had said."""
+        decided: dict[str, list[str]] = {}
+        for decision in chain.from_iterable(self._given.decisions.get(item, ()) for item in items):
+            if "against" in decision.body:
+                decided.setdefault(decision.wording, []).append(decision.id)
+        for item, revision in items.items():
+            if "against" in self._events[revision["wording"]].body:
+                decided.setdefault(item, []).append(revision["wording"])
+        return decided
 
     def facts(self, items: Items) -> dict[str, Any]:
         """Return, by language and id, the texts of agreed prompts; and why answers of people are set aside, if any."""
         barred = self._barred(unwilling_authors(self.project))
         prompts: defaultdict[str, dict[str, str]] = defaultdict(dict)
-        for wording in agreed_texts(self.project, *self._tags).filter(question__kind=PROMPT):
-            if wording.text_event not in barred:
+        used = [question for question in self._questions.values() if question.kind == PROMPT and not question.retired]
+        for wording in (word for question in used for word in question.wordings.all()):
+            if wording.state == APPROVED and wording.text_event not in barred:
                 prompts[wording.language][wording.question_id] = wording.text_event
-        reasons = Counter(aside.reason for aside in Aside.objects.filter(project=self.project, desk=DESK, agreed=True))
+        reasons = Counter(aside.reason for aside in self._aside)
         return {"prompts": prompts} | ({"aside": dict(sorted(reasons.items()))} if reasons else {})
 
 

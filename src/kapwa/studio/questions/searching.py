@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from django.urls import reverse
 
 from kapwa.studio.core.aside import set_aside
+from kapwa.studio.core.comments import comments_in
 from kapwa.studio.core.roles import MERGERS, QUESTION_READERS
 from kapwa.studio.core.searching import TextShown
 from kapwa.studio.core.security import Visit
@@ -22,6 +23,8 @@ def texts(visit: Visit) -> Iterator[TextShown]:
     by_id = {wording.id: wording for wording in wordings}
     refusals = Event.objects.filter(project=visit.project, kind="wording.refused", erased=False)
     texts_of = [(f"{event.subject}:{event.body['language']}", event.body["reason"]) for event in refusals]
+    own = {wording.question_id: wording.id for wording in wordings if wording.language == wording.question.language}
+    texts_of += [(own.get(item, ""), text) for item, text in comments_in(visit.project, visit.member.author)]
     texts_of += [(wording.id, text) for wording in wordings for text in (wording.text, wording.note)]
     for name, text in texts_of if visit.may(QUESTION_READERS) else ():
         if (wording := by_id.get(name)) is not None:

@@ -18,7 +18,7 @@ from kapwa.languages.fallback import language_for
 from kapwa.languages.folding import unaccented
 from kapwa.languages.words import words
 from kapwa.metrics.matching import Matcher
-from kapwa.studio.questions.merging import Group
+from kapwa.studio.questions.merging import MergedGroup
 
 # Why groups may be one, the surest first. Letters from which one, and from which two, may differ; in a shorter word
 # one letter makes another word.
@@ -31,7 +31,7 @@ class Suggestion(NamedTuple):
     """Groups that may be one, and why: the same but for spelling, in English, but for their forms, or letters."""
 
     reason: str
-    groups: list[Group]
+    groups: list[MergedGroup]
 
 
 class _Signs(NamedTuple):
@@ -43,7 +43,7 @@ class _Signs(NamedTuple):
     letters: list[str]
 
 
-def suggestions(groups: Sequence[Group], language: str, moved: Collection[str] = ()) -> list[Suggestion]:
+def suggestions(groups: Sequence[MergedGroup], language: str, moved: Collection[str] = ()) -> list[Suggestion]:
     """Return which of ``groups`` may mean the same, the surest first; each pair for its surest reason.
 
     What is the same in spelling, or in English, is suggested all together, the rest in pairs. The answers ``moved`` out
@@ -70,7 +70,7 @@ def matcher_of(language: str) -> Matcher:
     return Matcher(language_for(language))
 
 
-def _signs(group: Group, language: str) -> _Signs:
+def _signs(group: MergedGroup, language: str) -> _Signs:
     matcher = matcher_of(language)
     prepared = [matcher.prepare(text) for text in group.texts.values()]
     ignored = matcher.language.folded_function_words

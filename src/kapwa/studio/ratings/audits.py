@@ -1,4 +1,4 @@
-"""Answers of a recorded draw, labelled in the studio: from the folder that ``kapwa audit sample`` wrote, and back."""
+"""Answers of a recorded draw, labelled in the studio: from the folder that ``kapwa label sample`` wrote, and back."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import polars as pl
 
 from kapwa.datasets.sheets import DRAW, sheet_files
 from kapwa.errors import DataError, UsageError, nearest
-from kapwa.judging.draws import read_draw
-from kapwa.judging.rubrics import CANNOT
-from kapwa.people.labelling import agreement_by_culture
+from kapwa.labels.audits.draws import read_draw
+from kapwa.labels.raters import agreement_by_culture
+from kapwa.labels.rubrics import CANNOT
 from kapwa.records import Item
-from kapwa.report.people import agreement_table
-from kapwa.report.table import Block
+from kapwa.report.tables.people import agreement_table
+from kapwa.report.tables.table import PageSection
 from kapwa.studio.ratings.events import drawn_item
-from kapwa.tables_io import read_sheet
+from kapwa.tables import read_sheet
 
 AUDIT = "audit"
 # The columns of labels before that of the criterion, and after it.
@@ -32,7 +32,7 @@ def drawn_answers(folder: str | Path, where: Mapping[str, str | Sequence[str]]) 
     """
     place = Path(folder)
     if not (place / DRAW).is_file():
-        raise UsageError(f"{place} holds no draw.", hint="Name the folder that kapwa audit sample wrote.")
+        raise UsageError(f"{place} holds no draw.", hint="Name the folder that kapwa label sample wrote.")
     made = read_draw(place)
     if made.asked.criteria:
         message = f"{place} asks for several criteria of each answer, and the studio for one."
@@ -81,7 +81,7 @@ def _drawable(
 
 
 def label_columns(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return the columns of a table of labels, as ``kapwa audit apply`` reads it."""
+    """Return the columns of a table of labels, as ``kapwa label apply`` reads it."""
     return (*_BEFORE, *dict.fromkeys(row["criterion"] for row in rows), *_AFTER)
 
 
@@ -90,7 +90,7 @@ def label_of(item: Mapping[str, str], values: Mapping[str, str]) -> dict[str, st
     return {"answer": item["id"], item["criterion"]: values.get(item["criterion"]) or CANNOT}
 
 
-def label_block(rows: Sequence[Mapping[str, Any]]) -> Block:
+def label_block(rows: Sequence[Mapping[str, Any]]) -> PageSection:
     """Return what people said so far as a block of a report; the scores that it corrects need the runs."""
     about, values = ("item_id", "cluster", "variant", "answer", "rater"), {"yes": 1.0, "no": 0.0}
     # An answer's code is one of its draw.
@@ -106,7 +106,7 @@ def label_block(rows: Sequence[Mapping[str, Any]]) -> Block:
     frame, whose = agreement_by_culture(labels, 1), {"": rows[0]["culture"]}
     tables = [agreement_table("audit-agreement", "Agreement between people", frame, whose)] if frame.height else []
     notes = [
-        "The labels correct the scores of the runs they are of: kapwa audit apply RUN --labels DRAW --labels TABLE"
+        "The labels correct the scores of the runs they are of: kapwa label apply RUN --labels DRAW --labels TABLE"
     ]
     criteria = list(dict.fromkeys((row["rubric"], row["asked"]) for row in rows))
-    return Block(sentences=sentences, tables=tables, criteria=criteria, notes=notes)
+    return PageSection(sentences=sentences, tables=tables, criteria=criteria, notes=notes)

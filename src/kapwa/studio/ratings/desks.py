@@ -10,15 +10,16 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from kapwa.datasets.sheets import shuffled
+from kapwa.labels.rubrics import suite_rubric
 from kapwa.studio.core.aside import set_aside
 from kapwa.studio.core.assigning import Done, assign, waiting
-from kapwa.studio.core.desks import DESKS, Field, Option, Shown, Task, Work
+from kapwa.studio.core.desks import DESKS, DeskTask, Field, Option, Shown, Work, done_by
 from kapwa.studio.core.roles import RATER, VALIDATOR
-from kapwa.studio.core.tables import Membership, Project
+from kapwa.studio.core.tables import Event, Membership, Project
 from kapwa.studio.core.text import key_of, listed
 from kapwa.studio.ratings.audits import AUDIT
 from kapwa.studio.ratings.drawing import BASELINE, PAIRS, RATED, YES_OR_NO
@@ -26,7 +27,6 @@ from kapwa.studio.ratings.events import mark_of
 from kapwa.studio.ratings.tables import Drawn, TaskSet
 from kapwa.studio.situations.fields import prompts
 from kapwa.studio.situations.tables import Revision, Situation, Vote
-from kapwa.suites.base import rating_suite
 
 _TITLES = listed("desks of judgements")
 _SHOWN = listed("texts above judgements")
@@ -59,13 +59,13 @@ class RatingDesk:
         """Return how many things wait for the member, over all sets."""
         return waiting(member, self.name, self._done(member), target=0)
 
-    def find(self, member: Membership, subject: str, seen: str) -> Task | None:
+    def find(self, member: Membership, subject: str, seen: str) -> DeskTask | None:
         """Return a task in the order in which it stood before the member, also where they did it before."""
         drawn = Drawn.objects.filter(id=subject, project=member.project, set__kind=self.name).first()
         task = self._task(member, drawn) if drawn is not None and self._may(member, [drawn]) else None
         return task if task is not None and task.seen == seen else None
 
-    def body(self, member: Membership, task: Task, values: Mapping[str, Any]) -> dict[str, Any]:
+    def body(self, member: Membership, task: DeskTask, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what was said, by the identity of the texts and not by their places."""
         drawn = Drawn.objects.get(id=task.subject)
         order = _order(member, drawn)
@@ -77,6 +77,24 @@ class RatingDesk:
             judgement = {"chosen": order[int(place) - 1] if place.isdecimal() else place}
         shown = {"seen": task.seen, "order": order, "situation": drawn.situation}
         return {**shown, "values": judgement, "remark": values["remark"]}
+
+    def said(self, event: Event) -> tuple[str, dict[str, str]]:
+        """Return the order that was seen, and what was said."""
+        values = {name: str(value) for name, value in event.body["values"].items()}
+        return event.body["seen"], {**values, "remark": event.body["remark"]}
+
+    def done(self, member: Membership) -> QuerySet[Event]:
+        """Return the events of what the member said at this desk; all desks of judgements record one kind."""
+        drawn = Drawn.objects.filter(project=member.project, set__kind=self.name).values("id")
+        return done_by(member, self.kind).filter(subject__in=drawn)
+
+    def languages_asked(self, member: Membership) -> list[str]:
+        """Return none: nobody chooses."""
+        return []
+
+    def languages_open(self, member: Membership) -> list[str]:
+        """Return none: texts are judged in the language that they are in."""
+        return []
 
     def _done(self, member: Membership) -> Done:
         """How many people are still to judge each thing, as a number below 0, and which the member did.
@@ -102,14 +120,14 @@ class RatingDesk:
         words = {text for fields in theirs.values_list("fields", flat=True) for text in prompts(fields).values()}
         return unchanged(member.project, [row for row in rows if row.shown[0][1] not in words])
 
-    def _task(self, member: Membership, drawn: Drawn) -> Task:
+    def _task(self, member: Membership, drawn: Drawn) -> DeskTask:
         language = drawn.item["language"]
         shown = [Shown(_(_SHOWN[name]), text, tag) for name, text, tag in drawn.shown if text]
         texts = [drawn.texts[place] for place in _order(member, drawn)]
         names = [_("The answer to rate")]
         if self.name in RATED:
-            asked = rating_suite(RATED[self.name]).criteria
-            fields = [_yes_or_no(f"{_(about.name)}: {_(about.question)}", about.code) for about in asked]
+            asked = suite_rubric(RATED[self.name]).criteria
+            fields = [_yes_or_no(f"{_(about.name)}: {_(about.question['en'])}", about.code) for about in asked]
         elif self.name == AUDIT:
             fields = [_yes_or_no(drawn.item["asked"], drawn.item["criterion"])]
         elif self.name == PAIRS:
@@ -123,7 +141,7 @@ class RatingDesk:
         remark = Field("remark", _("Anything you want to tell us (optional)"), "long", language=member.project.language)
         buttons = (Option("save", _("Save and continue")), Option("cannot", _("I cannot judge this")))
         seen = key_of(member.project, f"{member.author}/{drawn.id}")  # names the order, and tells nothing of it
-        return Task(self.name, drawn.id, seen, tuple(shown), (*fields, remark), buttons)
+        return DeskTask(self.name, drawn.id, seen, tuple(shown), (*fields, remark), buttons)
 
 
 def _order(member: Membership, drawn: Drawn) -> list[int]:

@@ -10,9 +10,10 @@ from django.db import transaction
 
 from kapwa.api import open_run
 from kapwa.errors import UsageError, nearest
+from kapwa.labels.choices.sheets import check_options, options_of
+from kapwa.labels.ratings.sheets import ERRORS, RATINGS, ModelAnswer, spread
+from kapwa.labels.sheets import EMPTY_ANSWER, names_model, one_culture, one_variant
 from kapwa.loading import load_task
-from kapwa.people.forms import check_options, one_culture, one_variant, options_of
-from kapwa.people.rating_forms import EMPTY_ANSWER, ERRORS, RATINGS, ModelAnswer, names_model, spread
 from kapwa.records import Item
 from kapwa.runs.answers import answers_of, compares_texts, items_of
 from kapwa.runs.directory import Run
@@ -57,10 +58,10 @@ def draw(
     """Draw ``sample`` texts for ``raters`` people each, and return the set; earlier sets stay as they are.
 
     ``sources``: the folder of a run, for pairs of two; for an audit that of its draw; for the baseline data of items
-    with options, or nothing for the project's accepted situations. ``sample``: 60 without it, for the baseline and an
-    audit all. ``by``: the author who draws. ``chosen``: the ``variant`` of the items, and values as ``where``. What an
-    earlier set of the kind holds is not drawn again. Raises UsageError for sources that do not fit the kind, and for
-    too few texts.
+    with options, or nothing for the project's accepted situations. ``sample``: 60 without it, all where there are
+    fewer, and for the baseline and an audit. ``by``: the author who draws. ``chosen``: the ``variant`` of the items,
+    and values as ``where``. What an earlier set of the kind holds is not drawn again. Raises UsageError for sources
+    that do not fit the kind, and for too few texts.
     """
     opened = [open_run(path) for path in sources if kind not in (BASELINE, AUDIT)]
     suites, tasks = ([run.manifest[name] for run in opened] for name in ("suite", "task"))
@@ -70,7 +71,7 @@ def draw(
         hint = (
             "criteria: a run of kalahi; errors: of blend; adaptation: of eecc; pairs: RUN --second RUN, of one task; "
         )
-        hint += "audit: the folder that kapwa audit sample wrote."
+        hint += "audit: the folder that kapwa label sample wrote."
         raise UsageError(f"--kind {kind} cannot be drawn from {' and '.join(tasks) or 'that'}.", hint=hint)
     runs = [{"label": run.label, "folder": run.path.name, "signature": run.manifest["signature"]} for run in opened]
     if kind == BASELINE:
@@ -85,7 +86,7 @@ def draw(
     with single_writer(), transaction.atomic():
         lock_project(project)
         texts = _left(project, kind, runs, rows, seed)
-        wanted = sample or (len(texts) if kind in (BASELINE, AUDIT) else SAMPLE)
+        wanted = sample or (len(texts) if kind in (BASELINE, AUDIT) else min(SAMPLE, len(texts)))
         if not 0 < wanted <= len(texts):
             message = f"There are {len(texts)} to draw from, besides {len(rows) - len(texts)} that were drawn before."
             raise UsageError(message, hint="Draw fewer with --sample, name a larger run, or accept situations first.")

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from kapwa.people.forms import asked_of, options_of
+from kapwa.labels.choices.sheets import asked_of, options_of
 from kapwa.records import Item
 from kapwa.studio.core.kinds import common, kind, row_or_refused
 from kapwa.studio.core.tables import Event, Project

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
@@ -19,19 +19,21 @@ from django.utils.translation import gettext as _
 
 from kapwa.errors import KapwaError, UsageError
 from kapwa.files import slug
-from kapwa.people.choices import human_baseline
-from kapwa.people.preferences import BAD, FIRST, PAIR_COLUMNS, SECOND, TIE
-from kapwa.people.rating_forms import RATING_KEY
+from kapwa.labels.agreement import has_majority
+from kapwa.labels.choices.baseline import human_baseline
+from kapwa.labels.preferences import BAD, FIRST, PAIR_COLUMNS, SECOND, TIE
+from kapwa.labels.ratings.sheets import RATING_KEY
+from kapwa.labels.rubrics import suite_rubric
 from kapwa.records import Item
-from kapwa.report.people import choice_block, people_blocks
-from kapwa.report.table import Block
+from kapwa.report.tables.people import choice_block, people_blocks
+from kapwa.report.tables.table import PageSection
 from kapwa.studio.core.aside import set_aside
 from kapwa.studio.core.desks import DESKS
 from kapwa.studio.core.evaluating import runs_of
 from kapwa.studio.core.forms import PATHS, Stage
 from kapwa.studio.core.release import item_id
 from kapwa.studio.core.roles import COORDINATORS
-from kapwa.studio.core.security import Visit, page
+from kapwa.studio.core.security import SAFE, Visit, page
 from kapwa.studio.core.tables import Project
 from kapwa.studio.core.text import key_of
 from kapwa.studio.core.views.common import as_file, show, whole, zipped
@@ -41,8 +43,7 @@ from kapwa.studio.ratings.drawing import BASELINE, PAIRS, RATED, checked_kind, d
 from kapwa.studio.ratings.tables import Drawn, Judgement, TaskSet
 from kapwa.studio.situations.release import first_number
 from kapwa.studio.situations.tables import Situation
-from kapwa.suites.base import rating_suite
-from kapwa.tables_io import csv_bytes
+from kapwa.tables import csv_bytes
 
 _RATES = {suite: kind for kind, suite in RATED.items()}
 _PREFERRED = {0: FIRST, 1: SECOND, "tie": TIE, "bad": BAD, "": ""}
@@ -67,8 +68,8 @@ def _table(kind: str, rows: list[dict[str, Any]]) -> bytes:
         columns = ("item_id", "rater", "choice", "remark")
         rows = list({(row["item_id"], row["rater"]): row for row in rows}.values())  # of several draws the last counts
     elif kind in RATED:
-        codes = [criterion.code for criterion in rating_suite(RATED[kind]).criteria]
-        columns = (*RATING_KEY[1:], "rater", "response", *codes, "remark")
+        codes = [criterion.code for criterion in suite_rubric(RATED[kind]).criteria]
+        columns = (*RATING_KEY, "rater", "response", *codes, "remark")
     elif kind == AUDIT:
         columns = label_columns(rows)
     return csv_bytes(columns, [[row.get(column, "") for column in columns] for row in rows])
@@ -100,13 +101,14 @@ def _drawn(project: Project, kind: str) -> list[Drawn]:
 def _row(project: Project, drawn: Drawn, judgement: Judgement) -> dict[str, Any]:
     """Return what any table says of a judgement, by column."""
     code = f"{project.slug}-{drawn.set.number}-R{drawn.number:03d}"
-    row = drawn.item | {"item_id": drawn.item["id"], "pair_id": code, "response_id": code, "remark": judgement.remark}
+    row = drawn.item | {"item_id": drawn.item["id"], "pair_id": code, "remark": judgement.remark}
     row |= {"rater": f"r{key_of(project, f'rater/{judgement.author}')[:10]}"}
     labels = [run["label"] for run in drawn.set.runs]
     if drawn.set.kind == AUDIT:
         return row | {"response": drawn.texts[0]} | label_of(drawn.item, judgement.values)
     if drawn.set.kind in RATED:
-        return row | judgement.values | {"model": labels[0], "response": drawn.texts[0]}
+        answer = {"answer": code, "system": labels[0], "response": drawn.texts[0]}
+        return row | judgement.values | answer
     chosen = judgement.values["chosen"]
     if drawn.set.kind == BASELINE:
         return row | {"choice": drawn.texts[chosen] if isinstance(chosen, int) else ""}
@@ -114,7 +116,7 @@ def _row(project: Project, drawn: Drawn, judgement: Judgement) -> dict[str, Any]
     return row | {"first_shown": _PREFERRED[judgement.order[0]], "preferred": _PREFERRED[chosen]}
 
 
-def figures(project: Project, kind: str) -> Block:
+def figures(project: Project, kind: str) -> PageSection:
     """Return what the people said as a block of a report: title, sentences, tables, notes.
 
     Raises UsageError and DataError where there is nothing to analyse.
@@ -134,7 +136,34 @@ def figures(project: Project, kind: str) -> Block:
         return choice_block(baseline, kind, project.culture, ("item", "items"))
 
 
-@page("results/", read=COORDINATORS, write=COORDINATORS, hold_write_lock=False)
+class Contested(NamedTuple):
+    """A situation of which fewer than two thirds chose the response that is marked as the best: ``n`` of ``of``."""
+
+    number: int
+    words: str
+    language: str
+    n: int
+    of: int
+
+
+def contested(project: Project) -> list[Contested]:
+    """Return the situations in which validators did not find the marked response, those that fewest found first."""
+    aside, counts = set_aside(project, BASELINE), dict[str, list[bool]]()
+    drawn = Drawn.objects.filter(project=project, set__kind=BASELINE).prefetch_related("judgements")
+    for thing in unchanged(project, drawn):
+        if thing.situation:
+            found = [judged.values["chosen"] == 0 for judged in thing.judgements.all() if judged.author not in aside]
+            counts.setdefault(thing.situation, []).extend(found)
+    rows = []
+    for situation in Situation.objects.filter(project=project, id__in=list(counts)).order_by("number"):
+        found = counts[situation.id]
+        if found and not has_majority(sum(found), len(found)):
+            words, tag = situation.fields.get("context", ""), situation.fields.get("language", "")
+            rows.append(Contested(situation.number, words, tag, sum(found), len(found)))
+    return sorted(rows, key=lambda row: row.n / row.of)
+
+
+@page("results/", read=COORDINATORS, write=COORDINATORS, hold_write_lock=False, long=("POST",))
 def results(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List what was drawn for people, by kind, with how much of it is done; posted to, draw more."""
     runs = {run.name: run for run in drawable(runs_of(visit.project))}
@@ -180,7 +209,7 @@ def path(visit: Visit) -> list[Stage]:
 PATHS.append(path)
 
 
-@page("results/<slug:kind>/", read=COORDINATORS)
+@page("results/<slug:kind>/", read=COORDINATORS, long=SAFE)
 def result(request: HttpRequest, visit: Visit, kind: str) -> HttpResponse:
     """Show what people said of one kind, as the report of a run shows it."""
     if not TaskSet.objects.filter(project=visit.project, kind=kind).exists():
@@ -188,11 +217,12 @@ def result(request: HttpRequest, visit: Visit, kind: str) -> HttpResponse:
     try:
         block, error = figures(visit.project, kind), None
     except KapwaError as missing:
-        block, error = Block(), missing
-    return show(visit, "result", kind=kind, title=DESKS[kind].title(), found=block, error=error)
+        block, error = PageSection(), missing
+    shown: dict[str, Any] = {"kind": kind, "title": DESKS[kind].title(), "found": block, "error": error}
+    return show(visit, "result", **shown, contested=contested(visit.project) if kind == BASELINE else None)
 
 
-@page("results/<slug:kind>/table/", read=COORDINATORS)
+@page("results/<slug:kind>/table/", read=COORDINATORS, long=SAFE)
 def result_file(request: HttpRequest, visit: Visit, kind: str) -> HttpResponse:
     """Give the table of one kind, as ``kapwa studio results`` writes it; several in one archive."""
     tables, name = result_tables(visit.project, kind), f"{visit.project.slug}-{kind}"

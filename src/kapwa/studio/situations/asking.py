@@ -40,7 +40,7 @@ def ask(fields: Fields) -> dict[str, Any]:
     if not model_name():
         hint = _("Whoever runs the studio can choose one: kapwa studio serve --model smollm2")
         raise UsageError(_("No model is configured."), hint=hint)
-    if not _BUSY.acquire(timeout=30):
+    if not _BUSY.acquire(blocking=False):  # whoever waited would hold a thread of the studio
         raise UsageError(_("The model is answering somebody else."), hint=_("Try again in a minute."))
     try:
         model = _model()

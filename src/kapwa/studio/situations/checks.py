@@ -36,7 +36,7 @@ _FEW = 6
 _NEEDED = ("language", "context", "topic", "category")
 
 
-class Finding(NamedTuple):
+class DraftFinding(NamedTuple):
     """Something to look at; ``field`` is where. An "error" keeps a draft from review."""
 
     severity: Severity
@@ -44,7 +44,7 @@ class Finding(NamedTuple):
     message: str
 
 
-def check_fields(fields: Fields, others: Mapping[int, Fields] | None = None) -> list[Finding]:
+def check_fields(fields: Fields, others: Mapping[int, Fields] | None = None) -> list[DraftFinding]:
     """Return all there is to say of a situation; ``others``: the project's other situations by the number people see.
 
     Variations of the same situation are no duplicates of it, so they do not belong to ``others``.
@@ -52,63 +52,70 @@ def check_fields(fields: Fields, others: Mapping[int, Fields] | None = None) -> 
     return [*_missing(fields), *_texts(fields), *_best(fields), *_alike(fields, others or {})]
 
 
-def _missing(fields: Fields) -> Iterator[Finding]:
+def missing(fields: Fields) -> list[DraftFinding]:
+    """Return what is still to be filled in before review: no error while somebody writes."""
+    return [finding for finding in _missing(fields) if finding.severity == "error"]
+
+
+def _missing(fields: Fields) -> Iterator[DraftFinding]:
     for name in _NEEDED:
         if not fields.get(name):
-            yield Finding("error", name, _("this field is empty."))
+            yield DraftFinding("error", name, _("this field is empty."))
     if not best_response(fields):
-        yield Finding("error", "best", _("no relevant response is chosen as the best"))
+        yield DraftFinding("error", "best", _("no relevant response is chosen as the best"))
     few = _("only %(n)d of them: the form asks for at least %(least)d")
     for group, names in GROUPS.items():
         filled = len(responses(fields, group))
         if filled < FEWEST_RESPONSES:
-            yield Finding("warning" if filled else "error", names[0], few % {"n": filled, "least": FEWEST_RESPONSES})
+            yield DraftFinding(
+                "warning" if filled else "error", names[0], few % {"n": filled, "least": FEWEST_RESPONSES}
+            )
 
 
-def _texts(fields: Fields) -> Iterator[Finding]:
+def _texts(fields: Fields) -> Iterator[DraftFinding]:
     tag = fields.get("language", "")
     scripts = scripts_of(tag)
     for name in TEXT_FIELDS:
         text = fields.get(name, "")
         if text and lacks_final_sign(text):
-            yield Finding("note", name, _("no punctuation mark at the end of the sentence"))
+            yield DraftFinding("note", name, _("no punctuation mark at the end of the sentence"))
         if text and scripts and not has_script(text, scripts):
-            yield Finding("warning", name, _("not written in the script of the language %(tag)s") % {"tag": tag})
+            yield DraftFinding("warning", name, _("not written in the script of the language %(tag)s") % {"tag": tag})
         english = name if tag.partition("-")[0] == "en" else name + GLOSS
         article = _ENGLISH_ARTICLE.search(fields.get(english, ""))
         if article:
-            yield Finding("note", english, _("“%(words)s…”: is the article right?") % {"words": article[0]})
+            yield DraftFinding("note", english, _("“%(words)s…”: is the article right?") % {"words": article[0]})
         for field in (name, name + GLOSS):
             text = fields.get(field, "")
-            yield from (Finding(severity, field, message) for severity, message in cell_oddities(text))
+            yield from (DraftFinding(severity, field, message) for severity, message in cell_oddities(text))
             if _LOST.search(text):
                 lost = _("letters were lost: a question mark or another sign replaces them")
-                yield Finding("warning", field, lost)
+                yield DraftFinding("warning", field, lost)
 
 
-def _best(fields: Fields) -> Iterator[Finding]:
+def _best(fields: Fields) -> Iterator[DraftFinding]:
     best, wrong = best_response(fields), responses(fields, "irrelevant")
     if best and wrong and by_length(as_item(fields, "", "", ""), 1):
         longest = _("the best response is the longest: %(best)d characters, irrelevant ones %(least)d to %(most)d")
         lengths = {"best": len(best), "least": min(map(len, wrong)), "most": max(map(len, wrong))}
-        yield Finding("note", "best", longest % lengths)
+        yield DraftFinding("note", "best", longest % lengths)
     prompt = prompts(fields)["full"]
     if len(best) >= 12 and prompt and fuzz.partial_ratio(_plain(best), _plain(prompt)) >= _LEAK:
-        yield Finding("warning", "best", _("the prompt gives the best response away"))
+        yield DraftFinding("warning", "best", _("the prompt gives the best response away"))
 
 
-def _alike(fields: Fields, others: Mapping[int, Fields]) -> Iterator[Finding]:
+def _alike(fields: Fields, others: Mapping[int, Fields]) -> Iterator[DraftFinding]:
     seen: dict[str, str] = {}
     for names in GROUPS.values():
         for name in filter(fields.get, names):
             first = seen.setdefault(_plain(fields[name]), name)
             if first != name:
                 severity: Severity = "warning" if first in names else "error"
-                yield Finding(severity, name, _("the same as %(other)s") % {"other": words(first)})
+                yield DraftFinding(severity, name, _("the same as %(other)s") % {"other": words(first)})
     prompt = _plain(prompts(fields)["full"])
     for number, other in others.items():
         if prompt and fuzz.ratio(prompt, _plain(prompts(other)["full"])) >= _SAME:
-            yield Finding("warning", "context", _("nearly the same as situation %(number)s") % {"number": number})
+            yield DraftFinding("warning", "context", _("nearly the same as situation %(number)s") % {"number": number})
 
 
 def _plain(text: str) -> str:

@@ -6,11 +6,25 @@ erasure, an event whose ground is gone raises RefusedError and has no effect.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as _n
 
-from kapwa.people.agreement import has_majority
-from kapwa.studio.core.kinds import RefusedError, common, kind, row_or_refused, without_reason_of_nobody
+from kapwa.labels.agreement import has_majority
+from kapwa.studio.core.comments import hidden_comments, say, unhide
+from kapwa.studio.core.kinds import (
+    RefusedError,
+    common,
+    kind,
+    refuse_without_reason,
+    row_or_refused,
+    without_reason_of_nobody,
+)
+from kapwa.studio.core.notices import tell
+from kapwa.studio.core.reading import once_a_page
 from kapwa.studio.core.tables import Event, Project, change
 from kapwa.studio.situations.checks import check_fields
 from kapwa.studio.situations.fields import Fields, changed, words
@@ -122,6 +136,17 @@ def situation_returned(event: Event, *, live: bool) -> None:
     if live and votes_of(situation):
         refuse_while_voting(situation)
     change(situation, state=DRAFT, revealed=False)
+    unhide(event)
+
+
+@kind("situation.deleted", stays=True)
+def situation_deleted(event: Event, *, live: bool) -> None:
+    """A draft that was never in review is in no list any more; its number is given to no other."""
+    situation = _situation(event)
+    if live and (situation.state != DRAFT or situation.round):
+        raise RefusedError(_("Only a draft that was never in review can be deleted."))
+    Revision.objects.filter(situation=situation.id).delete()
+    situation.delete()
 
 
 @kind("situation.voted", remarks=("remark",))
@@ -146,19 +171,44 @@ def situation_revealed(event: Event, *, live: bool) -> None:
     if live and not votes_of(situation):
         raise RefusedError(_("Nobody has voted yet."))
     change(situation, revealed=True)
+    tell(event, situation.id, situation.authors)
+    unhide(event)
 
 
 @kind("situation.discussed", remarks=("text",))
 def situation_discussed(event: Event, *, live: bool) -> None:
-    """Body: ``text``, ``language``, ``dissent``; pages show it as it stands in the log."""
+    """Body: ``text``, ``language``, ``dissent``, and ``mentions``, the authors whom it names."""
     situation = _situation(event)
-    if live and situation.state == IN_REVIEW and not situation.revealed:
-        raise RefusedError(_("The discussion begins when the votes are revealed."))
+    hidden = situation.state == IN_REVIEW and not situation.revealed
+    say(event, situation.authors, hidden_round=situation.round if hidden else 0)
 
 
-@kind("situation.accepted", stays=True)
+class AgainstVotes(NamedTuple):
+    """More people chose another response than the one that is marked as the best: ``n`` of ``of`` chose ``best``."""
+
+    n: int
+    of: int
+    best: str
+
+
+def against_votes(situation: Situation, votes: Iterable[Vote] | None = None) -> AgainstVotes | None:
+    """Return how many people chose another response than the marked one in the present round; None where none did more.
+
+    Only those count who said which response is the best. ``votes``: those of the round, where they are known.
+    """
+    chosen = Counter(vote.best for vote in (votes_of(situation) if votes is None else votes) if vote.best)
+    (best, n), *_rest = chosen.most_common(1) or [("", 0)]
+    if n <= chosen[situation.fields.get("best", "")]:
+        return None
+    return AgainstVotes(n, chosen.total(), best)
+
+
+@kind("situation.accepted", stays=True, remarks=("reason",), left=without_reason_of_nobody)
 def situation_accepted(event: Event, *, live: bool) -> None:
-    """Body: ``quorum``, the least number of people who accept; two thirds of the votes must, too."""
+    """Body: ``quorum``, the least number of people who accept; two thirds of the votes must, too.
+
+    Where more people chose another response as the best, it has a ``reason``, and ``against``: what they chose.
+    """
     situation = _situation(event)
     if situation.state != IN_REVIEW or not situation.revealed:
         raise RefusedError(_("People vote first. Then the votes are revealed, and then the situation can be accepted."))
@@ -168,7 +218,12 @@ def situation_accepted(event: Event, *, live: bool) -> None:
         message = _("%(yes)d of %(votes)d votes accept it; it needs %(quorum)d and two thirds of all votes.")
         counts = {"yes": yes, "votes": len(votes), "quorum": quorum}
         raise RefusedError(message % counts, hint=_("Change the situation, give the reason, and vote again."))
+    if live and (against := against_votes(situation)):
+        message = _("%(n)s of %(of)s chose response %(best)s as the best.")
+        hint = _("Change the best response, or say why you keep yours.")
+        refuse_without_reason(event, against._asdict(), message, hint=hint)
     change(situation, state=ACCEPTED)
+    tell(event, situation.id, situation.authors)
 
 
 @kind("situation.rejected", stays=True, remarks=("reason",), left=without_reason_of_nobody)
@@ -178,6 +233,7 @@ def situation_rejected(event: Event, *, live: bool) -> None:
     if live and (situation.state != IN_REVIEW or not situation.revealed):
         raise RefusedError(_("People vote first. Then the votes are revealed, and then the situation can be rejected."))
     change(situation, state=REJECTED)
+    tell(event, situation.id, situation.authors)
 
 
 @kind("situation.retired", stays=True, remarks=("reason",), left=without_reason_of_nobody)
@@ -192,22 +248,42 @@ def situation_retired(event: Event, *, live: bool) -> None:
         raise RefusedError(_("The situation is in another state now."), hint=_("Open the page again."))
     if retired:
         change(situation, state=RETIRED, revealed=accepted)
+        tell(event, situation.id, situation.authors)
     else:
         change(situation, state=ACCEPTED if situation.revealed else IN_REVIEW)
 
 
+@once_a_page
+def situations_of(project: Project) -> list[Situation]:
+    """Return all situations of a project, by number."""
+    return list(Situation.objects.filter(project=project).order_by("number"))
+
+
+@once_a_page
+def votes_by_round(project: Project) -> dict[tuple[str, int], list[Vote]]:
+    """Return the votes of a project, by situation and round; of a round without votes there is no entry."""
+    votes: dict[tuple[str, int], list[Vote]] = {}
+    for vote in Vote.objects.filter(project=project):
+        votes.setdefault((vote.situation, vote.round), []).append(vote)
+    return votes
+
+
+@once_a_page
 def votes_of(situation: Situation) -> list[Vote]:
     """Return the votes of the situation's present round."""
     return list(Vote.objects.filter(situation=situation.id, round=situation.round))
 
 
 def unrevealed(project: Project) -> set[str]:
-    """Return the ids of the votes of rounds that were never revealed, and of those changed or uncounted since."""
+    """Return the ids of the votes of rounds that were never revealed, and of those changed or uncounted since.
+
+    And those of the comments that were said meanwhile.
+    """
     revealed = Event.objects.filter(project=project, kind="situation.revealed").order_by("seq")
     last = dict(revealed.values_list("subject", "seq"))
     shown = {vote.id for vote in Vote.objects.filter(project=project) if vote.seq < last.get(vote.situation, 0)}
     every = Event.objects.filter(project=project, kind="situation.voted").values_list("uuid", flat=True)
-    return set(map(str, every)) - shown
+    return (set(map(str, every)) - shown) | hidden_comments(project)
 
 
 @kind("situation.asked", repeats=True)

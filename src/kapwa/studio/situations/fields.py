@@ -102,5 +102,14 @@ def as_item(fields: Fields, item_id: str, cluster: str, culture: str) -> Item:
     """Return a situation as the item of its full variant, for the figures that runs show beside scores."""
     parts = {"prompt": prompts(fields)["full"], "best": best_response(fields), "gloss": {}}
     parts |= {group: responses(fields, group) for group in GROUPS}
-    settings = (fields.get("language", ""), fields.get("category", ""), fields.get("topic", ""))
-    return Item(item_id, "kalahi", culture, *settings, "full", cluster, parts)
+    return Item(
+        id=item_id,
+        suite="kalahi",
+        culture=culture,
+        language=fields.get("language", ""),
+        category=fields.get("category", ""),
+        topic=fields.get("topic", ""),
+        variant="full",
+        cluster=cluster,
+        fields=parts,
+    )

@@ -10,9 +10,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from kapwa.datasets.columns import CODE, LABEL, TEXT, Column
+from kapwa.datasets.columns import CODE, LABEL, TEXT, FormColumn
 from kapwa.datasets.packs import DataSet
-from kapwa.datasets.tables import Record, Table, peek_header
 from kapwa.errors import DataError, raise_first
 from kapwa.studio.core.importing import Rows, sound_rows, unkept
 from kapwa.studio.core.kinds import RefusedError
@@ -26,6 +25,7 @@ from kapwa.suites.kalahi.data import PACKS, ROLE, load_path, released_files
 from kapwa.suites.kalahi.drafts import Draft, with_best
 from kapwa.suites.kalahi.form import PARTS, RESPONSES
 from kapwa.suites.kalahi.released import as_form
+from kapwa.tables import Record, TextTable, peek_header
 
 _IMPORTED = uuid.UUID("8f7f5c0e-54f1-4b6e-9d58-0d9d1c7a4b1e")
 _DESCRIBING = ("topic", "category", "notes", "source")
@@ -39,17 +39,17 @@ class SituationTables:
     packs = PACKS
     next_step = "Send the drafts to review in the browser."
 
-    def columns(self, project: Project, role: str, header: Sequence[str] = ()) -> list[Column]:
+    def columns(self, project: Project, role: str, header: Sequence[str] = ()) -> list[FormColumn]:
         """Return the columns of the situation form."""
         looks = {"topic": LABEL, "context": TEXT}
-        columns = [Column("id", [_("Number")], CODE), Column("cluster", [_("Situations that vary each other")])]
-        columns.append(Column("language", [words("language")], usual=project.language))
+        columns = [FormColumn("id", [_("Number")], CODE), FormColumn("cluster", [_("Situations that vary each other")])]
+        columns.append(FormColumn("language", [words("language")], usual=project.language))
         for name in (*_DESCRIBING, *PARTS, "best", *RESPONSES, *(name + GLOSS for name in (*PARTS, *RESPONSES))):
             many = name.removesuffix(GLOSS) in RESPONSES
-            columns.append(Column(name, [words(name)], looks.get(name, ""), many=many, needed=name == "context"))
+            columns.append(FormColumn(name, [words(name)], looks.get(name, ""), many=many, needed=name == "context"))
         return [*columns, *unkept(header)]
 
-    def released(self, place: Path) -> Mapping[str, Table]:
+    def released(self, place: Path) -> Mapping[str, TextTable]:
         """Return the tables that Kalahi's authors released; a variant alone, or several together."""
         if not any("best_answer" in peek_header(file) for file in released_files(place)):
             return {}
@@ -57,7 +57,7 @@ class SituationTables:
         raise_first(read.problems)
         return {ROLE: as_form(read.entries)}
 
-    def read(self, project: Project, role: str, table: Table) -> Rows:
+    def read(self, project: Project, role: str, table: TextTable) -> Rows:
         """Return the rows as drafts, each with the first row of its cluster, which it varies."""
         reader = DataSet(role, None)
         records = [Record(number, with_best(cells)) for number, cells in table.records]

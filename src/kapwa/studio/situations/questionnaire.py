@@ -17,7 +17,7 @@ FILE = Path(__file__).with_name("questionnaire.csv")
 _ROWS = [(row["key"], row["kind"], row["question"]) for row in table_rows(FILE)]
 
 
-class Question(NamedTuple):
+class FeedbackQuestion(NamedTuple):
     """A question: its key in the log, which kind it is, and what it asks."""
 
     key: str
@@ -25,11 +25,11 @@ class Question(NamedTuple):
     text: str
 
 
-def questions_of(project: Project, *, ours: bool = False) -> list[Question]:
+def questions_of(project: Project, *, ours: bool = False) -> list[FeedbackQuestion]:
     """Return the questions in the project's own words, else (with ``ours`` all of them) in those of the interface."""
     wordings = {} if ours else project.questions
     questions = []
     for key, kind, question in _ROWS:
         text = wordings.get(key) or _(question).format(culture=project.culture)
-        questions.append(Question(key, _(kind), text))
+        questions.append(FeedbackQuestion(key, _(kind), text))
     return questions

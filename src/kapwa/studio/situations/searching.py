@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from kapwa.studio.core.comments import comments_in
 from kapwa.studio.core.roles import COORDINATORS, READERS
 from kapwa.studio.core.searching import TextShown
 from kapwa.studio.core.security import Visit
-from kapwa.studio.core.tables import Event
 from kapwa.studio.situations.events import unrevealed
 from kapwa.studio.situations.fields import GLOSS, TEXT_FIELDS
 from kapwa.studio.situations.tables import Elicited, Revision, Situation, Vote
@@ -33,8 +33,8 @@ def texts(visit: Visit) -> Iterator[TextShown]:
         notes.setdefault(vote.situation, []).extend([] if vote.id in hidden else [vote.remark])
     for revision in Revision.objects.filter(project=project):
         notes.setdefault(revision.situation, []).append(revision.note)
-    for event in Event.objects.filter(project=project, kind="situation.discussed", erased=False):
-        notes.setdefault(event.subject, []).append(event.body["text"])
+    for item, text in comments_in(project, visit.member.author):
+        notes.setdefault(item, []).append(text)
     for row in Situation.objects.filter(project=project).order_by("number"):
         title = _("Situation %(number)s") % {"number": row.number}
         url, tag = reverse("situation", args=[slug, row.number]), row.fields.get("language", "")

@@ -10,21 +10,23 @@ from typing import Any
 
 from django import template
 from django.template.defaultfilters import date
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from kapwa.report.wording import decimal
 from kapwa.studio.core.describe import as_markdown
+from kapwa.studio.core.forms import topic_name
 from kapwa.studio.core.interface import Interface
 from kapwa.studio.core.kinds import ACTS
-from kapwa.studio.core.languages import Language, language
-from kapwa.studio.core.text import titled
+from kapwa.studio.core.languages import InterfaceLanguage, language
+from kapwa.studio.core.text import titled, wording_state
 from kapwa.studio.situations.fields import best_response, words
 
 register = template.Library()
 register.filter(words)
 register.filter(titled)
+register.filter(topic_name)
+register.filter(wording_state)
 register.filter(as_markdown)
 
 
@@ -35,24 +37,22 @@ def form_number() -> str:
 
 
 @register.simple_tag(takes_context=True)
-def menu_link(context: Mapping[str, Any], page: str, label: str) -> str:
-    """Return a link of the menu to a page of the project, marked where that page or one beneath it is shown."""
-    address, path = reverse(page, args=[context["project"].slug]), context["request"].path
-    shown = format_html(' aria-current="{}"', "page" if path == address else "true") if path.startswith(address) else ""
-    return format_html('<li><a href="{}"{}>{}</a></li>', address, shown, label)
-
-
-@register.simple_tag(takes_context=True)
 def interface(context: Mapping[str, Any]) -> Interface:
     """Return what the page says of its own language; English where it was not asked for by a browser."""
     return getattr(context.get("request"), "interface", None) or Interface(language("en"), [], "")
 
 
 @register.simple_tag
-def written(tag: str | Language | None) -> str:
+def written(tag: str | InterfaceLanguage | None) -> str:
     """Return the attributes ``lang`` and ``dir`` of a text in a language."""
-    known = tag if isinstance(tag, Language) else language(tag or "und")
+    known = tag if isinstance(tag, InterfaceLanguage) else language(tag or "und")
     return format_html('lang="{}" dir="{}"', known.tag, known.direction)
+
+
+@register.filter
+def item(posted: Mapping[str, str], subject: str) -> str | None:
+    """Return why somebody refuses a text, as a form that is shown again posted it; None where they do not."""
+    return posted.get(f"reason_{subject}") or None
 
 
 @register.filter
@@ -79,13 +79,6 @@ def role_names(roles: Iterable[str]) -> str:
 def told(severity: str) -> str:
     """Return a finding's severity in a writer's words."""
     return {"error": _("Missing"), "warning": _("Look again")}.get(severity, _("Note"))
-
-
-@register.filter
-def wording_state(state: str | None) -> str:
-    """Return the state of a wording in plain words; "" is one that is not there."""
-    states = {"approved": _("agreed"), "proposed": _("not agreed yet"), "outdated": _("outdated")}
-    return states.get(state or "", _("no wording yet"))
 
 
 @register.filter

@@ -13,8 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kapwa.files import table_rows
-from kapwa.suites.base import Criterion, Selection, Suite, call, floor_words, settings_of
+from kapwa.suites.base import Selection, Suite, call, floor_words, settings_of
 from kapwa.suites.blend.variants import SAQ_VARIANTS, VARIANTS, saq_variants
 
 if TYPE_CHECKING:
@@ -89,7 +88,6 @@ suite = Suite(
     floor_words=floor_words("blend"),
     # The classes of wrong answers of the human evaluation (section 5). Unlike in Kalahi, a yes is no praise: it means
     # that the answer is of the class; it may be of several, or of none.
-    criteria=tuple(Criterion(**row) for row in table_rows(Path(__file__).with_name("criteria.csv"))),
-    yes_means="is of this class of error",
+    rubric="blend-errors",
     choices={"mcq": "mcq_"},
 )

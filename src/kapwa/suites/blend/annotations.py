@@ -15,7 +15,7 @@ from kapwa.datasets.packs import DataSet
 from kapwa.datasets.rows import MOST_VOTES
 from kapwa.errors import DataError
 from kapwa.files import read_text
-from kapwa.suites.blend.questions import IDK_KEYS, Group
+from kapwa.suites.blend.questions import IDK_KEYS, AnswerGroup
 
 # The released folder says "annotations", what the authors' own scorer reads says "aggregated_answers".
 ANSWER_KEYS = ("annotations", "aggregated_answers")
@@ -55,7 +55,7 @@ class Annotation(NamedTuple):
     id: str
     question: str
     en_question: str
-    groups: tuple[Group, ...]
+    groups: tuple[AnswerGroup, ...]
     idks: Mapping[str, int]
     row: int
 
@@ -215,7 +215,7 @@ def _annotation(place: _Place, value: Mapping[str, Any], read: _Entry) -> Annota
     return Annotation(place.name, texts["question"], texts["en_question"], groups, _idks(place, read), place.row)
 
 
-def _group(place: _Place, raw: _Answers) -> Group:
+def _group(place: _Place, raw: _Answers) -> AnswerGroup:
     for key in raw.model_extra or ():
         place.odd(f"an answer's key {key!r} is not one of the form's and is not read", "note")
     sides = []
@@ -226,7 +226,7 @@ def _group(place: _Place, raw: _Answers) -> Group:
         sides.append(texts)
     if not sides[0]:
         place.problem("an answer has no text in 'answers'.", "Every answer needs its text in the local language.")
-    return Group(sides[0], sides[1], raw.count)
+    return AnswerGroup(sides[0], sides[1], raw.count)
 
 
 def _idks(place: _Place, read: _Entry) -> dict[str, int]:

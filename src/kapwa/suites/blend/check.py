@@ -8,19 +8,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kapwa.datasets.findings import CheckReport, Finding, Severity
+from kapwa.datasets.repeated import AskedQuestion, cultures_named_twice, repeated_questions
 from kapwa.datasets.rows import UNKNOWN_DEFAULTS
-from kapwa.datasets.text_checks import cell_oddities, joined_otherwise
+from kapwa.datasets.text_checks import cell_oddities, joined_otherwise, program_oddities, table_oddities
 from kapwa.datasets.withdrawn import withdrawn_findings
 from kapwa.languages.fallback import has_rules, without_rules
 from kapwa.suites.base import Selection
-from kapwa.suites.blend.data import PROMPT_FILE, BlendData, Survey, is_question_data, load_path
+from kapwa.suites.blend.data import PROMPT_FILE, BlendData, QuestionSurvey, is_question_data, load_path
 from kapwa.suites.blend.mcq_data import is_choice_data, read_choices
 from kapwa.suites.blend.questions import (
     KINDS,
     USUAL_ANNOTATORS,
-    Entry,
+    CountryQuestion,
     Kind,
-    Question,
+    QuestionEntry,
     is_valid_code,
     is_valid_paper,
     kind_of,
@@ -60,18 +61,23 @@ def check(path: Path) -> CheckReport | None:
         survey = load_path(path)
         counts |= _counts(survey)
         findings += survey.findings(path)
+        findings += [odd for table in survey.tables for odd in program_oddities(table)]
         findings += [finding for entry in survey.entries for finding in question_findings(entry)]
         findings += withdrawn_findings((entry.question.id, *entry.origin) for entry in survey.entries)
         findings += [*country_findings(survey.entries), *_prompt_findings(survey, path)]
+        findings += repeated_questions(map(_asked, survey.entries))
+        cultures_asked = ((entry.question.country, entry.origin) for entry in survey.entries)
+        findings += cultures_named_twice(cultures_asked, "culture")
         findings += [] if survey.problems else _run_findings(survey, path, choices, counts)
     if choices:
-        questions, choice_files = read_choices(path)
+        questions, choice_files = read_choices(path, look_for_repeats=True)
         if questions:
             cultures = len({question.country for question in questions})
             counts |= {"multiple-choice questions": len(questions), "cultures": cultures}
         letters = Counter(question.answer for question in questions)
         counts |= {f"right option {letter}": letters[letter] for letter in sorted(letters)}
-        findings += [Finding.of(problem, path) for problem in choice_files.problems]
+        findings += choice_files.findings(path)
+        findings += [odd for table in choice_files.tables for odd in table_oddities(table)]
     return CheckReport("blend", str(path), counts, findings) if answers or choices else None
 
 
@@ -80,7 +86,20 @@ def tasks_of(folder: Path) -> tuple[str, ...]:
     return (("saq",) if is_question_data(folder) else ()) + (("mcq",) if is_choice_data(folder) else ())
 
 
-def _prompt_findings(survey: Survey, path: Path) -> Iterator[Finding]:
+def _asked(entry: QuestionEntry) -> AskedQuestion:
+    """Return a question as far as it tells whether another one asks the same."""
+    question = entry.question
+    answers = tuple(answer for group in question.groups for answer in group.local)
+    pictures = tuple(media.sha256 for media in question.media)
+    talk = tuple(f"{turn.role}: {turn.content}" for turn in question.messages)
+    text = question.local or question.english
+    column = _column(entry, "local" if question.local else "english")
+    shown_with = (*pictures, *talk)
+    whose = (question.country, question.language)
+    return AskedQuestion(entry.origin, column, *whose, text, answers, shown_with=shown_with)
+
+
+def _prompt_findings(survey: QuestionSurvey, path: Path) -> Iterator[Finding]:
     """Prompts of the two that are used by default which countries lack."""
     book = survey.prompts()
     countries = list(dict.fromkeys(entry.question.country for entry in survey.entries))
@@ -109,7 +128,7 @@ def _listed(cultures: Sequence[str], verb: str, verbs: str) -> str:
     return f"{len(cultures)} cultures ({', '.join(cultures[:5])}{', …' * (len(cultures) > 5)}) {verbs}"
 
 
-def _run_findings(data: Survey, path: Path, choices: bool, counts: Counts) -> Iterator[Finding]:
+def _run_findings(data: QuestionSurvey, path: Path, choices: bool, counts: Counts) -> Iterator[Finding]:
     """What stops blend/saq as it is run by default: an error, or a warning where something of the folder can be run.
 
     Which cultures can be scored, how, and which cannot is added to ``counts``.
@@ -138,7 +157,7 @@ def _run_findings(data: Survey, path: Path, choices: bool, counts: Counts) -> It
         yield Finding("note", str(path), caveat, column="language")
 
 
-def _counts(survey: Survey) -> Counts:
+def _counts(survey: QuestionSurvey) -> Counts:
     if not survey.entries:
         return {}
     questions = [entry.question for entry in survey.entries]
@@ -168,7 +187,7 @@ def _counts(survey: Survey) -> Counts:
     return counts
 
 
-def question_findings(entry: Entry) -> Iterator[Finding]:
+def question_findings(entry: QuestionEntry) -> Iterator[Finding]:
     """Yield every oddity of one question and its answers."""
     question, place = entry.question, entry.origin
     for name, text in (("local", question.local), ("English", question.english)):
@@ -190,12 +209,12 @@ def question_findings(entry: Entry) -> Iterator[Finding]:
     yield from _answer_findings(entry)
 
 
-def _column(entry: Entry, column: str) -> str:
+def _column(entry: QuestionEntry, column: str) -> str:
     """The column of a table; of the released files, where one entry holds all, the question's id."""
     return entry.question.id if entry.groups is None else column
 
 
-def _answer_findings(entry: Entry) -> Iterator[Finding]:
+def _answer_findings(entry: QuestionEntry) -> Iterator[Finding]:
     question = entry.question
     first: dict[str, int] = {}
     for place, group in enumerate(question.groups):
@@ -218,7 +237,7 @@ def _answer_findings(entry: Entry) -> Iterator[Finding]:
                 yield origin.finding(severity, message, _column(entry, column))
 
 
-def _named(entry: Entry, place: int) -> str:
+def _named(entry: QuestionEntry, place: int) -> str:
     """How readers find an answer group: by its row, or by its number where it has no row of its own."""
     return f"answer {place + 1}" if entry.groups is None else f"row {entry.groups[place].row}"
 
@@ -237,7 +256,7 @@ def _spelling(kind: Kind, answers: Iterable[str]) -> Iterator[tuple[Severity, st
             yield severity, f"the answer {answer!r}: {message}"
 
 
-def country_findings(entries: Sequence[Entry]) -> Iterator[Finding]:
+def country_findings(entries: Sequence[QuestionEntry]) -> Iterator[Finding]:
     """Yield where countries that should have been asked the same were not."""
     by_country = grouped(entries, lambda entry: entry.question.country)
     by_id = grouped(entries, lambda entry: entry.question.id)
@@ -254,7 +273,7 @@ def country_findings(entries: Sequence[Entry]) -> Iterator[Finding]:
         yield from _differing(same)
 
 
-def _differing(same: Sequence[Entry]) -> Iterator[Finding]:
+def _differing(same: Sequence[QuestionEntry]) -> Iterator[Finding]:
     """Where one country's topic, kind or English wording is not what most countries have under that id."""
     if len(same) < 2:
         return
@@ -282,7 +301,7 @@ def _commonest(values: Sequence[str]) -> str:
     return Counter(values).most_common(1)[0][0]
 
 
-def _words(question: Question) -> frozenset[str]:
+def _words(question: CountryQuestion) -> frozenset[str]:
     """The words of a question's English text, without the country's name."""
     names = f"{question.country.replace('_', ' ')} {region_of(question.country).name}"
     return frozenset(_WORD.findall(question.english.lower())) - frozenset(_WORD.findall(names.lower()))

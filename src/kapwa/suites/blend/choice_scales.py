@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from kapwa.records import Item, Outcome
+from kapwa.records import UNANSWERED, Item, Outcome
 from kapwa.stats.agreement import weighted_kappa
 from kapwa.suites.items import grouped, score_row
 
@@ -35,7 +35,7 @@ AGREEMENT_SCHEMA: dict[str, Any] = {
 }
 
 
-class Choice(NamedTuple):
+class ScaleChoice(NamedTuple):
     """The letter that a reply, or the likelihoods that ``metric`` compares, choose for an item; None for no one."""
 
     item: Item
@@ -47,12 +47,12 @@ class Choice(NamedTuple):
     @property
     def place(self) -> int | None:
         """The place on the scale of what is chosen; None where there is no choice."""
-        return None if self.letter is None else _place(self.item, self.letter)
+        return None if self.letter is None else _scale_index(self.item, self.letter)
 
     @property
     def right(self) -> list[int]:
         """The places of the right options."""
-        return [_place(self.item, letter) for letter in right_letters(self.item)]
+        return [_scale_index(self.item, letter) for letter in right_letters(self.item)]
 
     @property
     def distance(self) -> float | None:
@@ -65,12 +65,12 @@ def right_letters(item: Item) -> list[str]:
     return str(item.fields["answer"]).split(",")
 
 
-def _place(item: Item, letter: str) -> int:
+def _scale_index(item: Item, letter: str) -> int:
     """The place of an option on the scale, from 0, whatever the order in which options are shown."""
     return int(item.fields["scale"].index(item.fields["options"][item.fields["letters"].index(letter)]))
 
 
-def distance_rows(choices: Sequence[Choice]) -> Iterator[dict[str, Any]]:
+def distance_rows(choices: Sequence[ScaleChoice]) -> Iterator[dict[str, Any]]:
     """Yield the score rows of how far off each choice on an ordered scale is; null where there is no one choice."""
     for each in choices:
         if each.item.fields["options_are"]:
@@ -78,7 +78,7 @@ def distance_rows(choices: Sequence[Choice]) -> Iterator[dict[str, Any]]:
             yield score_row(each.item, DISTANCES[each.metric], each.distance, outcome, each.sample)
 
 
-def scale_tables(choices: Sequence[Choice]) -> dict[str, pl.DataFrame]:
+def scale_tables(choices: Sequence[ScaleChoice]) -> dict[str, pl.DataFrame]:
     """Return the tables ``scale`` and, of ordered scales, ``scale_agreement``; none where items share no labels.
 
     ``scale``: by culture, variant and metric, how often (``n``) each label was chosen where another was ``right``, and
@@ -88,7 +88,7 @@ def scale_tables(choices: Sequence[Choice]) -> dict[str, pl.DataFrame]:
     several right options are in neither.
     """
     single = [each for each in choices if each.item.fields["scale"] and len(each.right) == 1]
-    counted = [each for each in single if each.outcome != "failed"]
+    counted = [each for each in single if each.outcome not in UNANSWERED]
     if not counted:
         return {}
     tables = {"scale": pl.DataFrame(list(_counted(counted)), schema=SCALE_SCHEMA, orient="row")}
@@ -96,7 +96,7 @@ def scale_tables(choices: Sequence[Choice]) -> dict[str, pl.DataFrame]:
     return tables | ({"scale_agreement": _agreement(ordered)} if ordered else {})
 
 
-def _counted(choices: Sequence[Choice]) -> Iterator[tuple[Any, ...]]:
+def _counted(choices: Sequence[ScaleChoice]) -> Iterator[tuple[Any, ...]]:
     blocks = grouped(choices, lambda each: (each.item.culture, each.item.language, each.item.variant, each.metric))
     for key, block in blocks.items():
         labels = block[0].item.fields["scale"]
@@ -107,7 +107,7 @@ def _counted(choices: Sequence[Choice]) -> Iterator[tuple[Any, ...]]:
             yield (*key, labels[right], chosen, right, place, n, totals[right], n / totals[right])
 
 
-def _agreement(choices: Sequence[Choice]) -> pl.DataFrame:
+def _agreement(choices: Sequence[ScaleChoice]) -> pl.DataFrame:
     rows = []
     for (variant, metric), every in grouped(choices, lambda each: (each.item.variant, each.metric)).items():
         cultures = grouped(every, lambda each: each.item.culture)

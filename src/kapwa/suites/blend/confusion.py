@@ -21,7 +21,7 @@ from kapwa.languages.codes import canonical
 from kapwa.metrics.matching import Matcher
 from kapwa.stats.clusters import FloatArray
 from kapwa.stats.intervals import mean_estimates
-from kapwa.suites.blend.questions import Question
+from kapwa.suites.blend.questions import CountryQuestion
 from kapwa.suites.blend.saq_grading import Graded
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others, Target, question_id
 from kapwa.suites.items import grouped
@@ -115,7 +115,7 @@ def _sayings(graded: Graded, grader: Grader, wordings: Callable[[str], Wordings]
         yield from ((english, wording, ENGLISH) for wording in texts)
 
 
-def _gives(matcher: Matcher, text: str, language: str, question: Question) -> bool:
+def _gives(matcher: Matcher, text: str, language: str, question: CountryQuestion) -> bool:
     """Whether ``text`` gives an answer of a country's people, as far as they can be said in ``language``."""
     if language not in (ENGLISH, canonical(question.language)):
         return False

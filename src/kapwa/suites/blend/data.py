@@ -10,21 +10,23 @@ from typing import NamedTuple
 
 from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.findings import DataSource
+from kapwa.datasets.lost_letters import find_lost_letters
 from kapwa.datasets.packs import DataSet, children, locate, odd_names, table_files
-from kapwa.datasets.tables import find_lost_letters, read_records, shipped_card
+from kapwa.datasets.yaml_models import shipped_card
 from kapwa.errors import DataError, raise_first
 from kapwa.suites.blend.form import read_tables
-from kapwa.suites.blend.prompts import PromptBook, Template, Templates, read_prompts, written_prompts
-from kapwa.suites.blend.questions import COUNTRIES, Entry, Question, region_of
+from kapwa.suites.blend.prompts import PromptBook, PromptTemplate, Templates, read_prompts, written_prompts
+from kapwa.suites.blend.questions import COUNTRIES, CountryQuestion, QuestionEntry, region_of
 from kapwa.suites.blend.released import RELEASE_CARD, CountryFiles, find_release, prompt_files, read_country
 from kapwa.suites.sealed import read_once
+from kapwa.tables import read_records
 
 PACKS = Path(__file__).parent / "packs"
 PROMPT_FILE = "prompts.csv"
 BLEND_ID = "nayeon212/BLEnD"
 # The dataset's files themselves are read, not the hub's table builder: free-text keys inside ``idks`` give every
-# country another schema, which that builder refuses. It holds no prompts. Other people's datasets come whole.
-ANSWER_FILES = ("data/annotations_hf/*", "data/questions_hf/*")
+# country another schema, which that builder refuses. Other people's datasets come whole.
+ANSWER_FILES = tuple(f"data/{role}{end}/*" for role in ("annotations", "questions", "prompts") for end in ("", "_hf"))
 CHOICE_FILES = ("data/mc_questions_hf/*",)
 OTHER_FILES = ("*.csv", "*.tsv", "*.json", "*.jsonl", "*.yaml")
 _SUFFIXES = (".csv", ".tsv", ".jsonl", ".xlsx")
@@ -35,16 +37,16 @@ _TABLES = ("questions", "answers")
 class BlendData:
     """A data set as the tasks use it: its questions, how they are put, and where they came from."""
 
-    questions: list[Question]
+    questions: list[CountryQuestion]
     prompts: PromptBook
     source: DataSource
 
 
 @dataclass
-class Survey(DataSet):
+class QuestionSurvey(DataSet):
     """What was read: questions with the rows they came from, prompts, and all that is wrong or odd."""
 
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[QuestionEntry] = field(default_factory=list)
     templates: Templates = field(default_factory=dict)
 
     def prompts(self) -> PromptBook:
@@ -67,8 +69,8 @@ def read_data(data: str | Path | None, prompts: str | Path | None = None) -> Ble
 class _Read(NamedTuple):
     """What is read of a data set: its questions, its templates by culture and id, and where they came from."""
 
-    questions: list[Question]
-    templates: list[tuple[tuple[str, str], Template]]
+    questions: list[CountryQuestion]
+    templates: list[tuple[tuple[str, str], PromptTemplate]]
     source: DataSource
 
 
@@ -81,7 +83,7 @@ def _read(data: str | Path | None, prompts: Path | None = None) -> _Read:
     return _Read([entry.question for entry in survey.entries], list(survey.templates.items()), survey.source())
 
 
-def _prompt_book(questions: Iterable[Question], templates: Templates) -> PromptBook:
+def _prompt_book(questions: Iterable[CountryQuestion], templates: Templates) -> PromptBook:
     """Return the prompts of every country; English defaults for those that bring none."""
     pairs = dict.fromkeys((question.country, question.language) for question in questions)
     return PromptBook([region_of(*pair) for pair in pairs], templates)
@@ -92,11 +94,11 @@ def hub_files(data: str | Path | None, files_of_blend: Sequence[str]) -> Sequenc
     return files_of_blend if str(data).removeprefix("hub:").partition("@")[0] == BLEND_ID else OTHER_FILES
 
 
-def load_path(path: Path, name: str = "") -> Survey:
+def load_path(path: Path, name: str = "") -> QuestionSurvey:
     """Read a file or folder that exists, keeping every problem."""
     if path.name == CARD_NAME or (path.stem in _TABLES and path.suffix in _SUFFIXES):
         path, name = path.parent, ""
-    survey = Survey(name or path.resolve().name, path)
+    survey = QuestionSurvey(name or path.resolve().name, path)
     if not path.is_dir():
         hint = "Give the folder that holds annotations/, questions/ and prompts/, or a pack's folder."
         survey.problems.append(DataError("is one file of several that belong together.", path=path, hint=hint))
@@ -129,7 +131,7 @@ def _is_pack(folder: Path) -> bool:
     return questions or (answers and (folder / CARD_NAME).is_file())
 
 
-def _read_release(survey: Survey, release: Sequence[CountryFiles]) -> None:
+def _read_release(survey: QuestionSurvey, release: Sequence[CountryFiles]) -> None:
     for files in release:
         survey.entries += read_country(survey, files)
         for file in (files.annotations, files.questions):
@@ -141,7 +143,7 @@ def _read_release(survey: Survey, release: Sequence[CountryFiles]) -> None:
         survey.cards.append(shipped_card(RELEASE_CARD).model_dump())
 
 
-def _read_pack(survey: Survey, folder: Path) -> None:
+def _read_pack(survey: QuestionSurvey, folder: Path) -> None:
     defaults = survey.read_card(folder)
     tables = []
     for role in _TABLES:
@@ -159,7 +161,7 @@ def _read_pack(survey: Survey, folder: Path) -> None:
     _read_pack_prompts(survey, folder / PROMPT_FILE, entries)
 
 
-def _read_pack_prompts(survey: Survey, path: Path, entries: Sequence[Entry]) -> None:
+def _read_pack_prompts(survey: QuestionSurvey, path: Path, entries: Sequence[QuestionEntry]) -> None:
     """Add a pack's prompts; a row without a culture serves every culture of that pack, and of no other."""
     if not path.is_file():
         return
@@ -175,7 +177,7 @@ def _read_pack_prompts(survey: Survey, path: Path, entries: Sequence[Entry]) -> 
     survey.templates |= by_country
 
 
-def _replace_prompts(survey: Survey, path: Path) -> None:
+def _replace_prompts(survey: QuestionSurvey, path: Path) -> None:
     survey.templates = {}
     if not path.is_dir():
         survey.templates = read_prompts(survey, path)
@@ -188,10 +190,10 @@ def _replace_prompts(survey: Survey, path: Path) -> None:
         survey.note_file(file, f"prompts/{file.name}")
 
 
-def _check_across(survey: Survey) -> None:
+def _check_across(survey: QuestionSurvey) -> None:
     """A culture's question ids must be unique over all packs, and a culture has one local language."""
-    first: dict[tuple[str, str], Entry] = {}
-    languages: dict[str, Entry] = {}
+    first: dict[tuple[str, str], QuestionEntry] = {}
+    languages: dict[str, QuestionEntry] = {}
     for entry in survey.entries:
         question = entry.question
         mate = first.setdefault((question.country, question.id), entry).origin

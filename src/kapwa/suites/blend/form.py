@@ -32,15 +32,24 @@ from kapwa.datasets.rows import (
     one_of,
     whole,
 )
-from kapwa.datasets.tables import Record, Table
 from kapwa.errors import nearest
-from kapwa.suites.blend.questions import KINDS, Entry, Group, Kind, Question, kind_of, says_nothing, top_votes
+from kapwa.suites.blend.questions import (
+    KINDS,
+    AnswerGroup,
+    CountryQuestion,
+    Kind,
+    QuestionEntry,
+    kind_of,
+    says_nothing,
+    top_votes,
+)
+from kapwa.tables import Record, TextTable
 
 # BCP-47's code for several languages; each question's own language goes before it.
 MANY_LANGUAGES = "mul"
 LOCAL_NAMES, ENGLISH_NAMES = WrittenIn("", prose=False), WrittenIn("en", prose=False)
 _FILL = "Every row needs one."
-Given = tuple[Group, Origin, bool]  # where it was written, and whether it says that there is no answer
+Given = tuple[AnswerGroup, Origin, bool]  # where it was written, and whether it says that there is no answer
 _Count = Annotated[int | None, whole(least=0)]
 
 
@@ -112,7 +121,7 @@ class AnswerRow(NotedRow):
 QUESTION_COLUMNS = tuple(columns_of(QuestionRow))
 
 
-def read_tables(data: DataSet, questions: Table, answers: Table, defaults: Defaults) -> list[Entry]:
+def read_tables(data: DataSet, questions: TextTable, answers: TextTable, defaults: Defaults) -> list[QuestionEntry]:
     """Put a pack's two tables together; every problem is kept in ``data``, none is raised.
 
     ``defaults``: culture and language of rows that do not name their own. Groups are sorted by votes, the commonest
@@ -160,7 +169,7 @@ def _grouped(
         culture = next(iter(cultures)) if len(cultures) == 1 and row.culture == usual else row.culture
         if culture in cultures:
             english = row.english or (row.local if cultures[culture].in_english else ())
-            group = Group(row.local, english, row.votes or 1)
+            group = AnswerGroup(row.local, english, row.votes or 1)
             nothing = not row.is_answer and says_nothing(group, cultures[culture].language)
             groups[culture, row.id].append((group, row.origin, nothing))
         elif cultures:
@@ -172,7 +181,7 @@ def _grouped(
     return groups
 
 
-def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bool) -> Entry:
+def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bool) -> QuestionEntry:
     ordered, idks = sorted(groups, key=lambda answer: -answer[0].votes), dict(row.idks)
     for group, origin, _ in [answer for answer in ordered if answer[2]]:
         message = f"{group.local[0]!r} says that there is no answer: it is not taken for one"
@@ -182,7 +191,7 @@ def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bo
         data.oddities.append(origin.finding("warning", message, "local"))
     ordered = [answer for answer in ordered if not answer[2]]
     kind: Kind = next((known for known in KINDS if row.kind == known), kind_of(row.english))
-    question = Question(
+    question = CountryQuestion(
         country=row.culture,
         id=row.id,
         topic=row.topic,
@@ -199,10 +208,10 @@ def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bo
         media=row.media,
     )
     data.oddities += _count_oddities(row, question)
-    return Entry(question, row.origin, tuple(origin for _, origin, _ in ordered))
+    return QuestionEntry(question, row.origin, tuple(origin for _, origin, _ in ordered))
 
 
-def _count_oddities(row: QuestionRow, question: Question) -> Iterator[Finding]:
+def _count_oddities(row: QuestionRow, question: CountryQuestion) -> Iterator[Finding]:
     """Votes that the stated number of annotators could not have given."""
     if row.annotators is None:
         return

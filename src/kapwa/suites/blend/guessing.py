@@ -12,15 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from kapwa.datasets.columns import CODE, LABEL, TEXT, Column, guess, named_by, names_of, text_of
-from kapwa.datasets.tables import Record, Table, read_records
+from kapwa.datasets.columns import CODE, LABEL, TEXT, FormColumn, guess, named_by, names_of, text_of
 from kapwa.errors import UsageError
 from kapwa.languages.codes import is_language_tag
+from kapwa.records import MEDIA_TYPES
 from kapwa.suites.folders.locales import country_of
 from kapwa.suites.folders.paths import cell_at, column_of
 from kapwa.suites.items import ALL_LETTERS
+from kapwa.tables import Record, TextTable, read_records, written_value
 
-Form = Literal["blend/saq", "blend/mcq"]
+Form = Literal["blend/saq", "blend/mcq", "opinions/survey"]
 BY_NAME, BY_CELLS = "by its name", "by what its cells hold"
 _LOOKED_AT = 200  # rows
 _MOSTLY = 0.9
@@ -30,19 +31,22 @@ _MOST_LABELS, _FEWEST_ROWS = 5, 10
 _NUMBERED = re.compile(r"(?P<stem>.*?(?:option|choice|answer)[ _]?|)(?P<place>[A-T]|\d{1,2})", re.IGNORECASE)
 # The columns of a table of questions that people may have; what they are called is in the list of all forms' columns.
 _COLUMNS = (
-    Column("id", look=CODE),
-    Column("local", look=TEXT),
-    Column("options"),
-    Column("answer"),
-    Column("culture"),
-    Column("language"),
-    Column("locale"),
-    Column("topic", look=LABEL),
+    FormColumn("id", look=CODE),
+    FormColumn("local", look=TEXT),
+    FormColumn("options"),
+    FormColumn("answer"),
+    FormColumn("culture"),
+    FormColumn("language"),
+    FormColumn("locale"),
+    FormColumn("topic", look=LABEL),
+    FormColumn("numbers"),
+    FormColumn("media"),
 )
 # What each form calls them otherwise.
 _CALLED: dict[Form, dict[str, str]] = {
     "blend/mcq": {"local": "question", "culture": "country"},
     "blend/saq": {"answer": "answers"},
+    "opinions/survey": {"local": "question", "id": "question_id"},
 }
 
 
@@ -96,16 +100,26 @@ def guess_mapping(files: Sequence[Path]) -> Guessed:
     fields: dict[str, Any] = {"form": "", "table": [file.name for file in files] if len(files) > 1 else files[0].name}
     guessed = Guessed(fields, {}, [], [])
     columns = dict(_guessed_columns(table, guessed.reasons))
-    if "local" not in columns or "answer" not in columns:
+    survey = _survey_columns(table, columns, guessed)
+    columns = survey or {field: column for field, column in columns.items() if field != "numbers"}
+    if "local" not in columns or ("answer" not in columns and not survey):
         lacking = "question" if "local" not in columns else "answer"
         hint = f"Its columns are {', '.join(table.header)}. Write the mapping by hand: docs/reference/forms.md."
         raise UsageError(f"No column looks like the {lacking}.", hint=hint)
-    labels = _labels(table, columns["answer"])
+    _check_media(table, columns, files[0].parent, guessed)
+    labels = [] if survey else _labels(table, columns["answer"])
     form: Form = "blend/mcq" if "options" in columns or "option_A" in columns or labels else "blend/saq"
+    form = "opinions/survey" if survey else form
     columns = {_CALLED[form].get(name, name): column for name, column in columns.items()}
     reasons = {_CALLED[form].get(name, name): reason for name, reason in guessed.reasons.items()}
     guessed = guessed._replace(reasons=reasons)
     fields.update(form=form, columns=columns)
+    if survey:
+        if "culture" not in columns and "selections" not in columns:
+            guessed.unsure.append("whose answers they are. Say it under 'constants', or name the column.")
+        used = {*columns.values(), *map(column_of, columns.values())}
+        guessed.left_out.extend(name for name in table.header if name not in used)
+        return guessed
     if labels and "options" not in columns and "option_A" not in columns:
         fields["constants"] = {"options": "; ".join(labels)}
         guessed.unsure.append("in which order people see the options: they stand in that of the alphabet.")
@@ -115,7 +129,45 @@ def guess_mapping(files: Sequence[Path]) -> Guessed:
     return guessed
 
 
-def _guessed_columns(table: Table, reasons: dict[str, str]) -> Iterator[tuple[str, str]]:
+def _survey_columns(table: TextTable, columns: Mapping[str, str], guessed: Guessed) -> dict[str, str]:
+    """Return the columns of a survey's form, where one holds numbers for the options of each row; else {}.
+
+    Numbers of every culture in one cell are ``selections``; whole ones are ``counts``, others ``shares``.
+    """
+    column = columns.get("numbers", "")
+    cells = [written_value(text_of(record.cells.get(column, ""))) for record in table.records] if column else []
+    cells = [cell for cell in cells if cell is not None]
+    if not cells or "local" not in columns or "options" not in columns:
+        return {}
+    if all(isinstance(cell, dict) for cell in cells):
+        field = "selections"
+    elif all(isinstance(cell, list) for cell in cells):
+        numbers = [number for cell in cells for number in cell if isinstance(number, int | float)]
+        field = "counts" if numbers and all(float(number).is_integer() for number in numbers) else "shares"
+    else:
+        return {}
+    guessed.reasons[field] = f"{guessed.reasons.pop('numbers')}; its cells hold numbers for the options"
+    others = {name: place for name, place in columns.items() if name not in ("numbers", "answer", "media")}
+    return {**others, field: column}
+
+
+def _check_media(table: TextTable, columns: dict[str, str], folder: Path, guessed: Guessed) -> None:
+    """Keep a column of pictures or recordings that lie beside the table; of any other, say that it is left out."""
+    column = columns.get("media")
+    if column is None:
+        return
+    names = [text_of(record.cells.get(column, "")).strip() for record in table.records]
+    files = [name for name in names if name]
+    if files and all((folder / name).is_file() and Path(name).suffix.lower() in MEDIA_TYPES for name in files):
+        return
+    del columns["media"]
+    guessed.unsure.append(
+        f"how to show {column!r}, which seems to hold pictures or recordings: without them the questions may not make "
+        "sense. Put the files beside the table, and map the column that names them as 'media'."
+    )
+
+
+def _guessed_columns(table: TextTable, reasons: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Yield each field that a column of the table seems to give, with the column."""
     options = dict(_option_columns(table.header))
     reasons.update(dict.fromkeys(options, BY_NAME))
@@ -148,7 +200,7 @@ def _option_columns(header: Sequence[str]) -> Iterator[tuple[str, str]]:
             return
 
 
-def _details(form: Form, table: Table, columns: Mapping[str, str], guessed: Guessed) -> dict[str, Any]:
+def _details(form: Form, table: TextTable, columns: Mapping[str, str], guessed: Guessed) -> dict[str, Any]:
     """Return what the mapping says besides its columns: how the answer is written, separators, prompts."""
     details: dict[str, Any] = {}
     lists = "options" if form == "blend/mcq" else "answers"
@@ -172,14 +224,14 @@ def _details(form: Form, table: Table, columns: Mapping[str, str], guessed: Gues
     return details
 
 
-def _labels(table: Table, column: str) -> list[str]:
+def _labels(table: TextTable, column: str) -> list[str]:
     """Return the answers that all rows share, such as yes, no and neutral; [] where answers are of their questions."""
     answers = Counter(text_of(record.cells.get(column, "")).strip() for record in table.records)
     few = 2 <= len(answers) <= _MOST_LABELS and len(table.records) >= _FEWEST_ROWS
     return sorted(answers) if few and not any(len(answer) == 1 for answer in answers) else []
 
 
-def _answer_is(table: Table, column: str) -> tuple[str, str]:
+def _answer_is(table: TextTable, column: str) -> tuple[str, str]:
     """Return how the right option is written, and why."""
     answers = {text_of(record.cells.get(column, "")).strip() for record in table.records} - {""}
     if answers and all(re.fullmatch(r"\(?[A-Ta-t][.)]?", answer) for answer in answers):
@@ -191,12 +243,12 @@ def _answer_is(table: Table, column: str) -> tuple[str, str]:
     return "text", "its cells are texts of options"
 
 
-def _share(table: Table, name: str, holds: Any) -> bool:
+def _share(table: TextTable, name: str, holds: Any) -> bool:
     texts = [text for record in table.records if (text := text_of(record.cells.get(name, "")).strip())]
     return bool(texts) and sum(map(holds, texts)) >= _MOSTLY * len(texts)
 
 
-def _with_paths(table: Table) -> Table:
+def _with_paths(table: TextTable) -> TextTable:
     """Return a table with a column for each path to a text, or to texts, inside of its cells of JSON."""
     paths: dict[str, None] = {}
     for record in table.records[:_LOOKED_AT]:

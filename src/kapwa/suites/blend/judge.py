@@ -12,13 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import polars as pl
 
 from kapwa.records import Message, Params, Request, Response
 from kapwa.stats.agreement import Coefficient, bootstrap_interval
-from kapwa.suites.blend.questions import people_said
+from kapwa.suites.blend.questions import answers_line
 from kapwa.suites.blend.saq_grading import Graded, to_be_judged
 from kapwa.suites.items import grouped
 
@@ -27,6 +27,8 @@ PROMPT = Path(__file__).with_name("judge_prompt.txt").read_text(encoding="utf-8"
 _SAME = re.compile(r"\"?same\"?\s*:\s*\"?(true|yes|same|false|no|different|distinct)\b", re.IGNORECASE)
 _WORD = re.compile(r"\W*(true|yes|same|false|no|different|distinct)\W*", re.IGNORECASE)
 _ALL = "all"
+ROOM = 256  # tokens of a reply: a verdict takes ten, and some judges say why before it
+_SHOWN = 120
 
 AGREEMENT_SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("culture", "language", "variant", "coefficient"), pl.String),
@@ -64,20 +66,39 @@ class Judge:
         """Model and revision, for signatures."""
         return "@".join(filter(None, (self._model.id, self._model.revision)))
 
-    def verdicts(self, graded: Sequence[Graded]) -> list[bool | None]:
+    def verdicts(self, graded: Sequence[Graded]) -> PromptVerdicts:
         """Return the verdict on each reply; None where it is unreadable or there was nothing to judge.
 
         Raises ModelError when an answer fails.
         """
-        verdicts = iter(ask_verdicts(self._model, (_prompt(reply) for reply in graded if to_be_judged(reply))))
-        return [next(verdicts) if to_be_judged(reply) else None for reply in graded]
+        asked = ask_verdicts(self._model, (_prompt(reply) for reply in graded if to_be_judged(reply)))
+        verdicts = iter(asked.values)
+        return asked._replace(values=[next(verdicts) if to_be_judged(reply) else None for reply in graded])
 
 
-def ask_verdicts(model: Answerer, prompts: Iterable[str]) -> list[bool | None]:
-    """Return what a model says to each prompt that asks whether two things mean the same; None: unreadable."""
-    params = Params(max_new_tokens=32)
+class PromptVerdicts(NamedTuple):
+    """What a model says to each prompt, None where that is unreadable; ``warning``: how many are, and why."""
+
+    values: Sequence[bool | None]
+    warning: str | None = None
+
+
+def ask_verdicts(model: Answerer, prompts: Iterable[str]) -> PromptVerdicts:
+    """Return what a model says to each prompt that asks whether two things mean the same."""
+    params = Params(max_new_tokens=ROOM)
     requests = (Request("judge", "judge", "generate", (Message("user", text),), params=params) for text in prompts)
-    return [read_verdict(response.text or "") for response in model.answer(requests)]
+    replies = model.answer(requests)
+    values = [read_verdict(reply.text or "") for reply in replies]
+    unread = [reply for reply, value in zip(replies, values, strict=True) if value is None]
+    cut = sum(reply.state == "unfinished" for reply in unread)
+    if not unread:
+        return PromptVerdicts(values)
+    warning = f"{len(unread):,} of {len(values):,} verdicts of the judge {model.id} could not be read"
+    if cut:
+        warning += f", {cut:,} of them because they were cut off at the limit of tokens"
+    first = next((" ".join(reply.text.split())[:_SHOWN] for reply in unread if reply.text and reply.text.strip()), "")
+    warning += f". The first reply: “{first}”." if first else "."
+    return PromptVerdicts(values, f"{warning} What it says of those is left out.")
 
 
 def read_verdict(reply: str) -> bool | None:
@@ -93,8 +114,8 @@ def _prompt(graded: Graded) -> str:
         country=graded.item.culture.replace("_", " "),
         question=fields["question"],
         question_en=fields["question_en"],
-        answers=people_said(fields["answers"]),
-        answers_en=people_said(fields["answers"], english=True),
+        answers=answers_line(fields["answers"]),
+        answers_en=answers_line(fields["answers"], english=True),
         reply=graded.reply.text,
     )
 

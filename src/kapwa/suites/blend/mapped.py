@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kapwa.errors import nearest
+from kapwa.languages.folding import ascii_digits
+from kapwa.languages.same import same_text
 from kapwa.suites.blend.form import QUESTION_COLUMNS
+from kapwa.suites.choices.signs import OptionSigns
 from kapwa.suites.folders.forms import MappedForm
 from kapwa.suites.items import ALL_LETTERS, NO_TOPIC
 
@@ -41,9 +45,10 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
     to.add("questions", cells, row)
     whose = {"id": cells["id"], **({"culture": cells["culture"]} if "culture" in cells else {})}
     # Kapwa's own lists of what is no answer are looked at where the form is read, so that a check tells of the row.
-    skipped = {text.casefold() for text in row.mapping.non_answers}
+    fold = partial(same_text, language=str(cells.get("language", "")))
+    skipped = {fold(text) for text in row.mapping.non_answers}
     real = {text.removeprefix("!") for text in skipped if text.startswith("!")}
-    folded = [answer.casefold() for answer in answers]
+    folded = [fold(answer) for answer in answers]
     for place in map(folded.index, dict.fromkeys(folded)):
         if folded[place] in skipped:
             continue
@@ -59,7 +64,7 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
     whose_data = row.culture_and_language()
     country = row.needed("country") if row.has("country") else whose_data.get("culture", "")
     question = row.needed("question")
-    letters = _letters(row, options) if not row.problems else []
+    letters = _letters(row, options, whose_data.get("language", "")) if not row.problems else []
     talk = row.talk([question])
     row_id = row.own_id()
     if row.problems:
@@ -95,7 +100,7 @@ def _options(row: MappedRow) -> list[str]:
     return [texts[name] for name in filled]
 
 
-def _letters(row: MappedRow, options: list[str]) -> list[str]:
+def _letters(row: MappedRow, options: list[str], language: str) -> list[str]:
     """The letters of the right options, each from a letter, a number or the option's text.
 
     Several stand in a list, or in a cell parted by commas or the mapping's separator; a text may hold commas itself.
@@ -108,10 +113,10 @@ def _letters(row: MappedRow, options: list[str]) -> list[str]:
     else:
         written = row.needed("answer")
         several = [written] if how == "text" else re.split(r"\s*[,;]\s*", written)
-    return sorted(_letter(row, options, text) for text in several if text)
+    return sorted(_letter(row, options, text, language) for text in several if text)
 
 
-def _letter(row: MappedRow, options: list[str], written: str) -> str:
+def _letter(row: MappedRow, options: list[str], written: str, language: str) -> str:
     how = row.mapping.answer_is
     if how == "text":
         known = list(options)
@@ -119,10 +124,17 @@ def _letter(row: MappedRow, options: list[str], written: str) -> str:
         known = list(ALL_LETTERS[: len(options)])
     else:
         known = [str(i + int(how[-1])) for i in range(len(options))]
-    sought = written.strip("().").upper() if how == "letter" else written
-    matching = [i for i, answer in enumerate(known) if answer == sought]
+    # Programs write 1 as 1.0 where other cells of the column are empty.
+    number = ascii_digits(written).removesuffix(".0")
+    matching = [i for i, answer in enumerate(known) if answer in (written, number)]
+    if not matching and how in ("letter", "text"):
+        read = OptionSigns(options, language or "en")
+        place = read.lettered(written) if how == "letter" else read.exactly(written)
+        matching = [] if place is None else [place]
     if len(matching) != 1:
-        hint = f"{nearest(written, known)} The mapping says that it is a {how} (answer_is)."
+        hint = (
+            f"{nearest(written, options if how == 'text' else known)} The mapping says that it is a {how} (answer_is)."
+        )
         row.problem("answer", f"{written!r} names no option.", hint)
         return ""
     return ALL_LETTERS[matching[0]]

@@ -13,37 +13,42 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
+from kapwa.catalog import entries
 from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.conversations import Conversed, Turn
 from kapwa.datasets.findings import DataSource
 from kapwa.datasets.grouped import GroupedRow
-from kapwa.datasets.packs import DataSet, locate, table_files
+from kapwa.datasets.packs import DataSet, hub_id, locate, table_files
+from kapwa.datasets.repeated import AskedQuestion, cultures_named_twice, repeated_questions
 from kapwa.datasets.rows import (
     UNKNOWN_DEFAULTS,
     CellProblem,
     Filled,
     Origin,
-    Row,
+    RowModel,
     Text,
     cell_error,
     columns_of,
-    known_part,
+    known_columns,
     one_of,
 )
-from kapwa.datasets.tables import Table, load_yaml, read_records, shipped_card
+from kapwa.datasets.yaml_models import shipped_card
 from kapwa.errors import DataError, UsageError, nearest, raise_first
+from kapwa.languages.same import equal_texts
 from kapwa.records import Media
 from kapwa.suites.blend.data import BLEND_ID, CHOICE_FILES, PACKS, hub_files
 from kapwa.suites.blend.released import RELEASE_CARD
 from kapwa.suites.items import ALL_LETTERS, NO_TOPIC
 from kapwa.suites.sealed import read_once
-from kapwa.tables_io import rearm
+from kapwa.tables import TextTable, read_records, rearm
+from kapwa.tables.yaml_files import load_yaml
 
 LETTERS = "ABCD"
 # What the column "options_are" says of the steps of a scale.
 ORDERED = "ordered"
 MCQ_NAME = "mcq.csv"
-RELEASED_NAMES = ("mc_questions_file.csv", "mc_questions_file.json", "mc_questions_file.jsonl")
+# Where a folder holds several versions, the newest is read.
+RELEASED_NAMES = tuple(f"mc_questions_file{v}{end}" for v in ("_v1.1", "") for end in (".csv", ".json", ".jsonl"))
 _TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx")
 # The released prompt: the question, this instruction, and the options.
 _INSTRUCTION = re.compile(r"\s*Without any explanation, choose only one\b|\n\s*A\. ")
@@ -173,7 +178,7 @@ def _filled(cell: str) -> str:
     return cell
 
 
-class ReleasedChoiceRow(Row):
+class ReleasedChoiceRow(RowModel):
     """A question of the released file."""
 
     unique: ClassVar[tuple[str, ...]] = ("mcq_id", "question_id", "country")
@@ -191,15 +196,15 @@ class ReleasedChoiceRow(Row):
         """The question of the row."""
         number = self.mcq_id.removeprefix(f"{self.question_id}_")
         return ChoiceQuestion(
-            f"{self.country}/{self.question_id}/{number}",
-            self.country,
-            self.question_id,
-            NO_TOPIC,
-            _INSTRUCTION.split(self.prompt, maxsplit=1)[0].strip(),
-            tuple(self.choices.values()),
-            tuple(self.choice_countries.get(letter, "") for letter in self.choices),
-            self.answer_idx,
-            self.prompt,
+            id=f"{self.country}/{self.question_id}/{number}",
+            country=self.country,
+            question_id=self.question_id,
+            topic=NO_TOPIC,
+            question=_INSTRUCTION.split(self.prompt, maxsplit=1)[0].strip(),
+            options=tuple(self.choices.values()),
+            cultures=tuple(self.choice_countries.get(letter, "") for letter in self.choices),
+            answer=self.answer_idx,
+            prompt=self.prompt,
         )
 
     def contradictions(self) -> Iterator[CellProblem]:
@@ -229,8 +234,8 @@ def _choice_problems(choice: ChoiceQuestion, answer: str, options: str) -> Itera
         yield CellProblem(answer, f"{choice.answer!r} names an option twice.")
     elif len(choice.right) == len(choice.options):
         yield CellProblem(answer, "calls every option right.", "A question needs a wrong option, too.")
-    option, times = Counter(text.casefold() for text in choice.options).most_common(1)[0]
-    if times > 1:
+    option = equal_texts(choice.options, choice.language)
+    if option is not None:
         hint = "Two equal options cannot be told apart in a reply."
         yield CellProblem(options, f"the option {option!r} appears twice.", hint)
 
@@ -248,7 +253,10 @@ def read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
 def _read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
     try:
         place = locate(data, PACKS, own_dataset=BLEND_ID, patterns=hub_files(data, CHOICE_FILES))
-    except UsageError as error:  # the sample packs that it names hold people's answers
+    except UsageError as error:
+        if hub_id(str(data), BLEND_ID) or str(data) in entries.names():
+            raise
+        # The sample packs that it names hold people's answers.
         raise UsageError(error.message, hint=_HINT) from None
     path = _table_in(place.path)
     if path is None:
@@ -262,8 +270,13 @@ def _read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
     return questions, files.source()
 
 
-def read_choices(place: Path, name: str = "") -> tuple[list[ChoiceQuestion], DataSet]:
-    """Read a place that :func:`is_choice_data`, going on after a bad row: the sound rows, and every problem."""
+def read_choices(
+    place: Path, name: str = "", *, look_for_repeats: bool = False
+) -> tuple[list[ChoiceQuestion], DataSet]:
+    """Read a place that :func:`is_choice_data`, going on after a bad row: the sound rows, and every problem.
+
+    ``look_for_repeats``: questions that stand twice are oddities, as a check tells them; a run has no use for that.
+    """
     path = _table_in(place) or place
     files = DataSet(name, path)
     table = files.read_table(path)
@@ -272,14 +285,37 @@ def read_choices(place: Path, name: str = "") -> tuple[list[ChoiceQuestion], Dat
         files.problems += [] if table.problems else [_unknown_layout(path, table.header)]
         return [], files
     usual = {**UNKNOWN_DEFAULTS, "language": "en"}
-    rows: list[Any] = files.read(known_part(table, model), model, usual, what="multiple-choice questions")
+    rows: list[Any] = files.read(known_columns(table, model), model, usual, what="multiple-choice questions")
     if model is ReleasedChoiceRow:
         files.cards.append(shipped_card(RELEASE_CARD).model_dump())
     choices = [row.choice for row in rows]
-    files.problems += _uneven(choices, [row.origin for row in rows])
+    origins = [row.origin for row in rows]
+    files.problems += _uneven(choices, origins)
+    if look_for_repeats:
+        files.oddities += repeated_questions(map(_asked, choices, origins))
+        countries = [choice.country for choice in choices]
+        files.oddities += cultures_named_twice(zip(countries, origins, strict=True), "country")
     # Of the cultures that answered questions beside, not all need have questions with options.
     files.read_labels(dict.fromkeys(row.country for row in rows), every=not table_files(path.parent, "questions"))
     return choices, files
+
+
+def _asked(choice: ChoiceQuestion, origin: Origin) -> AskedQuestion:
+    """Return a question as far as it tells whether another one asks the same."""
+    right = tuple(choice.options[choice.letters.index(letter)] for letter in choice.right)
+    turns = (f"{turn.role}: {turn.content}" for turn in choice.messages)
+    shown_with = (*turns, *(media.sha256 for turn in choice.messages for media in turn.media))
+    shown_with += tuple(media.sha256 for media in choice.media)
+    return AskedQuestion(
+        origin=origin,
+        column="question",
+        culture=choice.country,
+        language=choice.language,
+        text=choice.question,
+        answers=right,
+        options=choice.options,
+        shown_with=shown_with,
+    )
 
 
 def scales(choices: Sequence[ChoiceQuestion]) -> dict[str, tuple[str, ...]]:
@@ -317,7 +353,7 @@ def is_choice_data(path: Path) -> bool:
     return _layout(read_records(file)) is not None
 
 
-def _layout(table: Table) -> type[ChoiceRow] | type[ReleasedChoiceRow] | None:
+def _layout(table: TextTable) -> type[ChoiceRow] | type[ReleasedChoiceRow] | None:
     """Return the row model whose columns a table has."""
     header = set(table.header)
     if set(_NEEDED_COLUMNS) <= header:
@@ -336,7 +372,7 @@ def _table_in(place: Path) -> Path | None:
     if not place.is_dir():
         return place
     tables = table_files(place, "mcq", _TABLES)
-    tables = tables or sorted(path for name in RELEASED_NAMES for path in place.rglob(name))
+    tables = tables or [path for name in RELEASED_NAMES for path in sorted(place.rglob(name))]
     tables = tables or sorted(path for path in place.rglob("*mc*question*/**/*") if path.suffix.lower() in _TABLES)
     return tables[0] if tables else None
 

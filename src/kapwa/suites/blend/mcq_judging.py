@@ -17,14 +17,17 @@ from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.likelihood import NORMS, Vector, normalised
 from kapwa.records import Answer, ContinuationScore, Item, Outcome, Response
 from kapwa.suites.base import Judged, MetricInfo, metrics_of
-from kapwa.suites.blend.choice_reader import ChoiceRead, read_choice
-from kapwa.suites.blend.choice_scales import DISTANCES, Choice, distance_rows, right_letters, scale_tables
+from kapwa.suites.blend.choice_scales import DISTANCES, ScaleChoice, distance_rows, right_letters, scale_tables
 from kapwa.suites.blend.confusion import confusion_frame, confusion_rows
+from kapwa.suites.choices.reader import ChoiceRead, read_choice
 from kapwa.suites.items import (
+    ABOUT_ANSWER,
     ALL_LETTERS,
+    about_answer,
     accuracy,
     grouped,
     item_columns,
+    lost_outcome,
     pair_answers,
     score_frame,
     score_row,
@@ -35,8 +38,6 @@ from kapwa.suites.items import (
 How = Literal["generate", "likelihood"]
 HOWS: tuple[How, ...] = ("generate", "likelihood")
 MAX_NEW_TOKENS = 128
-# The version of the rules by which replies are read; it stands in signatures.
-READER = 4
 HEADLINES: Mapping[How, tuple[str, ...]] = {"generate": ("mcq_acc",), "likelihood": ("mcq_text", "mcq_letter")}
 
 GENERATE_METRICS, LIKELIHOOD_METRICS = metrics_of("blend/mcq generate"), metrics_of("blend/mcq likelihood")
@@ -79,19 +80,21 @@ def text_prompt(question: str) -> str:
 
 ANSWER_SCHEMA: dict[str, Any] = {
     **{"item_id": pl.String, "variant": pl.String, "culture": pl.String, "sample": pl.Int64, "text": pl.String},
-    **dict.fromkeys(("finish_reason", "letter", "read_as", "letter_reference", "right_letter"), pl.String),
-    **dict.fromkeys(("chosen", "chosen_culture", "outcome", "error"), pl.String),
+    **dict.fromkeys(("letter", "read_as", "letter_reference", "right_letter"), pl.String),
+    **dict.fromkeys(("chosen", "chosen_culture", "outcome"), pl.String),
+    **ABOUT_ANSWER,
 }
 OPTION_SCHEMA: dict[str, Any] = {
     **{"item_id": pl.String, "variant": pl.String, "culture": pl.String, "letter": pl.String, "right": pl.Boolean},
     **{"option": pl.String, "option_culture": pl.String, "logprob_text": pl.Float64},
     **{"n_tokens": pl.Int64, "n_bytes": pl.Int64, "n_chars": pl.Int64, "logprob_letter": pl.Float64},
 }
+_NO_CHOICE = ChoiceRead(None, "none")
 # Wrong replies stand first among the cases, right ones last.
 _MARGINS: Mapping[Outcome, float] = {"wrong": -1.0, "right": 1.0}
 
 
-class _Reply(NamedTuple):
+class _McqReply(NamedTuple):
     """One reply to an item; ``text`` is None when there is none."""
 
     item: Item
@@ -104,7 +107,9 @@ class _Reply(NamedTuple):
     @property
     def outcome(self) -> Outcome:
         if self.text is None:
-            return "failed"
+            return lost_outcome(self.response)
+        if self.response is not None and self.response.state == "declined":
+            return "refused"
         if self.read.letter is not None:
             return "right" if self.read.letter in right_letters(self.item) else "wrong"
         return "empty" if not self.text.strip() else "refused" if is_refusal(self.text) else "unparsed"
@@ -140,22 +145,24 @@ def judge_generate(items: Sequence[Item], answers: Collection[Answer]) -> Judged
     read = pl.DataFrame([_answer_row(reply) for reply in replies], schema=ANSWER_SCHEMA, orient="row")
     cases = worst_first(_case(reply) for reply in replies if reply.text is not None)
     tables = {"answers": read, "cases": cases, "confusion": choice_confusion(items, read)}
-    chosen = [Choice(reply.item, "mcq_acc", reply.read.letter, reply.outcome, reply.sample) for reply in replies]
+    chosen = [ScaleChoice(reply.item, "mcq_acc", reply.read.letter, reply.outcome, reply.sample) for reply in replies]
     return Judged(score_frame([*rows, *distance_rows(chosen)]), tables | scale_tables(chosen))
 
 
-def _reply(item: Item, sample: int, response: Response | None) -> _Reply:
-    if response is None or response.failed:
-        return _Reply(item, sample, response, None, ChoiceRead(None, "none"), "")
+def _reply(item: Item, sample: int, response: Response | None) -> _McqReply:
+    if response is None or response.unanswered:
+        return _McqReply(item, sample, response, None, _NO_CHOICE, "")
     text, options = response.text or "", item.fields["options"]
+    if response.state == "declined":
+        return _McqReply(item, sample, response, text, _NO_CHOICE, "")
     reference = reference_choice(text, options, item.fields["prompt"])
-    return _Reply(item, sample, response, text, read_choice(text, options), reference)
+    return _McqReply(item, sample, response, text, read_choice(text, options, item.language), reference)
 
 
-def _generate_rows(reply: _Reply) -> Iterator[dict[str, Any]]:
+def _generate_rows(reply: _McqReply) -> Iterator[dict[str, Any]]:
     item, outcome, sample = reply.item, reply.outcome, reply.sample
-    if outcome == "failed":
-        yield from (score_row(item, name, None, "failed", sample) for name in GENERATE_METRICS)
+    if reply.text is None:
+        yield from (score_row(item, name, None, outcome, sample) for name in GENERATE_METRICS)
         return
     value = float(outcome == "right")
     yield score_row(item, "mcq_acc", value, outcome, sample)
@@ -164,20 +171,20 @@ def _generate_rows(reply: _Reply) -> Iterator[dict[str, Any]]:
     yield score_row(item, "mcq_acc_reference", float(released), "right" if released else "wrong", sample)
 
 
-def _case(reply: _Reply) -> dict[str, Any]:
+def _case(reply: _McqReply) -> dict[str, Any]:
     chosen, _ = option_of(reply.item, reply.read.letter)
     return case_of(reply.item, "mcq_acc", _MARGINS.get(reply.outcome, 0.0), chosen or reply.text)
 
 
-def _answer_row(reply: _Reply) -> tuple[Any, ...]:
-    item, response, letter = reply.item, reply.response, reply.read.letter
+def _answer_row(reply: _McqReply) -> tuple[Any, ...]:
+    item, letter = reply.item, reply.read.letter
     return (
         *(item.id, item.variant, item.culture, reply.sample, reply.text),
-        *(response.finish_reason if response else None, letter, reply.read.how if reply.text is not None else None),
+        *(letter, reply.read.how if reply.text is not None else None),
         # The released code keeps a whole reply in which it finds no capital letter.
         reply.reference if len(reply.reference) == 1 else None,
         *(item.fields["answer"], *option_of(item, letter), reply.outcome),
-        response.error if response else "no answer was given",
+        *about_answer(reply.response).values(),
     )
 
 
@@ -216,7 +223,7 @@ def _first_json(reply: str) -> object:
 Scores = tuple[ContinuationScore, ...]
 
 
-class _Scored(NamedTuple):
+class _ScoredOptions(NamedTuple):
     """The log-probabilities of an item's option texts and letters; None where that request failed."""
 
     item: Item
@@ -236,7 +243,7 @@ class _Scored(NamedTuple):
         right = np.isin(list(self.item.fields["letters"]), right_letters(self.item))
         return float(values[right].max() - values[~right].max())
 
-    def choices(self) -> Iterator[Choice]:
+    def choices(self) -> Iterator[ScaleChoice]:
         """What the likelihoods of texts and of letters choose: the likeliest option, none where several are."""
         for metric, values in self.measures():
             if metric not in DISTANCES:
@@ -244,7 +251,7 @@ class _Scored(NamedTuple):
             pairs = () if values is None else zip(self.item.fields["letters"], values == values.max(), strict=True)
             best = [letter for letter, likeliest in pairs if likeliest]
             outcome: Outcome = "failed" if values is None else "tie"
-            yield Choice(self.item, metric, best[0] if len(best) == 1 else None, outcome)
+            yield ScaleChoice(self.item, metric, best[0] if len(best) == 1 else None, outcome)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A score row for each metric."""
@@ -273,12 +280,12 @@ def judge_likelihood(items: Sequence[Item], answers: Collection[Answer]) -> Judg
         key = (request.item_id, request.variant)
         if key not in shown:
             raise unknown_item(request)
-        if not response.failed:
+        if not response.unanswered:
             # Options may be letters themselves, and a question may list them: the prompts tell.
             prompt = request.messages[-1].content
             scores[*key, shown[key] in prompt and text_prompt("") not in prompt] = response.logprobs
     scored = [
-        _Scored(item, *(scores.get((item.id, item.variant, for_letters)) for for_letters in (False, True)))
+        _ScoredOptions(item, *(scores.get((item.id, item.variant, for_letters)) for for_letters in (False, True)))
         for item in items
     ]
     options = pl.DataFrame([row for each in scored for row in _option_rows(each)], schema=OPTION_SCHEMA, orient="row")
@@ -288,7 +295,7 @@ def judge_likelihood(items: Sequence[Item], answers: Collection[Answer]) -> Judg
     return Judged(score_frame([*rows, *distance_rows(chosen)]), tables | scale_tables(chosen))
 
 
-def _option_rows(scored: _Scored) -> Iterator[tuple[Any, ...]]:
+def _option_rows(scored: _ScoredOptions) -> Iterator[tuple[Any, ...]]:
     item, texts, letters = scored
     for place, letter in enumerate(item.fields["letters"] if texts or letters else ()):
         text = texts[place] if texts else None

@@ -8,6 +8,7 @@ set lists its options). A trick that ties scores the share it would win by drawi
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -22,13 +23,12 @@ import polars as pl
 from kapwa.errors import UsageError, check_whole, nearest
 from kapwa.records import ITEM_COLUMNS, Floor, Item, Message, Request
 from kapwa.suites.base import Selection, Task
-from kapwa.suites.blend.choice_scales import DISTANCES, Choice, right_letters
+from kapwa.suites.blend.choice_scales import DISTANCES, ScaleChoice, right_letters
 from kapwa.suites.blend.mcq_data import ChoiceQuestion, read_mcq, scales
 from kapwa.suites.blend.mcq_judging import (
     HEADLINES,
     HOWS,
     MAX_NEW_TOKENS,
-    READER,
     How,
     generate_prompt,
     judge_generate,
@@ -37,7 +37,12 @@ from kapwa.suites.blend.mcq_judging import (
     metrics_for,
     text_prompt,
 )
-from kapwa.suites.items import ALL_LETTERS, by_culture, greedy_requests, grouped, item_columns, lot, select
+from kapwa.suites.choices.reader import READER
+from kapwa.suites.items import ALL_LETTERS, by_culture, greedy_requests, grouped, item_columns, select, shuffle_key
+
+log = logging.getLogger(__name__)
+# From so many on, the number of items is said before they are asked.
+MANY = 10_000
 
 
 def item_of(question: ChoiceQuestion, how: How, *, several: bool = False, scale: Sequence[str] = ()) -> Item:
@@ -115,7 +120,7 @@ def trick_scores(item: Item, letters: Sequence[str], *, ordered: bool) -> dict[t
     shown, right = item.fields["letters"], right_letters(item)
     worth = {False: [float(letter in right) for letter in shown]}
     if ordered:
-        worth[True] = [Choice(item, "", letter).distance or 0.0 for letter in shown]
+        worth[True] = [ScaleChoice(item, "", letter).distance or 0.0 for letter in shown]
     pairs = product(tricks(item, letters).items(), worth.items())
     return {(name, kind): sum(map(mul, likely, values)) for (name, likely), (kind, values) in pairs}
 
@@ -147,7 +152,7 @@ def shuffled(question: ChoiceQuestion, seed: int) -> ChoiceQuestion:
         hint = "Leave --shuffle out."
         raise UsageError(f"The prompt of {question.id!r} shows its options: their order cannot be changed.", hint=hint)
     places = range(len(question.options))
-    order = sorted(places, key=lambda place: lot(seed, question.country, question.id, ALL_LETTERS[place]))
+    order = sorted(places, key=lambda place: shuffle_key(seed, question.country, question.id, ALL_LETTERS[place]))
     return replace(
         question,
         options=tuple(question.options[place] for place in order),
@@ -159,9 +164,10 @@ def shuffled(question: ChoiceQuestion, seed: int) -> ChoiceQuestion:
 def open_mcq_task(data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
     """Read multiple-choice questions, select among them, and return the task.
 
-    ``options``: ``how`` ("generate" or "likelihood"; else the variant selected), ``max_new_tokens`` and ``shuffle``
-    (a seed; the order of the data where it is left out). Raises UsageError for unknown options or values, for a shuffle
-    of prompts that show their options, and when ``data`` is None: there is no set without people's answers.
+    ``options``: ``how`` ("generate" or "likelihood"; else the variant selected), ``max_new_tokens``, ``shuffle`` (a
+    seed; the order of the data where it is left out) and ``per_question`` (see :func:`capped`). Raises UsageError for
+    unknown options or values, for a shuffle of prompts that show their options, and when ``data`` is None: there is no
+    set without people's answers.
     """
     how = _how(options.get("how"), selection)
     length = options.get("max_new_tokens", MAX_NEW_TOKENS)
@@ -173,28 +179,62 @@ def open_mcq_task(data: str | Path | None, selection: Selection, options: Mappin
             "nayeon212/BLEnD.",
         )
     questions, source = read_mcq(data)
+    cap = options.get("per_question")
+    if cap is not None:
+        check_whole("per_question", cap)
+        questions = capped(questions, cap)
     several = any(len(question.right) > 1 for question in questions)
     labels, seed = scales(questions), options.get("shuffle")
     if seed is not None:
         check_whole("shuffle", seed, least=0)
         questions = [shuffled(question, seed) for question in questions]
     items = [item_of(each, how, several=several, scale=labels.get(each.language, ())) for each in questions]
+    selected = select(items, selection, known=HOWS, default=(how,))
+    if cap is None:
+        _say_how_many(selected)
     writes = how == "generate"
     settings = {"how": how} | ({"max_new_tokens": length, "reader": READER} if writes else {})
     return Task(
         name="blend/mcq",
         data=source,
         selection=selection,
-        selected=select(items, selection, known=HOWS, default=(how,)),
+        selected=selected,
         needs=frozenset({"generate" if writes else "score"}),
         headline=HEADLINES[how],
         groups=("topic",),
         metrics=metrics_for(how, ordered=any(question.options_are for question in questions)),
-        options=settings | ({} if seed is None else {"shuffle": seed}),
+        options=settings
+        | {name: value for name, value in (("shuffle", seed), ("per_question", cap)) if value is not None},
         requests=partial(greedy_requests, max_new_tokens=length) if writes else likelihood_requests,
         score=judge_generate if writes else judge_likelihood,
         floors=mcq_floors,
         item_table=mcq_item_table,
+    )
+
+
+def capped(questions: Sequence[ChoiceQuestion], most: int) -> list[ChoiceQuestion]:
+    """Return at most ``most`` sets of options of each question and culture, drawn by their ids, in the data's order.
+
+    The released file asks each question with every three of the other cultures' answers, some hundreds of times; its
+    clusters are questions, so that more sets narrow no interval much. All items of a group stay together.
+    """
+    sets = grouped(questions, lambda each: (each.country, each.question_id))
+    kept: set[tuple[str, str]] = set()
+    for group in sets.values():
+        names = sorted(dict.fromkeys(each.group or each.id for each in group), key=partial(shuffle_key, 0))
+        kept.update((group[0].country, name) for name in names[:most])
+    return [each for each in questions if (each.country, each.group or each.id) in kept]
+
+
+def _say_how_many(items: Sequence[Item]) -> None:
+    """Warn, before they are asked, of so many items as only many sets of options of a question make."""
+    asked = len({(item.culture, item.cluster) for item in items})
+    if len(items) < MANY or len(items) < 2 * asked:
+        return
+    log.warning(
+        "%s choice questions are to be asked: %s questions of people, each with about %d sets of options. "
+        "--per-question 5 asks at most %s.",
+        *(f"{len(items):,}", f"{asked:,}", round(len(items) / asked), f"{5 * asked:,}"),
     )
 
 

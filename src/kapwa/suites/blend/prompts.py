@@ -11,13 +11,14 @@ from typing import NamedTuple
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
+from kapwa.datasets.lost_letters import WrittenText
 from kapwa.datasets.packs import DataSet
-from kapwa.datasets.rows import Filled, Row, Text, known_part
-from kapwa.datasets.tables import Table, WrittenText
+from kapwa.datasets.rows import Filled, RowModel, Text, known_columns
 from kapwa.errors import UsageError, nearest
 from kapwa.languages.codes import name_of
 from kapwa.suites.blend.questions import Region
 from kapwa.suites.blend.variants import LANGUAGES, PROMPTS, SAQ_VARIANTS, AskedIn
+from kapwa.tables import TextTable
 
 SLOT = "{q}"
 
@@ -42,14 +43,14 @@ def default_prompts(country: str) -> dict[str, str]:
     return {key: text.replace("{country}", country) for key, text in _DEFAULTS.items()}
 
 
-class Template(NamedTuple):
+class PromptTemplate(NamedTuple):
     """One prompt with ``{q}`` where the question goes, in English and in the local language; "" where absent."""
 
     english: str
     local: str
 
 
-class PromptRow(Row):
+class PromptRow(RowModel):
     """One prompt of a pack; ``{q}`` stands where the question goes. A row without a culture serves every one."""
 
     id: Filled = Field(description="The prompt's id, such as inst-4.")
@@ -58,7 +59,7 @@ class PromptRow(Row):
     culture: Text = Field("", description="Whose prompt it is; empty: everybody's.")
 
 
-class ReleasedPromptRow(Row):
+class ReleasedPromptRow(RowModel):
     """One prompt of the released files; other columns of theirs are read nowhere."""
 
     id: Filled
@@ -72,20 +73,20 @@ class ReleasedPromptRow(Row):
         return self.local.strip(), self.english.strip()
 
 
-Templates = dict[tuple[str, str], Template]
+Templates = dict[tuple[str, str], PromptTemplate]
 
 
 class PromptBook:
     """The prompts of each country of a data set; ``every_id``: their ids, in the order they first come."""
 
-    def __init__(self, regions: Iterable[Region], templates: Mapping[tuple[str, str], Template]) -> None:
+    def __init__(self, regions: Iterable[Region], templates: Mapping[tuple[str, str], PromptTemplate]) -> None:
         self._regions = {region.country: region for region in regions}
-        owned: dict[str, dict[str, Template]] = {}
+        owned: dict[str, dict[str, PromptTemplate]] = {}
         for (owner, prompt_id), template in templates.items():
             owned.setdefault(owner, {})[prompt_id] = template
         self._templates = {
             country: (owned.get("", {}) | owned.get(country, {}))
-            or {key: Template(text, "") for key, text in default_prompts(region.name).items()}
+            or {key: PromptTemplate(text, "") for key, text in default_prompts(region.name).items()}
             for country, region in self._regions.items()
         }
         ids = [prompt_id for templates in self._templates.values() for prompt_id in templates]
@@ -111,7 +112,7 @@ class PromptBook:
 
     def find(self, country: str, asked_in: AskedIn, prompt_id: str) -> str:
         """Return one template of a country that is asked; "" where the data has none of that id or in that language."""
-        template = self._templates[country].get(prompt_id, Template("", ""))
+        template = self._templates[country].get(prompt_id, PromptTemplate("", ""))
         if self._regions[country].language == "en":  # the local language is English: either text is in it
             return (template.english or template.local) if asked_in == "en" else (template.local or template.english)
         return template.english if asked_in == "en" else template.local
@@ -169,14 +170,14 @@ def read_prompts(data: DataSet, path: Path, country: str = "") -> Templates:
     data.tables.remove(table)
     model: type[PromptRow] | type[ReleasedPromptRow] = PromptRow
     if "English" in table.header:
-        model, table = ReleasedPromptRow, known_part(table, ReleasedPromptRow)
+        model, table = ReleasedPromptRow, known_columns(table, ReleasedPromptRow)
     first: dict[tuple[str, str], int] = {}
     templates: Templates = {}
     for row in data.read(table, model, {"culture": country or _EVERY}, what="a prompt file"):
         number, key = row.origin.row, ("" if row.culture == _EVERY else row.culture, row.id)
         # Only line breaks at the end are dropped; a space there stays, for the released prompts are asked as they are.
         texts = {"english": row.english.rstrip("\n"), "local": row.local.rstrip("\n")}
-        template = Template(**{side: text if SLOT in text else "" for side, text in texts.items()})
+        template = PromptTemplate(**{side: text if SLOT in text else "" for side, text in texts.items()})
         if not any(template):
             data.problems.append(
                 row.origin.problem(f"the prompt {row.id!r} has no {SLOT}, so it would ask nothing.", "id")
@@ -195,7 +196,7 @@ def read_prompts(data: DataSet, path: Path, country: str = "") -> Templates:
     return templates
 
 
-def written_prompts(table: Table, languages: Mapping[str, str]) -> Iterator[WrittenText]:
+def written_prompts(table: TextTable, languages: Mapping[str, str]) -> Iterator[WrittenText]:
     """Yield the texts of a pack's prompts around the place of the question, with the language they should be in.
 
     ``languages``: each culture's; a row that names no culture is of all, and its language is known where they share it.

@@ -36,7 +36,7 @@ _KIND_SIGNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class AnswerGroup:
     """Answers that annotators meant as one, in the local language and in English, and how many gave them.
 
     ``en`` is empty where nobody translated; ``votes`` is at least 1.
@@ -47,22 +47,21 @@ class Group:
     votes: int
 
 
-def says_nothing(group: Group, language: str) -> bool:
+def says_nothing(group: AnswerGroup, language: str) -> bool:
     """Whether an answer group, in its language or in its English, says no more than that there is no answer."""
-    return _all_nothing(group.local, language) or _all_nothing(group.en, "en")
+    return any(
+        texts and all(is_non_answer(text, code) for text in texts)
+        for texts, code in ((group.local, language), (group.en, "en"))
+    )
 
 
-def _all_nothing(texts: Sequence[str], language: str) -> bool:
-    return bool(texts) and all(is_non_answer(text, language) for text in texts)
-
-
-def top_votes(groups: Sequence[Group]) -> int:
+def top_votes(groups: Sequence[AnswerGroup]) -> int:
     """Return the votes of the commonest answer; 0 when there is none."""
     return max((group.votes for group in groups), default=0)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class CountryQuestion:
     """One question as one country was asked it, with its answer groups in file order.
 
     ``id`` is shared by all countries asked the same question. ``local`` and ``english`` are its texts,
@@ -79,7 +78,7 @@ class Question:
     topic: str
     local: str
     english: str
-    groups: tuple[Group, ...]
+    groups: tuple[AnswerGroup, ...]
     idks: Mapping[str, int]
     kind: Kind
     language: str
@@ -99,13 +98,13 @@ class Question:
         return self.local if asked_in == "local" else self.english
 
 
-class Entry(NamedTuple):
+class QuestionEntry(NamedTuple):
     """A question and the row of the file that it came from.
 
     ``groups``: where each of its answer groups came from, in their order; None where the question's row holds them too.
     """
 
-    question: Question
+    question: CountryQuestion
     origin: Origin
     groups: tuple[Origin, ...] | None = None
 
@@ -118,7 +117,7 @@ def kind_of(english: str) -> Kind:
     return next((kind for kind, sign in _KIND_SIGNS if sign.search(english)), "text")
 
 
-def is_valid_code(question: Question) -> bool:
+def is_valid_code(question: CountryQuestion) -> bool:
     """Whether the released code scores the question: 7,422 of the released 8,000.
 
     It drops one that nobody answered, that at least 3 annotators called unanswerable or not applicable, or that
@@ -129,7 +128,7 @@ def is_valid_code(question: Question) -> bool:
     return bool(question.groups) and unable < FEWEST_UNABLE and unknown < FEWEST_IDK_CODE
 
 
-def is_valid_paper(question: Question) -> bool:
+def is_valid_paper(question: CountryQuestion) -> bool:
     """Whether the paper's rule keeps the question: fewer than 3 annotators without an answer.
 
     Source: section 4.1; it keeps 6,840 of the released 8,000.
@@ -139,7 +138,7 @@ def is_valid_paper(question: Question) -> bool:
     return bool(question.groups) and sum(question.idks.values()) < FEWEST_UNABLE
 
 
-def people_said(groups: Sequence[Group], *, english: bool = False) -> str:
+def answers_line(groups: Sequence[AnswerGroup], *, english: bool = False) -> str:
     """Write people's answers in a line, the commonest first: "김치 (5); 김치찌개 / 찌개 (2)"."""
     ordered = sorted(groups, key=lambda group: -group.votes)
     pairs = (((group.en or group.local) if english else group.local, group.votes) for group in ordered)

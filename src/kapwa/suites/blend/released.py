@@ -12,12 +12,12 @@ from pydantic import Field
 
 from kapwa.datasets.findings import Finding
 from kapwa.datasets.packs import DataSet, children
-from kapwa.datasets.rows import Filled, Origin, Row, columns_of, known_part, read_rows
-from kapwa.datasets.tables import Record, Table, read_records
+from kapwa.datasets.rows import Filled, Origin, RowModel, columns_of, known_columns, read_rows
 from kapwa.errors import DataError, nearest, raise_first
 from kapwa.suites.blend.annotations import Annotation, read_annotations
 from kapwa.suites.blend.prompts import ReleasedPromptRow
-from kapwa.suites.blend.questions import COUNTRIES, Entry, Kind, Question, Region, kind_of, region_of
+from kapwa.suites.blend.questions import COUNTRIES, CountryQuestion, Kind, QuestionEntry, Region, kind_of, region_of
+from kapwa.tables import Record, TextTable, read_records
 
 _FILES = {
     "annotations": re.compile(r"(?P<country>.+?)_data(_aggregated)?\.jsonl?"),
@@ -46,7 +46,7 @@ class CountryFiles:
     prompts: Path | None
 
 
-class ReleasedRow(Row):
+class ReleasedQuestion(RowModel):
     """One row of a question file; ``question`` and ``translation`` are named as the file names them."""
 
     unique: ClassVar[tuple[str, ...]] = ("id",)
@@ -88,7 +88,7 @@ def _matching(folder: Path, role: str) -> dict[str, Path]:
     return {match["country"]: path for match, path in named if match and path.is_file()}
 
 
-def read_country(data: DataSet, files: CountryFiles) -> list[Entry]:
+def read_country(data: DataSet, files: CountryFiles) -> list[QuestionEntry]:
     """Read one country's questions and answers; every problem is kept in ``data``, none is raised."""
     region = region_of(files.country)
     if not region.language:
@@ -102,13 +102,13 @@ def read_country(data: DataSet, files: CountryFiles) -> list[Entry]:
     answers = read_annotations(data, files.annotations)
     table = read_records(files.questions)
     data.problems += table.problems
-    rows = data.read(known_part(table, ReleasedRow), ReleasedRow, what="a question file")
+    rows = data.read(known_columns(table, ReleasedQuestion), ReleasedQuestion, what="a question file")
     if not rows or not answers:
         return []
     return list(_joined(data, region, (files.annotations, files.questions), rows, answers))
 
 
-def form_tables(place: Path) -> dict[str, Table]:
+def form_tables(place: Path) -> dict[str, TextTable]:
     """Return released files of questions and of prompts as tables of the form; {} where there are none.
 
     ``place``: such a file, or a folder of them. Raises DataError for a file that cannot be read.
@@ -116,29 +116,29 @@ def form_tables(place: Path) -> dict[str, Table]:
     folders = [place, *(place / role for role in ("questions", "prompts"))]
     files = [file for folder in folders if folder.is_dir() for file in children(folder)] or [place]
     tables = {}
-    for role, model in (("questions", ReleasedRow), ("prompts", ReleasedPromptRow)):
+    for role, model in (("questions", ReleasedQuestion), ("prompts", ReleasedPromptRow)):
         named = [(match["country"], file) for file in files if (match := _FILES[role].fullmatch(file.name))]
         records = [record for country, file in named for record in _form_records(region_of(country), file, model)]
         if records:
-            tables[role] = Table(named[0][1], tuple(records[0].cells), records, [])
+            tables[role] = TextTable(named[0][1], tuple(records[0].cells), records, [])
     return tables
 
 
-def _form_records(region: Region, file: Path, model: type[ReleasedRow | ReleasedPromptRow]) -> list[Record]:
+def _form_records(region: Region, file: Path, model: type[ReleasedQuestion | ReleasedPromptRow]) -> list[Record]:
     """Return the rows of a released file as the form has them; [] for a file that only has such a name."""
     table = read_records(file)
     needed = {name for name, required in columns_of(model).items() if required}
     if not region.language or not needed <= set(table.header):
         return []
     whose = {"culture": region.country}
-    rows, problems, _oddities = read_rows(known_part(table, model), model, whose, what=f"a file such as {file.name}")
+    rows, problems, _oddities = read_rows(known_columns(table, model), model, whose, what=f"a file such as {file.name}")
     raise_first([*table.problems, *problems])
     pairs = [row.pair for row in rows]
     swapped = _swapped(pairs)
     records = []
     for row, (local, english) in zip(rows, pairs, strict=True):
         about = {"id": row.id, "culture": region.country, "language": region.language}
-        about |= {"topic": row.topic} if isinstance(row, ReleasedRow) else {}
+        about |= {"topic": row.topic} if isinstance(row, ReleasedQuestion) else {}
         texts = (english, local) if swapped else (local, english)
         records.append(Record(row.origin.row, about | dict(zip(("local", "english"), texts, strict=True))))
     return records
@@ -156,9 +156,9 @@ def _joined(
     data: DataSet,
     region: Region,
     paths: tuple[Path, Path],
-    rows: Sequence[ReleasedRow],
+    rows: Sequence[ReleasedQuestion],
     annotations: Sequence[Annotation],
-) -> Iterator[Entry]:
+) -> Iterator[QuestionEntry]:
     """Put questions and answers together by id; ``paths``: the file of answers, that of questions."""
     answers, path = paths
     swapped = _swapped([(row.question, row.translation) for row in rows])
@@ -171,7 +171,7 @@ def _joined(
     for annotation in annotations:
         if annotation.id in by_id:
             question = _question(region, by_id[annotation.id], annotation, swapped)
-            yield Entry(question, Origin(answers, annotation.row))
+            yield QuestionEntry(question, Origin(answers, annotation.row))
             continue
         hint = f"{path.name} must have a row for it, with its topic."
         message = f"{annotation.id!r} has answers but no question."
@@ -183,9 +183,9 @@ def _joined(
             data.problems.append(row.origin.problem(message, "ID", hint))
 
 
-def _question(region: Region, row: ReleasedRow, annotation: Annotation, swapped: bool) -> Question:
+def _question(region: Region, row: ReleasedQuestion, annotation: Annotation, swapped: bool) -> CountryQuestion:
     local, english = (row.translation, row.question) if swapped else (row.question, row.translation)
-    return Question(
+    return CountryQuestion(
         country=region.country,
         id=row.id,
         topic=row.topic,
@@ -205,7 +205,7 @@ def _swapped(pairs: Sequence[tuple[str, str]]) -> bool:
 
 
 def _text_oddities(
-    path: Path, annotations: Sequence[Annotation], rows: Sequence[ReleasedRow], swapped: bool
+    path: Path, annotations: Sequence[Annotation], rows: Sequence[ReleasedQuestion], swapped: bool
 ) -> Iterator[Finding]:
     """Where the two files of a country do not give the same texts."""
     place = str(path)

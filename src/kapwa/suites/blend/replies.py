@@ -1,6 +1,6 @@
 """From a model's reply to the answer that is judged, and how many answers it lists.
 
-What is taken away, in this order: reasoning blocks and chat markers; code fences, JSON and Python lists; what follows
+What is taken away, in this order: chat markers; code fences, JSON and Python lists; what follows
 the model's own next question; labels such as "Answer:" (the prompt's own and those of every language); Markdown;
 introductions ("Sure, here are some:"); and an explanation after a short answer. What is left is judged whole, for an
 answer may stand in a sentence. Only a reply that lists more than :data:`MAX_ANSWERS` answers is judged by its first:
@@ -12,26 +12,23 @@ one), and its prompts that allow several answers allow three.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache
+from html import unescape
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
-from kapwa.datasets.tables import written_value
 from kapwa.languages.phrases import any_of, is_refusal
 from kapwa.languages.words import words
 from kapwa.suites.blend.questions import MAX_ANSWERS, Kind
 from kapwa.suites.blend.reply_lists import is_short, numerals, split_answers, tidy
+from kapwa.suites.turns import ANSWER_LABELS, BOLD, COLON, LABEL_LINE, own_turn
+from kapwa.tables import written_value
 
 # Longer replies are cut: no answer to these questions stands beyond, and a runaway reply must cost no more than others.
 MAX_CHARS = 4000
-
-# Paragraph, then options of its own: "What is drunk there?\n\nA. Tea\nB. Coffee".
-_NEXT_OPTIONS = regex.compile(r"(?:\n[^\n]+\?)?\s*\n\W*A\s*[.):]\s*([^\n]+)\n\s*\W*B\s*[.):]\s*([^\n]+)")
 
 Status = Literal["answered", "empty", "unparsed"]
 
@@ -51,24 +48,11 @@ class Reply(NamedTuple):
     whole: str = ""
 
 
-_ANSWER_LABELS, _QUESTION_LABELS = any_of("answer"), any_of("question")
-_COLON = r"[*_\s]*\d{0,2}\s*(?:[:：︰﹕]|፡-?|፦|(?<=\p{L}{2}\s?)[-–—](?=\s))+-?"
-_BOLD = r"[*_#>\s]*"
-_ANSWER_LABEL = regex.compile(rf"^{_BOLD}(?:{_ANSWER_LABELS}){_COLON}{_BOLD}", regex.IGNORECASE)
-_QUESTION_LABEL = regex.compile(
-    rf"^{_BOLD}(?:{_QUESTION_LABELS})(?:{_COLON}|[*_ ]*\d{{1,2}}[.)*_ ]*$)", regex.IGNORECASE | regex.MULTILINE
-)
-_LABEL_LINE = regex.compile(rf"^{_BOLD}(?:{_ANSWER_LABELS}){_COLON}", regex.IGNORECASE | regex.MULTILINE)
-
-_REASONING = regex.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", regex.IGNORECASE | regex.DOTALL)
+_ANSWER_LABEL = regex.compile(rf"^{BOLD}(?:{ANSWER_LABELS}){COLON}{BOLD}", regex.IGNORECASE)
 _MARKERS = regex.compile(r"<\|[^|<>]{1,40}\|>|</?s>|<(?:end_of_turn|start_of_turn|eos|bos|pad)>|\[/?INST\]")
-# What comes after is another speaker's, or the model speaking for one.
-_TURN_END = regex.compile(
-    r"(?<=\S)\s*(?:<\|(?:im_end|eot_id|endoftext|end|user)\|>|</s>|<(?:end_of_turn|eos)>|\[INST\])"
-)
 _FENCE = regex.compile(r"```[ \t]*\w*[ \t]*\n?(.*?)(?:```|\Z)", regex.DOTALL)
 _JSON = regex.compile(r"\{[^{}]*\}|\[\s*[\"'“].*?[\"'”]\s*,?\s*\]|\[\s*\]", regex.DOTALL)
-_ANSWER_KEY = regex.compile(rf"(?:{_ANSWER_LABELS})(?:_?choice)?", regex.IGNORECASE)
+_ANSWER_KEY = regex.compile(rf"(?:{ANSWER_LABELS})(?:_?choice)?", regex.IGNORECASE)
 
 _BULLET = regex.compile(r"^\s*(?:[-*+•·▪◦‣●○■➢✓–—]\s+|[(（]?\d{1,2}[.)）、]\s+(?=\D)|[a-hA-H][.)]\s+)")
 _FIRST_NUMBER = regex.compile(r"\s*[(（]?[1١۱১१]\b|\D")
@@ -108,7 +92,7 @@ def read_reply(
     """
     if not text.strip():
         return Reply("", (), too_many=False, status="empty")
-    bare = _BREAK.sub("\n", _MARKERS.sub(" ", own_turn(text[:MAX_CHARS])))
+    bare = _BREAK.sub("\n", _MARKERS.sub(" ", own_turn(unescape(text[:MAX_CHARS]))))
     statement, answers = _stated(_without_labels(bare, prefixes), language, limit)
     if not answers:
         return Reply("", (), too_many=False, status="unparsed")
@@ -160,23 +144,10 @@ def _first_number(statement: str) -> str:
     return statement[: second.start() if second else None].strip()
 
 
-def own_turn(text: str) -> str:
-    """Return what a reply itself answers: without reasoning and a question that it repeats, before its own next one."""
-    text = _REASONING.sub(" ", text).strip() if "<" in text else text.strip()
-    if turn := _TURN_END.search(text):
-        text = text[: turn.start()]
-    opening = _QUESTION_LABEL.match(text)
-    if opening:  # it repeats the question first
-        label = _LABEL_LINE.search(text, opening.end())
-        text = text[label.start() :] if label else text[opening.end() :]
-    following = _QUESTION_LABEL.search(text)
-    return text[: following.start()] if following and text[: following.start()].strip() else text
-
-
 def _without_labels(text: str, prefixes: Sequence[str]) -> str:
     """Cut the reply out of its labels: after the first answer label."""
     text = _unlabelled(text.strip(), prefixes)
-    label = _LABEL_LINE.search(text)
+    label = LABEL_LINE.search(text)
     # "... so: Final answer: X" states X; what repeats the label after an answer repeats the answer.
     if label and not is_short(text[: label.start()]):
         text = text[label.start() :]
@@ -198,7 +169,7 @@ def _unlabelled(text: str, prefixes: Sequence[str]) -> str:
 @cache
 def _prompt_labels(prefixes: tuple[str, ...]) -> Any:
     names = "|".join(regex.escape(prefix.rstrip(":：፡- ")) for prefix in prefixes)
-    return regex.compile(rf"^{_BOLD}(?:{names}){_COLON}{_BOLD}", regex.IGNORECASE)
+    return regex.compile(rf"^{BOLD}(?:{names}){COLON}{BOLD}", regex.IGNORECASE)
 
 
 def _structured(text: str) -> list[str] | None:
@@ -265,24 +236,3 @@ def _sentences(line: str) -> list[str]:
         return [line[: hit.start()]]  # "Kimchi - a dish of ..."
     parts = [part.strip() for part in _SENTENCE_END.split(line) if part and part.strip()]
     return list(takewhile(is_short, parts)) if parts and is_short(parts[0]) else parts
-
-
-def before_other_options(text: str, options: Sequence[str]) -> str:
-    """Return ``text`` up to a question of its own that has no label but other options than ``options``."""
-    for match in _NEXT_OPTIONS.finditer(text):
-        ours = any(whole(folded(option)).match(folded(other)) for option in options for other in match.groups())
-        if not ours and text[: match.start()].strip():
-            return text[: match.start()]
-    return text
-
-
-def folded(text: str) -> str:
-    """``text`` as option texts are compared: NFKC, case-folded, single spaces, no signs around it."""
-    kept = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
-    return " ".join(kept.split()).strip(" .,:;!?\"'`*_()[]{}。！？“”‘«»|$\\")
-
-
-@lru_cache(maxsize=4096)
-def whole(option: str) -> re.Pattern[str]:
-    """A pattern for a folded option as whole words: no letter beside it, nor a digit of the same number or time."""
-    return re.compile(rf"(?<!\w)(?<!\d[.,:/]){re.escape(option)}(?!\w)(?![.,:/]\d)" if option else r"(?!)")

@@ -19,7 +19,7 @@ from typing import Any
 import regex  # type: ignore[import-untyped, unused-ignore]
 
 from kapwa.languages.phrases import any_of, reply_words
-from kapwa.languages.words import words
+from kapwa.languages.words import n_words, words
 
 _SEPARATORS = "\n;|؛；፤，、،፣፥•▪◦‣・\u2028\u2029"
 # Between digits these may belong to one number, date or time; a comma before three digits groups thousands.
@@ -45,7 +45,7 @@ _LETTERS = ({sign.lower(): place for sign, place in words_of.letters.items()} fo
 _ROWS = ({sign: place for place, sign in enumerate(row.split())} for row in _COUNTED.split("|"))
 _SERIES = [{str(number): number - 1 for number in range(31)}, *_ROWS, *filter(None, _LETTERS)]
 _NUMERAL = regex.compile(
-    r"(?<![\w.,:/])[(（\[#]?(?:(\d{1,2})(?:\s*[.):：、\]º°–-]+(?:\s+(?=\S)|(?=[^\W\d])|\Z)|\s+(?=[^\W\d]))"
+    r"(?<![\w.,:/])[(（\[#]?(?:(\d{1,2})(?:\s*[.):：、\]º°–-]+(?:\s+(?=\S)|(?=[^\W\d])|\Z)|\s*(?=[^\W\d]))"
     rf"|({'|'.join(sign for series in _SERIES[1:] for sign in series)})(?:[.)\]]\s+|、\s*)(?=\S))",
     regex.IGNORECASE,
 )
@@ -53,8 +53,6 @@ _NUMERAL = regex.compile(
 _AND_SO_ON = regex.compile(rf"(?:{any_of('and_so_on')})\.*…?", regex.IGNORECASE)
 _EDGES = " \t\r\n\u00a0\u200b\ufeff\"'`*_“”‘’«»„‟.!?。！？؟।።…:：,،、;؛-–—~"
 MAX_WORDS = 8
-# Scripts written without spaces are counted by characters, of which a word has about two.
-_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 
 
 def tidy(piece: str) -> str:
@@ -64,13 +62,6 @@ def tidy(piece: str) -> str:
         if piece.startswith(opening) and piece.endswith(closing) and closing not in piece[1:-1]:
             return tidy(piece[1:-1])
     return piece
-
-
-def n_words(text: str) -> int:
-    """Count words; two characters are one in scripts written without spaces."""
-    counted = words(text)
-    unspaced = sum(len(word) <= 2 and _UNSPACED.match(word) is not None for word in counted)
-    return len(counted) - unspaced + (unspaced + 1) // 2
 
 
 def is_short(text: str) -> bool:

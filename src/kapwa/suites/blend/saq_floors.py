@@ -30,7 +30,7 @@ the selected questions for which the trick has a reply, each counting once. Exac
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from math import isnan, nan
 from statistics import fmean
@@ -38,7 +38,7 @@ from typing import Any, Literal, NamedTuple
 
 from kapwa.languages.phrases import non_answers
 from kapwa.records import Floor, Item
-from kapwa.suites.blend.questions import MAX_ANSWERS, Group, Question, top_votes
+from kapwa.suites.blend.questions import MAX_ANSWERS, AnswerGroup, CountryQuestion, top_votes
 from kapwa.suites.blend.replies import Reply, read_reply
 from kapwa.suites.blend.saq_grading import SEM_B, SEM_B_LOO, SEM_W, find_answer
 from kapwa.suites.blend.saq_match import (
@@ -50,7 +50,7 @@ from kapwa.suites.blend.saq_match import (
     single_author_probability,
 )
 from kapwa.suites.blend.variants import AskedIn
-from kapwa.suites.items import by_culture, grouped, lot
+from kapwa.suites.items import by_culture, grouped, shuffle_key
 from kapwa.suites.kept import kept
 
 UNITED_STATES = "US"
@@ -80,7 +80,7 @@ Kind = Literal["floor", "list", "ceiling"]
 LISTS = (COMMONEST, ALL_OTHERS)
 
 
-class Measured(NamedTuple):
+class FloorScores(NamedTuple):
     """What a trick, or a person, scores on each question (by its item's id) of one country that it has a reply to."""
 
     name: str
@@ -88,7 +88,7 @@ class Measured(NamedTuple):
     each: Mapping[str, Sem]
 
 
-def leave_one_out(groups: Sequence[Group]) -> Sem:
+def leave_one_out(groups: Sequence[AnswerGroup]) -> Sem:
     """Return what one of the people who answered would score against the others, on average over votes."""
     votes = [group.votes for group in groups]
     total = sum(votes)
@@ -100,6 +100,9 @@ def leave_one_out(groups: Sequence[Group]) -> Sem:
         b += mine * (mine > 1)
         w += mine * (mine - 1) / max(left) if max(left) else 0.0
     return Sem(b / total, w / total)
+
+
+_TRICKS = (USUAL, ONE_OTHER, US_USUAL, SHUFFLED, COMMONEST, ALL_OTHERS, REPEATED, NO_ANSWER)
 
 
 class FloorMaker:
@@ -116,7 +119,7 @@ class FloorMaker:
         texts = map(repr, self._others.questions())
         return hashlib.blake2b("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
-    def judge(self, question: Question, asked_in: AskedIn, text: str) -> Sem:
+    def judge(self, question: CountryQuestion, asked_in: AskedIn, text: str) -> Sem:
         """Return SEM-B and SEM-W of a reply to a question."""
         key = (question.country, question.id, asked_in, text)
         if key not in self._known:
@@ -135,52 +138,56 @@ class FloorMaker:
         # The question decides no more than which part of too long a list is judged.
         return read_reply(text, question=asked, **options) if self._replies[key].too_many else self._replies[key]
 
-    def measured(self, questions: Sequence[Question], asked_in: AskedIn) -> list[Measured]:
+    def measured(self, questions: Sequence[CountryQuestion], asked_in: AskedIn) -> list[FloorScores]:
         """Return what :meth:`measure` yields, kept from an earlier run of the same data where there was one."""
         languages = (ENGLISH, Target.of_question(questions[0], asked_in).local_language)
         tools = [self._grader.matcher(code).language.info.tools for code in languages]
         ids = [question.item_id for question in questions]
         follows_from = (self._data, repr(tools), str(self._limit), asked_in, *ids)
-        return kept("floors", follows_from, list[Measured], lambda: list(self.measure(questions, asked_in)))
+        return kept("floors", follows_from, list[FloorScores], lambda: list(self.measure(questions, asked_in)))
 
-    def measure(self, questions: Sequence[Question], asked_in: AskedIn) -> Iterator[Measured]:
+    def measure(self, questions: Sequence[CountryQuestion], asked_in: AskedIn) -> Iterator[FloorScores]:
         """Yield what every floor and ceiling scores on one country's questions."""
         self._known.clear()
         language = Target.of_question(questions[0], asked_in).language
         shuffled = self._shuffled(questions, language)
-
-        def usual(question: Question) -> dict[str, str]:
-            others = self._others.of(question.id, question.country)
-            return {other.country: self._others.usual(other, language) for other in others}
-
-        tricks: dict[str, Callable[[Question], list[str]]] = {
-            USUAL: lambda q: self._others.commonest(q.id, q.country, language, 1),
-            ONE_OTHER: lambda q: list(usual(q).values()),
-            US_USUAL: lambda q: [usual(q).get(UNITED_STATES, "")],
-            SHUFFLED: lambda q: shuffled[q.id],
-            COMMONEST: lambda q: [", ".join(self._others.commonest(q.id, q.country, language, self._limit))],
-            # Where a reply may list as many answers as there are others, it is a guess that is allowed.
-            ALL_OTHERS: lambda q: (
-                []
-                if few_others(self._others, q, self._limit)
-                else [", ".join(self._others.all_usual(q.id, q.country, language))]
-            ),
-            REPEATED: lambda q: [q.text(asked_in)],
-            NO_ANSWER: lambda _: [", ".join(non_answers(language)[: self._limit])],
-        }
-        for name, trick in tricks.items():
-            judged = {q.item_id: [self.judge(q, asked_in, text) for text in trick(q) if text] for q in questions}
+        for name in _TRICKS:
+            judged: dict[str, list[Sem]] = {}
+            for q in questions:
+                texts = shuffled[q.id] if name == SHUFFLED else self._texts(name, q, asked_in, language)
+                judged[q.item_id] = [self.judge(q, asked_in, text) for text in texts if text]
             kind: Kind = "list" if name in LISTS else "floor"
-            yield Measured(
+            yield FloorScores(
                 name, kind, {key: Sem(*map(fmean, zip(*sems, strict=True))) for key, sems in judged.items() if sems}
             )
         # Answers without votes are right ones that somebody listed: they say nothing of what a person would score.
         counted = [q for q in questions if q.counted]
         people = ((q.item_id, self.people(q, asked_in)) for q in counted)
-        yield Measured(PERSON, "ceiling", {key: Sem(share, nan) for key, share in people if share is not None})
-        yield Measured(GROUPED, "ceiling", {q.item_id: leave_one_out(q.groups) for q in counted})
+        yield FloorScores(PERSON, "ceiling", {key: Sem(share, nan) for key, share in people if share is not None})
+        yield FloorScores(GROUPED, "ceiling", {q.item_id: leave_one_out(q.groups) for q in counted})
 
-    def people(self, question: Question, asked_in: AskedIn) -> float | None:
+    def _texts(self, trick: str, question: CountryQuestion, asked_in: AskedIn, language: str) -> list[str]:
+        """Return the replies by which a trick answers a question, in the language asked in."""
+        others, asked = self._others, (question.id, question.country)
+        texts: list[str] = []
+        if trick == USUAL:
+            texts = others.commonest(*asked, language, 1)
+        elif trick in (ONE_OTHER, US_USUAL):
+            usual = {other.country: others.usual(other, language) for other in others.of(*asked)}
+            texts = list(usual.values()) if trick == ONE_OTHER else [usual.get(UNITED_STATES, "")]
+        elif trick == COMMONEST:
+            texts = [", ".join(others.commonest(*asked, language, self._limit))]
+        elif trick == ALL_OTHERS:
+            # Where a reply may list as many answers as there are others, it is a guess that is allowed.
+            few = few_others(others, question, self._limit)
+            texts = [] if few else [", ".join(others.all_usual(*asked, language))]
+        elif trick == REPEATED:
+            texts = [question.text(asked_in)]
+        elif trick == NO_ANSWER:
+            texts = [", ".join(non_answers(language)[: self._limit])]
+        return texts
+
+    def people(self, question: CountryQuestion, asked_in: AskedIn) -> float | None:
         """Return the share of a question's votes whose wording gives an answer by the key of the other votes.
 
         None where no wording is in the language asked in.
@@ -204,9 +211,9 @@ class FloorMaker:
         hits = self._grader.hits(reply.text, target) if reply.status == "answered" else ()
         return any(hit.group != owner[0] or owner[1] not in (None, (hit.language, hit.answer)) for hit in hits)
 
-    def _shuffled(self, questions: Sequence[Question], language: str) -> dict[str, list[str]]:
+    def _shuffled(self, questions: Sequence[CountryQuestion], language: str) -> dict[str, list[str]]:
         """Return, for each question, commonest answers to the questions after it in an order of hashes."""
-        order = sorted(questions, key=lambda question: lot(0, question.item_id, size=16))
+        order = sorted(questions, key=lambda question: shuffle_key(0, question.item_id, size=16))
         count = min(_SHUFFLES, len(order) - 1)
         texts = [self._others.usual(q, language) for q in order]
         return {
@@ -214,7 +221,7 @@ class FloorMaker:
         }
 
 
-def few_others(others: Others, question: Question, limit: int) -> bool:
+def few_others(others: Others, question: CountryQuestion, limit: int) -> bool:
     """Whether a reply may list as many answers as there are other countries that were asked the question."""
     return len(others.of(question.id, question.country)) <= limit
 
@@ -240,13 +247,13 @@ def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int
     """
     maker = FloorMaker(others, grader, limit)
     by_variant = grouped(items, lambda item: item.variant)
-    measured: dict[tuple[str, str], list[Measured]] = {}
+    measured: dict[tuple[str, str], list[FloorScores]] = {}
     cultures = list(dict.fromkeys(item.culture for item in items))
     # A culture of few questions may need a lemma dictionary for them, which takes a second to unpack.
     keeps = len({item.id for item in items}) >= _WORTH_KEEPING
     # The last first: replies were judged in the order of items, and lemma dictionaries of the last are still loaded.
     for culture in reversed(cultures):
-        known: dict[tuple[AskedIn, tuple[str, ...]], list[Measured]] = {}
+        known: dict[tuple[AskedIn, tuple[str, ...]], list[FloorScores]] = {}
         for variant, asked in by_variant.items():
             of_culture = [item for item in asked if item.culture == culture]
             questions = [q for item in of_culture if (q := others.question(question_id(item), culture)) is not None]
@@ -269,7 +276,7 @@ def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int
 
 
 def _floors(
-    variant: str, measured: Sequence[Measured], groups: Mapping[str, Sequence[Item]], *, weighs: bool
+    variant: str, measured: Sequence[FloorScores], groups: Mapping[str, Sequence[Item]], *, weighs: bool
 ) -> Iterator[Floor]:
     """Yield the floors that one trick gives in each of ``groups``; none of a metric that it says nothing of.
 
@@ -285,4 +292,15 @@ def _floors(
                 paired_with = SEM_B_LOO if name == PERSON else ""
                 # Of people's groups there is no more than the figure: a model's replies do not go by them.
                 each_item = None if name == GROUPED else by_item
-                yield Floor(metric, variant, name, fmean(values), kind, note, None, None, each_item, paired_with)
+                yield Floor(
+                    metric=metric,
+                    variant=variant,
+                    name=name,
+                    value=fmean(values),
+                    kind=kind,
+                    note=note,
+                    low=None,
+                    high=None,
+                    by_item=each_item,
+                    paired_with=paired_with,
+                )

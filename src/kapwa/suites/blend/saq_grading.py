@@ -8,13 +8,13 @@ from typing import Any, ClassVar, NamedTuple
 
 from kapwa.languages.identify import identify
 from kapwa.languages.phrases import is_non_answer
+from kapwa.languages.words import n_words
 from kapwa.records import Answer, Item, Outcome, Response
 from kapwa.suites.base import MetricInfo, metrics_of
 from kapwa.suites.blend.questions import MAX_ANSWERS, top_votes
 from kapwa.suites.blend.replies import Reply, declines, first_answer, read_reply
-from kapwa.suites.blend.reply_lists import n_words
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Hit, Others, Target, question_id, reference_reply
-from kapwa.suites.items import grouped, pair_answers
+from kapwa.suites.items import grouped, lost_outcome, pair_answers
 from kapwa.suites.similarity import SimilarityOptions
 
 MAX_NEW_TOKENS = 128
@@ -82,7 +82,7 @@ class Graded(NamedTuple):
     def outcome(self) -> Outcome:
         """Right, wrong, or why there is nothing to call so; a reply that is no answer scores 0."""
         if self.text is None:
-            return "failed"
+            return lost_outcome(self.response)
         if self.hit is not None:
             return "right"
         if self.declined:
@@ -120,10 +120,11 @@ def grade(
 def _graded(
     item: Item, sample: int, response: Response | None, options: SaqOptions, others: Others, grader: Grader
 ) -> Graded:
-    if response is None or response.failed:
+    if response is None or response.unanswered:
         return Graded(item, sample, response)
-    # A filtered reply may come without text and without an error: the model said nothing.
     text = response.text or ""
+    if response.state == "declined":
+        return Graded(item, sample, response, text, declined=True, identified=identify(text))
     target, fields = Target.of_item(item), item.fields
     reply = read_reply(
         text,
@@ -144,7 +145,20 @@ def _graded(
         local = any(answer.language == target.local_language for answer in hits)
     reference = grader.reference(reference_reply(text, fields["prompt"]), target) or 0.0
     declined = hit is None and (declines(text) or is_non_answer(reply.text, target.language))
-    return Graded(item, sample, response, text, reply, hit, first, left, local, reference, declined, identify(text))
+    return Graded(
+        item=item,
+        sample=sample,
+        response=response,
+        text=text,
+        reply=reply,
+        hit=hit,
+        first=first,
+        leave_one_out_share=left,
+        local=local,
+        reference=reference,
+        declined=declined,
+        identified=identify(text),
+    )
 
 
 def find_answer(

@@ -11,16 +11,18 @@ from kapwa.languages.fallback import language_for
 from kapwa.languages.words import words
 from kapwa.metrics.matching import Matcher, Rule
 from kapwa.records import Item
-from kapwa.suites.blend.questions import Group, Kind, Question, is_valid_code
+from kapwa.suites.blend.questions import AnswerGroup, CountryQuestion, Kind, is_valid_code
 from kapwa.suites.blend.variants import AskedIn
 
 ENGLISH = "en"
+# Rules under which a reply may give another answer better, the strictest first.
+_LOOSER_RULES: tuple[Rule, ...] = ("phrase", "lemma", "inside")
 
 
 class Target(NamedTuple):
     """What a reply is compared with: a question's answer groups in file order, and how it was asked."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[AnswerGroup, ...]
     kind: Kind
     local_language: str
     asked_in: AskedIn
@@ -32,7 +34,7 @@ class Target(NamedTuple):
         return cls(fields["answers"], fields["kind"], fields["local_language"], fields["asked_in"])
 
     @classmethod
-    def of_question(cls, question: Question, asked_in: AskedIn) -> Target:
+    def of_question(cls, question: CountryQuestion, asked_in: AskedIn) -> Target:
         """The target of a question as asked in its local language or in English."""
         return cls(question.groups, question.kind, canonical(question.language), asked_in)
 
@@ -41,7 +43,7 @@ class Target(NamedTuple):
         """The language it is asked in."""
         return self.local_language if self.asked_in == "local" else ENGLISH
 
-    def sides(self, group: Group, *, reference: bool = False) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def sides(self, group: AnswerGroup, *, reference: bool = False) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield a group's answers by language, in the order they are tried.
 
         Asked in the local language, answers in it come first and English ones count too; asked in English, English
@@ -62,7 +64,7 @@ def question_id(item: Item) -> str:
 
 
 class Hit(NamedTuple):
-    """The first answer group that a reply gives: its index, the answer, that answer's language, the rule, its votes."""
+    """An answer that a reply gives: its group's index, the answer, that answer's language, the rule, its votes."""
 
     group: int
     answer: str
@@ -100,8 +102,23 @@ class Grader:
         self._matchers = {code: matcher for code, matcher in self._matchers.items() if code == ENGLISH}
 
     def find(self, text: str, target: Target) -> Hit | None:
-        """Return the first group, in file order, that ``text`` gives an answer of; None where it gives none."""
-        return next(self.hits(text, target), None)
+        """Return the answer that ``text`` gives best; None where it gives none.
+
+        Best is what the strictest rule finds, and of these no answer within a longer one ("rice" of "rice cake"); of
+        equals the first, in file order.
+        """
+        found: list[Hit] = []
+        for hit in self.hits(text, target):
+            if _strictness(hit) == 0:
+                return hit
+            found.append(hit)
+        strictest = min(map(_strictness, found), default=0)
+        best = [hit for hit in found if _strictness(hit) == strictest]
+        words = [self.matcher(hit.language).prepare(hit.answer).spaced for hit in best]
+        whole = (
+            hit for hit, own in zip(best, words, strict=True) if not any(own != one and own in one for one in words)
+        )
+        return next(whole, None)
 
     def hits(self, text: str, target: Target) -> Iterator[Hit]:
         """Yield every answer of ``target`` that ``text`` gives, group by group in file order."""
@@ -142,6 +159,11 @@ class Grader:
         return None
 
 
+def _strictness(hit: Hit) -> int:
+    """How strict the rule is that found an answer: 0 is the strictest, which no other answer can beat."""
+    return _LOOSER_RULES.index(hit.rule) + 1 if hit.rule in _LOOSER_RULES else 0
+
+
 def single_author_probability(votes: int, wordings: int) -> float:
     """Return the chance that one of a group's ``wordings`` was written by one person alone.
 
@@ -171,19 +193,11 @@ def reference_reply(text: str, prompt: str) -> str:
 _VERBATIM_RULES = ("exact", "phrase", "inside")
 
 
-def answers_in_language(group: Group, spoken: str, language: str) -> tuple[str, ...]:
-    """Return a group's answers as they can be said in ``language``; ``spoken`` is the language of its local answers.
-
-    In the local language where both are one, else in English; empty where nobody translated them.
-    """
-    return group.local if canonical(spoken) == language else group.en
-
-
 class Others:
     """The valid questions of a data set (code's rule), by id and country."""
 
-    def __init__(self, questions: Iterable[Question]) -> None:
-        self._by_id: dict[str, dict[str, Question]] = {}
+    def __init__(self, questions: Iterable[CountryQuestion]) -> None:
+        self._by_id: dict[str, dict[str, CountryQuestion]] = {}
         for question in questions:
             if is_valid_code(question):
                 self._by_id.setdefault(question.id, {})[question.country] = question
@@ -193,24 +207,27 @@ class Others:
         """Every country of the data with a valid question, in the order of the data."""
         return tuple(dict.fromkeys(country for asked in self._by_id.values() for country in asked))
 
-    def questions(self) -> Iterator[Question]:
+    def questions(self) -> Iterator[CountryQuestion]:
         """Yield every valid question."""
         return (question for asked in self._by_id.values() for question in asked.values())
 
-    def question(self, question_id: str, country: str) -> Question | None:
+    def question(self, question_id: str, country: str) -> CountryQuestion | None:
         """Return a country's question, or None where it has no valid one of that id."""
         return self._by_id.get(question_id, {}).get(country)
 
-    def of(self, question_id: str, country: str) -> list[Question]:
+    def of(self, question_id: str, country: str) -> list[CountryQuestion]:
         """Return the same question as asked of every other country, in the order of the data."""
         return [asked for name, asked in self._by_id.get(question_id, {}).items() if name != country]
 
-    def usual(self, question: Question, language: str) -> str:
+    def usual(self, question: CountryQuestion, language: str) -> str:
         """Return the commonest answer of a question's people, as said in ``language``; "" where that is unknown.
 
-        Of two equally common the first in the file; of one answer's wordings the first.
+        Of two equally common the first in the file; of one answer's wordings the first. In the local language where
+        that is ``language``, else in English, where somebody translated it.
         """
-        return next(iter(answers_in_language(question.groups[0], question.language, language)), "")
+        group = question.groups[0]
+        texts = group.local if canonical(question.language) == language else group.en
+        return next(iter(texts), "")
 
     def commonest(self, question_id: str, country: str, language: str, most: int) -> list[str]:
         """Return up to ``most`` answers that are usual in most other countries, as said in ``language``.
@@ -240,14 +257,14 @@ class Others:
         itself and the usual ones of all others. An answer within another found one (rice, rice cake) is not counted.
         """
         known = list(self._known(target, question_id))
-        named = {_standing(grader, text, answer, code) for code, answer in known} - {""}
+        named = {_verbatim_words(grader, text, answer, code) for code, answer in known} - {""}
         apart = [name for name in named if not any(name != other and name in other for other in named)]
         if len(apart) <= limit:
             return None
         tokens = text.split()
         for end in range(1, len(tokens) + 1):
             start = " ".join(tokens[:end])
-            if any(_standing(grader, start, answer, code) for code, answer in known):
+            if any(_verbatim_words(grader, start, answer, code) for code, answer in known):
                 return start
         return tokens[0]
 
@@ -262,7 +279,7 @@ class Others:
                     yield language if spoken == language else ENGLISH, answer
 
 
-def _standing(grader: Grader, text: str, answer: str, code: str) -> str:
+def _verbatim_words(grader: Grader, text: str, answer: str, code: str) -> str:
     """Return the answer's folded words if they stand in the text as they are, else ""."""
     matcher = grader.matcher(code)
     if matcher.match(text, answer) not in _VERBATIM_RULES:

@@ -21,21 +21,22 @@ from kapwa.records import ITEM_COLUMNS, SCORE_COLUMNS, Answer, Item, Outcome
 from kapwa.suites.base import Judged
 from kapwa.suites.blend.confusion import confusion_table
 from kapwa.suites.blend.judge import Judge, judge_agreement
-from kapwa.suites.blend.questions import Group, people_said, top_votes
+from kapwa.suites.blend.questions import AnswerGroup, answers_line, top_votes
 from kapwa.suites.blend.saq_floors import floors_left_out
 from kapwa.suites.blend.saq_grading import SEM_B, Graded, SaqOptions, grade, local_asked, saq_metrics, to_be_judged
 from kapwa.suites.blend.saq_keys import key_table
 from kapwa.suites.blend.saq_match import Grader, Others
-from kapwa.suites.items import SCORE_SCHEMA, item_columns, score_frame, worst_first
-from kapwa.suites.similarity import Compared, similarity_rows
+from kapwa.suites.items import ABOUT_ANSWER, SCORE_SCHEMA, about_answer, item_columns, score_frame, worst_first
+from kapwa.suites.similarity import ComparedText, similarity_rows
 
 ANSWER_SCHEMA: dict[str, Any] = {
     **{"item_id": pl.String, "variant": pl.String, "culture": pl.String, "sample": pl.Int64, "text": pl.String},
-    **{"finish_reason": pl.String, "judged_text": pl.String, "n_answers": pl.Int64, "too_many": pl.Boolean},
+    **{"judged_text": pl.String, "n_answers": pl.Int64, "too_many": pl.Boolean},
     **{"refused": pl.Boolean, "outcome": pl.String, "matched_group": pl.Int64, "matched_answer": pl.String},
     **{"matched_language": pl.String, "rule": pl.String, "votes": pl.Int64, "top_votes": pl.Int64},
     **{"weight_reference": pl.Float64, "language_asked": pl.String, "language_answered": pl.String},
-    **{"language_confidence": pl.Float64, "truncated": pl.Boolean, "error": pl.String},
+    **{"language_confidence": pl.Float64, "truncated": pl.Boolean},
+    **ABOUT_ANSWER,
 }
 Judgement = tuple[float | None, Outcome]
 
@@ -60,10 +61,11 @@ def judge_saq(
     Raises UsageError for answers to unknown items and for two answers to one request.
     """
     graded = grade(items, answers, options, others, grader)
-    verdicts = judge.verdicts(graded) if judge is not None else None
+    judged = judge.verdicts(graded) if judge is not None else None
+    verdicts = judged.values if judged is not None else None
     scores = score_table(graded, verdicts)
     if options.metrics:
-        compared = [Compared(reply.item, reply.sample, reply.text, _references(reply.item)) for reply in graded]
+        compared = [ComparedText(reply.item, reply.sample, reply.text, _references(reply.item)) for reply in graded]
         scores = pl.concat([scores, score_frame(similarity_rows(options, compared))])
     rows = [_answer_row(reply) for reply in graded]
     tables = {
@@ -77,12 +79,13 @@ def judge_saq(
         tables["judge_agreement"] = judge_agreement(graded, verdicts)
     if tools is not None:
         tables["tools"] = tools
-    return Judged(scores, tables, floors_left_out(items, others, options.max_answers))
+    warnings = [judged.warning] if judged is not None and judged.warning else []
+    return Judged(scores, tables, floors_left_out(items, others, options.max_answers), warnings)
 
 
 def _references(item: Item) -> list[str]:
     """People's answers in the languages that the item may be answered in."""
-    groups: Sequence[Group] = item.fields["answers"]
+    groups: Sequence[AnswerGroup] = item.fields["answers"]
     english = [text for group in groups for text in group.en]
     if item.fields["asked_in"] == "en" and english:
         return english
@@ -111,6 +114,7 @@ def _metric_rows(shared: pl.DataFrame, judged: Sequence[dict[str, Judgement]], m
         pl.lit(metric).alias("metric"),
         pl.Series("value", [judged[place][metric][0] for place in kept], dtype=pl.Float64),
         pl.Series("outcome", [judged[place][metric][1] for place in kept], dtype=pl.String),
+        pl.lit(None, pl.String).alias("state"),
     )
     return rows.select(SCORE_COLUMNS)
 
@@ -138,13 +142,13 @@ def _judgements(graded: Graded) -> dict[str, Judgement]:
         judged["answered_in_english"] = float(graded.hit is not None and not graded.local), "scored"
     if fields["valid_paper"]:
         judged |= {f"{name}_paper": judged[name] for name in ("sem_b", "sem_w") if name in judged}
-    return dict.fromkeys(judged, (None, "failed")) if graded.text is None else judged
+    return dict.fromkeys(judged, (None, outcome)) if graded.text is None else judged
 
 
 def _verdict(graded: Graded, verdict: bool | None) -> Judgement:
     """What a judge makes of a reply; one without anything to judge is what the matcher calls it."""
     if graded.text is None:
-        return None, "failed"
+        return None, graded.outcome
     if not to_be_judged(graded):
         return 0.0, graded.outcome
     return (None, "unparsed") if verdict is None else (float(verdict), "right" if verdict else "wrong")
@@ -154,9 +158,8 @@ def _answer_row(graded: Graded) -> tuple[Any, ...]:
     """A reply: what was said, what of it was judged, and what matched by which rule."""
     item, response, hit, reply = graded.item, graded.response, graded.hit, graded.reply
     answered = graded.text is not None
-    reason = response.finish_reason if response else None
     return (
-        *(item.id, item.variant, item.culture, graded.sample, graded.text, reason),
+        *(item.id, item.variant, item.culture, graded.sample, graded.text),
         reply.text if reply.status == "answered" else None,
         *((len(reply.answers), reply.too_many, graded.declined) if answered else (None,) * 3),
         graded.outcome,
@@ -164,8 +167,8 @@ def _answer_row(graded: Graded) -> tuple[Any, ...]:
         top_votes(item.fields["answers"]),
         graded.reference if answered else None,
         *(item.language, *graded.identified),
-        reason == "length" if reason else None,
-        response.error if response else "no answer was given",
+        response.state == "unfinished" if response and response.state != "unknown" else None,
+        *about_answer(response).values(),
     )
 
 
@@ -176,14 +179,14 @@ def _margin(graded: Graded) -> float:
     """
     if graded.hit is not None:
         return graded.weight
-    groups: Sequence[Group] = graded.item.fields["answers"]
+    groups: Sequence[AnswerGroup] = graded.item.fields["answers"]
     return -top_votes(groups) / sum(group.votes for group in groups)
 
 
 def _case(graded: Graded) -> dict[str, Any]:
-    fields, english = graded.item.fields, people_said(graded.item.fields["answers"], english=True)
+    fields, english = graded.item.fields, answers_line(graded.item.fields["answers"], english=True)
     texts = {"prompt": fields["question"], "expected": english}
     if graded.item.language != "en":
         texts |= {"prompt_gloss": fields["question_en"]}
-        texts |= {"expected": people_said(fields["answers"]), "expected_gloss": english}
+        texts |= {"expected": answers_line(fields["answers"]), "expected_gloss": english}
     return {**item_columns(graded.item), "metric": SEM_B, "margin": _margin(graded), **texts, "got": graded.text}

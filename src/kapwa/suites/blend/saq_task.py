@@ -20,7 +20,7 @@ from kapwa.suites.base import Selection, Task
 from kapwa.suites.blend.data import BlendData, read_data
 from kapwa.suites.blend.judge import Judge
 from kapwa.suites.blend.prompts import PromptBook, default_variants, split_variant
-from kapwa.suites.blend.questions import Question, is_valid_code, is_valid_paper, people_said
+from kapwa.suites.blend.questions import CountryQuestion, answers_line, is_valid_code, is_valid_paper
 from kapwa.suites.blend.saq_floors import saq_floors
 from kapwa.suites.blend.saq_grading import SAQ_HEADLINE, SaqOptions, saq_metrics
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others
@@ -83,8 +83,8 @@ def saq_item_table(items: Sequence[Item]) -> pl.DataFrame:
         {
             **item_columns(item),
             **{name: item.fields[name] for name in texts},
-            "answers": people_said(item.fields["answers"]),
-            "answers_en": people_said(item.fields["answers"], english=True),
+            "answers": answers_line(item.fields["answers"]),
+            "answers_en": answers_line(item.fields["answers"], english=True),
             "gloss": None if item.language == ENGLISH else item.fields["question_en"],
             "valid_paper": item.fields["valid_paper"],
         }
@@ -111,7 +111,7 @@ def open_saq_task(data: str | Path | None, selection: Selection, options: Mappin
     ``options``: those of :class:`SaqOptions`; ``prompts``, a prompt file or folder in place of the data's own; and
     ``judge``, a :class:`kapwa.suites.blend.judge.Judge`. Only questions that the code's rule keeps are asked. Of the
     default variants those are taken that the data can ask; raises UsageError for a variant named that it cannot.
-    A question that is word for word the same in two of them (English where English is local) is asked in the first.
+    What would be asked twice is asked once (:func:`asked_once`).
     """
     settings = dict(options)
     judge, prompts = settings.pop("judge", None), settings.pop("prompts", None)
@@ -128,10 +128,20 @@ def open_saq_task(data: str | Path | None, selection: Selection, options: Mappin
     variants = tuple(dict.fromkeys((*SAQ_VARIANTS, *(item.variant for item in items))))
     where = {column: values for column, values in selection.where.items() if column != "culture" or not items}
     chosen = select(items, replace(selection, where=where), known=variants, default=present)
-    # Where the local language is English, asking in both may be asking the same twice: the first is kept.
-    asked = {(item.id, item.language, item.fields["prompt"]): item for item in reversed(chosen)}
-    once = [item for item in chosen if asked[item.id, item.language, item.fields["prompt"]] is item]
-    return saq_task(read, selection, once, chosen_options, judge=judge)
+    return saq_task(read, selection, asked_once(chosen), chosen_options, judge=judge)
+
+
+def asked_once(items: Sequence[Item]) -> list[Item]:
+    """Return ``items`` without those that ask in English, by the same prompt, what was asked in English before.
+
+    Where English is the local language, a question has two English texts: the one that its people were asked, and the
+    one for all countries ("in the UK", "in UK"). The variant that comes first asks it, as in the paper, whose short
+    answers are of 16 countries in English and of 14 in another language.
+    """
+    first: dict[tuple[str, str, str], Item] = {}
+    for item in items:
+        first.setdefault((item.id, item.language.partition("-")[0], item.fields["prompt_id"]), item)
+    return list(first.values())
 
 
 def saq_items(read: BlendData, selection: Selection) -> list[Item]:
@@ -155,7 +165,7 @@ def saq_items(read: BlendData, selection: Selection) -> list[Item]:
     return items
 
 
-def saq_item(question: Question, prompts: PromptBook, asked_in: AskedIn, prompt_id: str) -> Item:
+def saq_item(question: CountryQuestion, prompts: PromptBook, asked_in: AskedIn, prompt_id: str) -> Item:
     """Return one question as asked in one language with one prompt; its cluster is the question's id.
 
     Raises UsageError where the data has no such prompt.

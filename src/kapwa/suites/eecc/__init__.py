@@ -9,8 +9,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from kapwa.files import table_rows
-from kapwa.suites.base import Criterion, Suite, call, settings_of
+from kapwa.suites.base import Suite, call, settings_of
 from kapwa.suites.eecc.variants import TASKS, VARIANTS, template_variants
 
 suite = Suite(
@@ -30,6 +29,5 @@ suite = Suite(
     tables="templates.csv, concepts.csv and identities.csv",
     noun=("prompt", "prompts"),
     # How a text is fitted to its readers, as people of their culture see it; a yes to the last is no praise.
-    criteria=tuple(Criterion(**row) for row in table_rows(Path(__file__).with_name("criteria.csv"))),
-    yes_means="is as the question says",
+    rubric="eecc-adaptation",
 )

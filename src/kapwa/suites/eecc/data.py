@@ -10,7 +10,7 @@ from typing import TypeVar
 from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.packs import DataSet, existing, locate, odd_names, table_files
 from kapwa.datasets.rows import Defaults, Origin
-from kapwa.datasets.tables import TABLE_SUFFIXES, Table, peek_header, read_records, shipped_card
+from kapwa.datasets.yaml_models import shipped_card
 from kapwa.errors import DataError, UsageError
 from kapwa.files import read_text
 from kapwa.suites.eecc.form import (
@@ -24,14 +24,21 @@ from kapwa.suites.eecc.form import (
     identity_model,
     is_released,
     read_released,
+    with_crossed,
 )
 from kapwa.suites.eecc.variants import TASKS
+from kapwa.tables import TABLE_SUFFIXES, TextTable, peek_header, read_records
 
 PACKS = Path(__file__).parent / "packs"
 DEFAULT_PACK = "nationalities"
+EECC_ID = "shaily99/eecc"
+# Of the data set on the hub the prompts alone: its responses are gigabytes, and "kapwa analyze" reads them.
+PROMPT_FILES = ("identities.*", "*concepts.*", "*templates.*")
 ROLES = ("templates", "concepts", "identities")
 # "eecc/qa" is asked from the folder qa of the data, or from the data's folder itself.
 FOLDERS = {task: task.rpartition("/")[2] for task in TASKS}
+# On the hub the tables of a task begin with its name: "qa/qa_concepts.tsv", "stories/story_concepts.tsv".
+_BEGINNINGS = {"qa": "qa_", "stories": "story_"}
 _SUFFIXES = tuple(suffix for suffix in TABLE_SUFFIXES if suffix not in (".yaml", ".yml"))
 _FORM = "A folder holds templates.csv, concepts.csv and identities.csv; see docs/reference/eecc-form.md."
 _NO_CARD: Defaults = {"culture": "many", "language": "en"}
@@ -46,16 +53,16 @@ class Prompts(DataSet):
     templates: list[Template] = field(default_factory=list)
     concepts: list[Concept] = field(default_factory=list)
     identities: list[Identity] = field(default_factory=list)
-    by_role: dict[str, Table] = field(default_factory=dict)
+    by_role: dict[str, TextTable] = field(default_factory=dict)
 
 
 def load(data: str | Path | None, task: str) -> Prompts:
     """Find and read the data of ``task``, keeping problems.
 
-    ``data``: None or "sample" (the sample pack of nationalities), "sample:PACK", a pack folder, or the released
-    folder. Raises UsageError when there is nothing of that name, or nothing for this task.
+    ``data``: None or "sample" (the sample pack of nationalities), "sample:PACK", a pack folder, the released folder,
+    or a hub id such as "shaily99/eecc". Raises UsageError when there is nothing of that name, or nothing for this task.
     """
-    name, path, _ = locate(data, PACKS, default=DEFAULT_PACK)
+    name, path, _ = locate(data, PACKS, default=DEFAULT_PACK, own_dataset=EECC_ID, patterns=PROMPT_FILES)
     if path.is_file():
         path, name = path.parent, path.parent.resolve().name
     return read_folder(path, name, task)
@@ -77,7 +84,14 @@ def tasks_of(folder: Path) -> tuple[str, ...]:
 
 
 def _has_prompts(folder: Path) -> bool:
-    return any(table_files(folder, role, _SUFFIXES) for role in ("concepts", "templates"))
+    return any(role_files(folder, role) for role in ("concepts", "templates"))
+
+
+def role_files(folder: Path, role: str) -> list[Path]:
+    """Return the tables of ``role`` in ``folder``, by the names of the form or by those that the hub has."""
+    named = table_files(folder, role, _SUFFIXES)
+    beginning = _BEGINNINGS.get(folder.resolve().name)
+    return named or (table_files(folder, beginning + role, _SUFFIXES) if beginning else [])
 
 
 def read_folder(path: Path, name: str, task: str) -> Prompts:
@@ -93,7 +107,7 @@ def read_folder(path: Path, name: str, task: str) -> Prompts:
     defaults = prompts.read_card(place, CARD_NAME) or _NO_CARD
     for role in ROLES:
         places = (prompts.folder, shared) if role == "identities" else (prompts.folder,)
-        file = next((file for folder in places for file in table_files(folder, role, _SUFFIXES)), None)
+        file = next((file for folder in places for file in role_files(folder, role)), None)
         if file is None:
             hint = odd_names(prompts.folder, [role], _SUFFIXES) or _FORM
             prompts.problems.append(DataError(f"holds no {role}.", path=prompts.folder, hint=hint))
@@ -109,8 +123,11 @@ def _is_release(role: str, file: Path) -> bool:
     return file.suffix.lower() == ".tsv" and is_released(role, peek_header(file))
 
 
-def _table(role: str, file: Path) -> Table:
-    return read_released(role, file) if _is_release(role, file) else read_records(file)
+def _table(role: str, file: Path) -> TextTable:
+    if _is_release(role, file):
+        return read_released(role, file)
+    table = read_records(file)
+    return with_crossed(table) if role == "identities" else table
 
 
 def _read_table(prompts: Prompts, role: str, file: Path, defaults: Defaults) -> None:
@@ -130,7 +147,7 @@ def _read_table(prompts: Prompts, role: str, file: Path, defaults: Defaults) -> 
         prompts.identities = _merged(prompts, identities, prompts.attribute)
 
 
-def _identities(data: DataSet, table: Table) -> tuple[str, list[Identity]]:
+def _identities(data: DataSet, table: TextTable) -> tuple[str, list[Identity]]:
     try:
         column = attribute_of(table)
     except DataError as error:

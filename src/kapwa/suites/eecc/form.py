@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,10 +13,11 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from pydantic import AfterValidator, ConfigDict, Field, create_model
 
 from kapwa.datasets.rows import LOCAL, NAMES, CellProblem, Filled, Language, NotedRow, Text, cell_error
-from kapwa.datasets.tables import Record, Table
 from kapwa.errors import DataError
 from kapwa.files import read_text
 from kapwa.languages.codes import LANGUAGE_TAG
+from kapwa.records import CROSS
+from kapwa.tables import Record, TextTable
 
 VOWELS = frozenset("aeiou")
 # Letters whose own names begin with a vowel sound: "an MP", "an X-ray technician".
@@ -148,6 +150,8 @@ _PLACE = re.compile(r"\{([^{}]*)\}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}")
 # The released files have no header: two columns (three for templates), the last of which says it all.
 _RELEASED_COLUMNS = {"templates": 3, "concepts": 2, "identities": 2}
+# What only a header of the released scripts has, where there is one: marks of templates, and the kind of identities.
+_HEADER_SIGNS = {"templates": ("_", "template"), "identities": ("granularity",)}
 
 RELEASE_CARD = Path(__file__).with_name("released.yaml")
 
@@ -229,6 +233,11 @@ class Named(NotedRow):
     text: Annotated[Text, NAMES] = Field("", description="How prompts of any language write it, if not by its name.")
 
     @property
+    def plain_name(self) -> str:
+        """How prompts write it where no text says otherwise: by its name, the levels of a crossed one in a row."""
+        return self.name.replace(CROSS, " ")
+
+    @property
     def texts(self) -> dict[str, str]:
         """How prompts write it, by language ("": in any)."""
         every = {"": self.text, **{name.removeprefix("text_"): text for name, text in (self.model_extra or {}).items()}}
@@ -237,9 +246,9 @@ class Named(NotedRow):
     def written_in(self, language: str) -> str:
         """Return how it is written in a prompt of ``language``: its own text there, else its name."""
         if not self.text and not self.model_extra:
-            return self.name
+            return self.plain_name
         texts = self.texts
-        return texts.get(language) or texts.get(language.partition("-")[0]) or texts.get("") or self.name
+        return texts.get(language) or texts.get(language.partition("-")[0]) or texts.get("") or self.plain_name
 
 
 class Concept(Named):
@@ -256,7 +265,10 @@ def _a_or_an(word: str) -> str:
 
 
 class Identity(Named):
-    """For whom: one column beside these, named after what changes (nationality, religion, city, …)."""
+    """For whom: one column beside these, named after what changes (nationality, religion, city, …).
+
+    Several such columns are crossed: each row is one combination of their levels (see :func:`with_crossed`).
+    """
 
     country: Annotated[Text, NAMES] = Field("", description="The country it belongs to, where its name does not say.")
     article: Annotated[Text, AfterValidator(_a_or_an)] = Field("", description="'a' or 'an' where no rule knows it.")
@@ -269,11 +281,48 @@ def identity_model(attribute: str) -> type[Identity]:
     return create_model("Identity", __base__=Identity, name=name)
 
 
-def attribute_of(table: Table) -> str:
+_FIXED = frozenset(Identity.model_fields) - {"name", "origin"}
+
+
+def _attributes(table: TextTable) -> list[str]:
+    return [name for name in table.header if name not in _FIXED and not name.startswith("text_")]
+
+
+def with_crossed(table: TextTable) -> TextTable:
+    """Return a table of identities with its columns of attributes, where there are several, joined into one.
+
+    Its name is theirs joined by :data:`kapwa.records.CROSS` ("nationality × religion"), and so are its cells, of which
+    one is empty where a level is. A column that looks like a misspelt one of the form is no attribute: then the table
+    is returned as it is, and :func:`attribute_of` says what is wrong.
+    """
+    named = _attributes(table)
+    doubtful = [name for name in named if difflib.get_close_matches(name, _FIXED, n=1, cutoff=0.75)]
+    if len(named) < 2 or doubtful or not all(map(ATTRIBUTE.fullmatch, named)):
+        return table
+    column, problems = CROSS.join(named), list(table.problems)
+    records = []
+    for row, cells in table.records:
+        levels = [str(cells.get(name) or "").strip() for name in named]
+        for name, level in zip(named, levels, strict=True):
+            if CROSS in level:
+                hint = "It separates the levels of crossed attributes; write the level in another way."
+                problems.append(
+                    DataError(f"{level!r} holds {CROSS!r}.", path=table.path, row=row, column=name, hint=hint)
+                )
+            elif not level:
+                hint = "Every row of crossed attributes has a level of each, such as 'not stated'."
+                problems.append(DataError("is empty.", path=table.path, row=row, column=name, hint=hint))
+        others = {name: cell for name, cell in cells.items() if name not in named}
+        if all(levels):
+            records.append(Record(row, {column: CROSS.join(levels), **others}))
+    header = (column, *(name for name in table.header if name not in named))
+    return table._replace(header=header, records=records, problems=problems)
+
+
+def attribute_of(table: TextTable) -> str:
     """Return the name of the one column of a table of identities that is not of the form; raise DataError without."""
-    fixed = {name for name in Identity.model_fields if name not in ("name", "origin")}
-    named = [name for name in table.header if name not in fixed and not name.startswith("text_")]
-    if len(named) == 1 and ATTRIBUTE.fullmatch(named[0]):
+    fixed, named = _FIXED, _attributes(table)
+    if len(named) == 1 and all(map(ATTRIBUTE.fullmatch, named[0].split(CROSS))):
         return named[0]
     hint = "Name one column after the attribute that changes (nationality, religion, city, persona, …)"
     hint += f"; beside it there may be {', '.join(sorted(fixed))} and text_<language>."
@@ -286,18 +335,25 @@ def attribute_of(table: Table) -> str:
     raise DataError(message, path=table.path, row=1, hint=hint)
 
 
+def _is_scripts_header(role: str, cells: Sequence[str]) -> bool:
+    signs = _HEADER_SIGNS.get(role, ())
+    return bool(signs) and all(sign in cells for sign in signs)
+
+
 def is_released(role: str, header: Sequence[str]) -> bool:
-    """Whether a table's first row is no header but data, as in the released files."""
+    """Whether a table is laid out as the released files are: without a header, or with the scripts' own."""
     if len(header) != _RELEASED_COLUMNS[role]:
         return False
+    if _is_scripts_header(role, header):
+        return True
     if role == "identities":  # "country" is a column of the form, and what the released file says in every row
         return not all(ATTRIBUTE.fullmatch(name) for name in header)
     known = ("template", "name", "language") if role == "templates" else ("topic", "concept", "text")
     return not any(name in (*known, "notes", "source") for name in header)
 
 
-def read_released(role: str, path: Path) -> Table:
-    """Read a released file, which has no header, into the columns of the form.
+def read_released(role: str, path: Path) -> TextTable:
+    """Read a released file, which has no header or the scripts' own, into the columns of the form.
 
     The last cell of a line is the template, the concept or the nationality; the first of a concept's its topic.
     """
@@ -308,10 +364,12 @@ def read_released(role: str, path: Path) -> Table:
     problems: list[DataError] = []
     for row, line in enumerate(read_text(path).split("\n"), start=1):
         cells = [cell.strip() for cell in line.rstrip("\r").split("\t")]
+        if row == 1 and _is_scripts_header(role, cells):
+            continue
         if len(cells) == wanted:
             texts: Mapping[str, str] = dict(zip(header, (cells[0], cells[-1])[-len(header) :], strict=True))
             records.append(Record(row, texts))
         elif cells != [""]:
             hint = "Parts are separated by tabs; a file with a header is read too (see docs/reference/eecc-form.md)."
             problems.append(DataError(f"has {len(cells)} parts, not {wanted}.", path=path, row=row, hint=hint))
-    return Table(path, header, records, problems)
+    return TextTable(path, header, records, problems)

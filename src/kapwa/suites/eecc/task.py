@@ -84,7 +84,7 @@ def judge(items: Sequence[Item], answers: Iterable[Answer], samples: int) -> Jud
         if seen[i, sample]:
             raise answered_twice(request)
         seen[i, sample] = True
-        if not response.failed:
+        if not response.unanswered:
             text = response.text or ""
             answered[i, sample] = True
             prints[i, sample] = hash(text)  # equal texts have equal prints; of 2^64, no two others will meet
@@ -102,6 +102,7 @@ def judge(items: Sequence[Item], answers: Iterable[Answer], samples: int) -> Jud
             metric=pl.lit(metric),
             value=pl.Series(means[metric], dtype=pl.Float64).fill_nan(None),
             outcome=pl.Series(np.where(n > 0, "scored", "failed"), dtype=pl.String),
+            state=pl.lit(None, pl.String),
         )
         for metric in METRICS
     ]

@@ -10,16 +10,25 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kapwa import registry
+from kapwa.catalog import entries
+from kapwa.catalog.entries import Benchmark
+from kapwa.catalog.hub import matching
+from kapwa.catalog.lookup import fetched_benchmark
 from kapwa.datasets.card import CARD_NAME, Card
 from kapwa.datasets.findings import CheckReport, Finding
 from kapwa.datasets.packs import odd_names
-from kapwa.datasets.tables import TABLE_SUFFIXES, peek_header, read_model, read_records
-from kapwa.errors import DataError, UsageError, nearest
+from kapwa.datasets.yaml_models import read_model
+from kapwa.errors import DataError, UsageError, nearest, raise_first
 from kapwa.files import filling
-from kapwa.suites.base import Suite
+from kapwa.suites.base import Selection, Suite
+from kapwa.suites.folders.mapping import read_mapping
 from kapwa.suites.folders.opening import MAPPING_NAME, find_mapping, tasks_in
+from kapwa.suites.folders.reading import layout_problems
+from kapwa.tables import TABLE_SUFFIXES, peek_header, read_records
 from kapwa.user_suites import Registered, check_name, fitting_name, register, registered, unregister
 
+# Bytes of a benchmark that are read when it was fetched; more would take a minute.
+_READ_AS_A_WHOLE = 50_000_000
 # Example rows begin their notes with this word, so that a check can say which are still there.
 EXAMPLE = "EXAMPLE"
 
@@ -155,10 +164,30 @@ def _examples(folder: Path) -> Iterator[Finding]:
                     yield Finding("warning", str(file), message, record.row, "notes")
 
 
-def check_named(path: str | Path) -> CheckReport | None:
-    """Check the folder of a suite by the suite's name, or a folder that has a mapping; None for anything else.
+def check_benchmark(entry: Benchmark, folder: Path) -> None:
+    """Raise DataError where data in ``folder`` are laid out otherwise than the catalog says of a benchmark.
 
-    A file or folder goes before a suite of the same name.
+    Of mapped tables files and columns are looked at. Data in a form's own layout are read as that form reads them; of
+    large ones it is only looked whether the form has them.
+    """
+    if entry.holds == "answers":
+        return
+    if entry.mapping is not None:
+        raise_first(layout_problems(read_mapping(entry.path), folder))
+        return
+    if entry.task.partition("/")[2] not in tasks_in(folder).get(entry.form, ()):
+        message = f"is not laid out as data of {entry.task} are."
+        raise DataError(message, path=folder, hint=f"Looked for: {', '.join(entry.source.files)}.")
+    files = matching((path.relative_to(folder).as_posix() for path in folder.rglob("*")), entry.source.files)
+    if sum((folder / name).stat().st_size for name in files) <= _READ_AS_A_WHOLE:
+        suite: Suite = registry.load("suites", entry.form)
+        suite.open_task(entry.task, folder, Selection(limit=1), {})
+
+
+def check_named(path: str | Path) -> CheckReport | None:
+    """Check the folder of a suite by its name, a benchmark that was fetched, or a folder that has a mapping.
+
+    A file or folder goes before a suite of the same name. None for anything else.
     """
     place = Path(path)
     if place.exists():
@@ -166,7 +195,14 @@ def check_named(path: str | Path) -> CheckReport | None:
             return None
         return check_folder(place if place.is_dir() else place.parent).report
     entry = registered().get(str(path))
-    return None if entry is None else check_folder(entry.folder, entry.mapping).report
+    if entry is not None:
+        return check_folder(entry.folder, entry.mapping).report
+    if str(path) not in entries.names():
+        return None
+    benchmark, fetched = entries.entry(str(path)), fetched_benchmark(str(path))
+    if benchmark.mapping is not None:
+        return check_folder(fetched.folder, benchmark.path).report
+    return _report(benchmark.form, fetched.folder)
 
 
 def add_suite(

@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 
 from kapwa.datasets.findings import Finding
 from kapwa.datasets.rows import Origin
-from kapwa.datasets.tables import written_value
 from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import canonical
 from kapwa.suites.folders.locales import Locale, clashing, country_of, language_of, locale_of
 from kapwa.suites.folders.mapping import JSON_LIST, OTHERS, TURNS, ColumnMapping
-from kapwa.suites.folders.reading import Field, Reading
-from kapwa.tables_io import Cell, json_cell
+from kapwa.suites.folders.reading import FolderReading, MappedField
+from kapwa.tables import Cell, json_cell, written_value
 
 TALK = ("messages", "media")
 
@@ -26,7 +25,7 @@ class LaidRow(NamedTuple):
 
     cells: Mapping[str, Cell]
     origin: Origin
-    fields: Mapping[str, Field]
+    fields: Mapping[str, MappedField]
 
 
 @dataclass
@@ -63,7 +62,7 @@ class MappedRow:
         self,
         mapping: ColumnMapping,
         origin: Origin,
-        fields: Mapping[str, Field],
+        fields: Mapping[str, MappedField],
         languages: dict[str, tuple[str, Origin]],
         locales: frozenset[Locale] = frozenset(),
     ) -> None:
@@ -73,7 +72,7 @@ class MappedRow:
 
     def problem(self, name: str, message: str, hint: str | None = None) -> None:
         """Note what is wrong with a field, by the cell that it comes from."""
-        _, origin, column = self.fields.get(name, Field("", self.origin, name))
+        _, origin, column = self.fields.get(name, MappedField("", self.origin, name))
         self.problems.append(origin.problem(message, column, hint))
 
     def has(self, name: str) -> bool:
@@ -182,13 +181,13 @@ class MappedRow:
         if turns and turns[-1]["role"] == "user" and turns[-1]["content"] in questions:
             turns.pop()
         # Errors about the turns stand where their texts do.
-        self.fields = {**self.fields, "messages": self.fields.get(TURNS[1], Field("", self.origin, TURNS[1]))}
+        self.fields = {**self.fields, "messages": self.fields.get(TURNS[1], MappedField("", self.origin, TURNS[1]))}
         return {**talk, "messages": json.dumps(turns, ensure_ascii=False)}
 
 
 def convert(mapping: ColumnMapping, folder: Path) -> Converted:
     """Read every table of the mapping in ``folder``, and lay its sound rows out as those of the form."""
-    reading = Reading(mapping, folder)
+    reading = FolderReading(mapping, folder)
     converted = Converted(problems=reading.problems, left_out=reading.left_out, oddities=reading.oddities)
     languages: dict[str, tuple[str, Origin]] = {}
     rows = [(origin, at_step) for origin, fields in reading.rows() for at_step in _at_steps(mapping, origin, fields)]
@@ -223,18 +222,22 @@ def _leave_out_groups(groups: Mapping[Origin, tuple[str, ...]], converted: Conve
     converted.tables = {name: rows for name, rows in tables.items() if rows}
 
 
-def _at_steps(mapping: ColumnMapping, origin: Origin, fields: Mapping[str, Field]) -> Iterator[Mapping[str, Field]]:
+def _at_steps(
+    mapping: ColumnMapping, origin: Origin, fields: Mapping[str, MappedField]
+) -> Iterator[Mapping[str, MappedField]]:
     """Yield the fields of a row at each step of the mapping's ladder, a group; as they are where it has no steps."""
     if not mapping.steps:
         yield fields
-    name = fields.get("id") or Field(f"{origin.path.stem}-{origin.row}", origin, "id")
+    name = fields.get("id") or MappedField(f"{origin.path.stem}-{origin.row}", origin, "id")
     for step, columns in mapping.steps.items():
         texts = {field: fields[f"{step}/{field}"] for field in columns}
         named = {"id": name._replace(cell=f"{name.cell}-{step}"), "step": name._replace(cell=step)}
         yield {"group": name, **fields, **texts, **named}
 
 
-def _clashing_locales(mapping: ColumnMapping, rows: Iterable[tuple[Origin, Mapping[str, Field]]]) -> frozenset[Locale]:
+def _clashing_locales(
+    mapping: ColumnMapping, rows: Iterable[tuple[Origin, Mapping[str, MappedField]]]
+) -> frozenset[Locale]:
     """Return the locales of all rows whose territories clash with ISO 3166-1: what one means, the others say."""
     read = (MappedRow(mapping, origin, fields, {}) for origin, fields in rows)
     pairs = {(row.text("locale"), row.text("language")) for row in read if row.has("locale")}

@@ -16,11 +16,11 @@ from pathlib import Path
 from kapwa.datasets.card import CARD_NAME, LABELS_NAME
 from kapwa.datasets.conversations import MEDIA_FOLDER
 from kapwa.datasets.findings import CheckReport
-from kapwa.datasets.tables import InMemory, Record, Table, standing_in
 from kapwa.errors import DataError
 from kapwa.suites.folders.convert import Converted, LaidRow, convert
 from kapwa.suites.folders.forms import MappedForm
 from kapwa.suites.folders.mapping import read_mapping
+from kapwa.tables import InMemory, Record, TextTable, standing_in
 
 PROMPTS = "prompts.csv"
 # Files that a folder of a form has beside its tables.
@@ -86,7 +86,7 @@ class LaidOut:
 def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
     """Yield a folder of the form for the tables in ``folder`` as far as they can be read; it is gone afterwards.
 
-    Its tables are in memory alone (:func:`kapwa.datasets.tables.standing_in`), for a folder of people's answers might
+    Its tables are in memory alone (:func:`kapwa.tables.standing_in`), for a folder of people's answers might
     outlive their withdrawal; the card and the prompts beside the mapping are copied. What could not be read is in
     ``converted.problems``. Raises DataError for a mapping that is none.
     """
@@ -141,4 +141,4 @@ def _in_memory(path: Path, rows: Sequence[LaidRow]) -> InMemory:
     header = tuple(dict.fromkeys(name for row in rows for name in row.cells))
     records = [Record(number, row.cells) for number, row in enumerate(rows, start=1)]
     lines = map(json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode, (row.cells for row in rows))
-    return InMemory(Table(path, header, records, []), ("\n".join(lines) + "\n").encode())
+    return InMemory(TextTable(path, header, records, []), ("\n".join(lines) + "\n").encode())

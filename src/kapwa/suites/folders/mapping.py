@@ -17,9 +17,11 @@ from pydantic import (
     model_validator,
 )
 
-from kapwa.datasets.tables import read_model, read_records
+from kapwa.catalog.entries import named_by
+from kapwa.datasets.yaml_models import read_model
 from kapwa.errors import DataError, nearest
 from kapwa.suites.folders.forms import MappedForm, form_names, form_of
+from kapwa.tables import read_records
 
 HowAnswered = Literal["letter", "number from 0", "number from 1", "text"]
 Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
@@ -95,6 +97,16 @@ class Unpivot(BaseModel):
         return self
 
 
+class Cycle(BaseModel):
+    """A new column ``name`` whose words the rows take in turn: those with a filled cell in the column ``of``."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    name: Word
+    words: Annotated[list[Word], Field(min_length=2)]
+    of: Word
+
+
 def _known(form: str) -> str:
     known = form_names()
     if form not in known:
@@ -116,6 +128,7 @@ class ColumnMapping(BaseModel):
     separators: dict[str, Annotated[str, StringConstraints(min_length=1, max_length=20)]] = Field(default_factory=dict)
     parts: dict[str, Word] = Field(default_factory=dict)
     unpivot: Unpivot | None = None
+    cycle: Cycle | None = None
     only: Only = Field(default_factory=dict)
     join: Join | list[Join] = Field(default_factory=list)
     steps: dict[Word, dict[str, Word]] = Field(default_factory=dict)
@@ -217,12 +230,21 @@ class ColumnMapping(BaseModel):
 def read_mapping(path: Path) -> ColumnMapping:
     """Read a mapping, and the tables of words that it names, as values of its own.
 
-    Raises DataError naming file, row, field and remedy for the first thing wrong with them.
+    ``path``: a mapping's file, or that of a benchmark of the catalog. Raises DataError naming file, row, field and
+    remedy for the first thing wrong with them.
     """
+    benchmark = named_by(path)
+    if benchmark is not None:
+        return _with_words(ColumnMapping.model_validate(benchmark.mapping), path.parent)
     mapping, problems = read_model(path, ColumnMapping, "mapping", "see docs/reference/forms.md.")
     if mapping is None:
         raise problems[0]
-    read = {name: _words_in(path.parent / table) for name, table in mapping.value_tables.items()}
+    return _with_words(mapping, path.parent)
+
+
+def _with_words(mapping: ColumnMapping, folder: Path) -> ColumnMapping:
+    """Return a mapping in which the tables of words that it names are values, too."""
+    read = {name: _words_in(folder / table) for name, table in mapping.value_tables.items()}
     words = {name: read.get(name, {}) | mapping.values.get(name, {}) for name in (*read, *mapping.values)}
     return mapping.model_copy(update={"values": words})
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kapwa import registry
+from kapwa.catalog import entries
+from kapwa.catalog.entries import Benchmark
+from kapwa.catalog.fetching import known_to_work
+from kapwa.catalog.lookup import Fetched, fetched_benchmark
 from kapwa.errors import DataError, KapwaError, UsageError, raise_first
-from kapwa.suites.base import Selection, Suite, Task
+from kapwa.suites.base import OpenTask, Selection, Suite, Task
 from kapwa.user_suites import FILE_NAME, Registered, config_folder
 
 if TYPE_CHECKING:
     from kapwa.suites.folders.convert import Converted
 
+log = logging.getLogger(__name__)
 MAPPING_NAME = "mapping.yaml"
 
 
@@ -85,6 +91,46 @@ def registered_suite(entry: Registered) -> Suite:
         raise DataError(message, path=config_folder() / FILE_NAME, hint=error.hint) from None
 
 
+def benchmark_suite(name: str) -> Suite:
+    """Return a benchmark of the catalog that was fetched as a suite of its name; its mapping is the catalog's.
+
+    Raises UsageError with the command that fetches it where its data are not here.
+    """
+    entry, fetched = entries.entry(name), fetched_benchmark(name)
+    mapping = entry.path
+    tasks = tasks_in(fetched.folder, mapping).get(entry.form, ())
+    suite = folder_suite(name, entry.form, fetched.folder, tasks=tasks, mapping=mapping, title=entry.title)
+    return dataclasses.replace(suite, open_task=_BenchmarkOpener(suite.open_task, entry, fetched))
+
+
+@contextmanager
+def _naming_what_works(entry: Benchmark, fetched: Fetched) -> Iterator[None]:
+    """Say what of a benchmark was not checked, and with an error of its data which revision of them works."""
+    if entry.unverified:
+        log.warning("%s: not checked with its owners: %s", entry.name, entry.unverified)
+    try:
+        yield
+    except DataError as error:
+        hint = f"{error.hint or ''} {known_to_work(entry, fetched.revision, fetched)}".strip()
+        raise DataError(error.message, path=error.path, row=error.row, column=error.column, hint=hint) from None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _BenchmarkOpener:
+    """Opens a benchmark's tasks, with its options and its origin; says which revision works where this one does not."""
+
+    opener: OpenTask
+    entry: Benchmark
+    fetched: Fetched
+
+    def __call__(self, name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
+        with _naming_what_works(self.entry, self.fetched):
+            task = self.opener(name, data, selection, {**self.entry.options, **options})
+        limits = [*self.entry.card["limits"], *task.data.card.get("limits", ())]
+        card = {**self.entry.card, "licence": self.fetched.licence or self.entry.licence, "limits": limits}
+        return _with_source(task, name=f"{self.entry.name}@{self.fetched.revision[:12]}", card=card)
+
+
 def open_task(
     suite: Suite,
     task: str,
@@ -96,9 +142,16 @@ def open_task(
 ) -> Task:
     """Open ``task`` of ``suite`` over ``data``, reading somebody else's table through a mapping where there is one.
 
-    The mapping is ``mapping``, else the ``mapping.yaml`` of the folder ``data``. Raises what the suite raises; errors
-    about mapped data name the file, row and column that they came from.
+    The mapping is ``mapping``, else the ``mapping.yaml`` of the folder ``data``; ``data`` may also be a benchmark of
+    the catalog, which brings its own. Raises what the suite raises; errors about mapped data name the file, row and
+    column that they came from.
     """
+    name = str(data)
+    if mapping is None and name in entries.names() and not Path(name).exists():
+        if entries.entry(name).mapping is not None:
+            return benchmark_suite(name).open_task(f"{name}/{task.partition('/')[2]}", None, selection, options)
+        with _naming_what_works(entries.entry(name), fetched_benchmark(name)):
+            return suite.open_task(task, data, selection, options)
     mapping_path = mapping or find_mapping(data)
     if mapping_path is None or data is None:
         return suite.open_task(task, data, selection, options)
@@ -114,7 +167,7 @@ def _open_mapped(
     """Open a task over mapped tables, as they were read before where these very tables were."""
     from kapwa.suites.folders.keeping import seal_of
     from kapwa.suites.folders.layout import laid_out
-    from kapwa.suites.sealed import KeptReading, reading_of
+    from kapwa.suites.sealed import CachedReading, reading_of
 
     folder = path if path.is_dir() else path.parent
     source = {"name": path.resolve().name, "path": path}
@@ -126,7 +179,7 @@ def _open_mapped(
             opened = suite.open_task(task, folder, selection, options)
             if kept.used:  # else an option had other files read
                 return _with_source(opened, kept.remark, **source)
-    fresh = KeptReading() if seal else None
+    fresh = CachedReading() if seal else None
     with laid_out(folder, mapping_path) as place, reading_of(fresh):
         raise_first(place.converted.problems)
         try:

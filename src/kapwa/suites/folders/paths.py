@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from kapwa.tables_io import Cell, json_in
+from kapwa.tables import Cell, json_in, written_value
 
 _PATH = re.compile(r"(?P<column>[^.\[\]]+)(?P<steps>(?:\.[^.\[\]]+|\[(?:-?\d{1,6}|\*)\])+)")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(-?\d+|\*)\]")
@@ -26,7 +26,7 @@ def cell_at(path: str, cell: Cell) -> Cell | None:
     """Return what ``path`` leads to in a cell of its column: a text, or texts where the path passes ``[*]``.
 
     A list at its end is texts, too. A number or true is the text that JSON writes for it; what is not there (or null)
-    is "". None where the cell is no JSON, or the path ends in an object.
+    is "". None where the cell is no JSON (nor what Python writes for it), or the path ends in an object.
     """
     value: Any = list(cell) if isinstance(cell, tuple) else cell
     if isinstance(cell, str):
@@ -35,7 +35,9 @@ def cell_at(path: str, cell: Cell) -> Cell | None:
         try:
             value = json_in(cell)
         except (ValueError, RecursionError):
-            return None
+            value = written_value(cell)  # as Python writes lists and objects
+            if value is None:
+                return None
     match = _PATH.fullmatch(path)
     values = list(_followed(value, _STEP.findall(match["steps"]) if match else []))
     texts = [text for entry in values for text in (entry if isinstance(entry, list) else [entry]) if text is not None]

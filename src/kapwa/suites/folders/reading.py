@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from kapwa.datasets.findings import Finding
+from kapwa.datasets.findings import Finding, remarks_on
 from kapwa.datasets.rows import Origin, named_alike
-from kapwa.datasets.tables import TABLE_SUFFIXES, Cell, Record, Table, read_records
 from kapwa.errors import DataError, nearest
 from kapwa.suites.folders.mapping import ColumnMapping, Join, Only, Unpivot
 from kapwa.suites.folders.paths import cell_at, column_of
-from kapwa.tables_io import RowError
+from kapwa.tables import TABLE_SUFFIXES, Cell, Record, RowError, TextTable, peek_header, read_records
 
 # A part of a column that is made of others, such as "{title}: {body}".
 _PART = re.compile(r"\{([^{}]+)\}")
@@ -26,7 +26,7 @@ _SUFFIXES = (*TABLE_SUFFIXES, ".json")
 Located = tuple[Origin, Mapping[str, Cell]]
 
 
-class Field(NamedTuple):
+class MappedField(NamedTuple):
     """A cell of somebody else's table that a field is taken from, and where it stands."""
 
     cell: Cell
@@ -34,24 +34,26 @@ class Field(NamedTuple):
     column: str
 
 
-Fields = Mapping[str, Field]
+Fields = Mapping[str, MappedField]
 
 
 @dataclass
-class Reading:
+class FolderReading:
     """What is read of the tables in a folder: every problem and oddity on the way, and each table by its file.
 
-    ``left_out``: the problems of rows that the mapping says to leave out (``skip_bad_rows``).
+    ``left_out``: the problems of rows that the mapping says to leave out (``skip_bad_rows``). ``headers_only``: no row
+    is read, so that what is wrong with the layout of large tables is known at once.
     """
 
     mapping: ColumnMapping
     folder: Path
+    headers_only: bool = False
     problems: list[DataError] = field(default_factory=list)
     left_out: list[DataError] = field(default_factory=list)
     oddities: list[Finding] = field(default_factory=list)
-    tables: dict[Path, Table] = field(default_factory=dict)
+    tables: dict[Path, TextTable] = field(default_factory=dict)
 
-    def rows(self) -> Iterator[tuple[Origin, Mapping[str, Field]]]:
+    def rows(self) -> Iterator[tuple[Origin, Mapping[str, MappedField]]]:
         """Yield each row of the form's table: where it is, and the cell of each field that a column gives.
 
         Of two rows of one table that are put together, only the first is a row of its own.
@@ -115,7 +117,7 @@ class Reading:
             self.bad_row(origin.problem(f"{message}.", columns[0], hint))
         return None
 
-    def _tables(self, names: Sequence[str], needed: Mapping[str, str]) -> Iterator[Table]:
+    def _tables(self, names: Sequence[str], needed: Mapping[str, str]) -> Iterator[TextTable]:
         """Yield the tables that hold every column of ``needed`` (by its field); what is wrong with others is noted."""
         for name in names:
             files = files_named(self.folder, name)
@@ -124,7 +126,7 @@ class Reading:
                 self.problems.append(DataError(f"holds no file {name}.", path=self.folder, hint=hint))
             for file in files:
                 if file.suffix.lower() not in _SUFFIXES:
-                    hint = f"Known: {', '.join(_SUFFIXES)}."
+                    hint = f"Available: {', '.join(_SUFFIXES)}."
                     self.problems.append(DataError("is of an unknown kind.", path=file, hint=hint))
                     continue
                 if file not in self.tables:
@@ -140,10 +142,12 @@ class Reading:
                 if not missing:
                     yield table
 
-    def _table(self, file: Path) -> Table:
+    def _table(self, file: Path) -> TextTable:
         """Read a table, with a column for each part that the mapping takes from others."""
         wide = self.mapping.unpivot.columns if self.mapping.unpivot else []
-        table, oddities = named_alike(read_records(file), (*self.mapping.parts, *wide))
+        read = _with_header_alone(file) if self.headers_only else read_records(file)
+        table, oddities = named_alike(read, (*self.mapping.parts, *wide))
+        self.oddities += remarks_on(table)
         for problem in table.problems:
             if isinstance(problem, RowError):  # else more is lost than a row, as where a file is cut off
                 self.bad_row(problem)
@@ -169,9 +173,21 @@ class Reading:
                     continue
                 records.append(Record(record.row, {**record.cells, **parts}))
             table = table._replace(header=(*table.header, *names), records=records)
-        return self._long(table)
+        return self._long(self._in_turn(table))
 
-    def _long(self, table: Table) -> Table:
+    def _in_turn(self, table: TextTable) -> TextTable:
+        """Return a table with the column whose words its rows take in turn, if the mapping has one."""
+        cycle = self.mapping.cycle
+        if cycle is None or cycle.of not in table.header:
+            return table
+        words = itertools.cycle(cycle.words)
+        records = []
+        for row, cells in table.records:
+            filled = bool(str(cells.get(cycle.of) or "").strip())
+            records.append(Record(row, {**cells, cycle.name: next(words) if filled else ""}))
+        return table._replace(header=(*table.header, cycle.name), records=records)
+
+    def _long(self, table: TextTable) -> TextTable:
         """Return a wide table with a row for each filled cell of the columns that the mapping says, if it has any."""
         wide = self.mapping.unpivot
         main = any(table.path.match(name) for name in self.mapping.tables)
@@ -192,7 +208,7 @@ class Reading:
                     records.append(Record(row, {**others, wide.name: column, wide.value: cells[column]}))
         return table._replace(header=(*kept, wide.name, wide.value), records=records)
 
-    def _with_paths(self, table: Table, columns: Iterable[str]) -> Table:
+    def _with_paths(self, table: TextTable, columns: Iterable[str]) -> TextTable:
         """Return a table with a column for each path into JSON among ``columns`` (see :mod:`.paths`)."""
         paths = {path: column_of(path) for path in columns if path not in table.header}
         for path, column in paths.items():
@@ -210,12 +226,25 @@ class Reading:
         return table
 
 
+def layout_problems(mapping: ColumnMapping, folder: Path) -> list[DataError]:
+    """Return what the tables in ``folder`` lack of the files and columns that a mapping names, by their headers."""
+    reading = FolderReading(mapping, folder, headers_only=True)
+    list(reading.rows())
+    return reading.problems
+
+
+def _with_header_alone(file: Path) -> TextTable:
+    """Return a table without its rows; of Parquet and of text with separators no more than the header is read."""
+    header = peek_header(file)
+    return TextTable(file, header, [], []) if header else read_records(file)._replace(records=[])
+
+
 def files_named(folder: Path, name: str) -> list[Path]:
     """Return the files that a mapping names so; one without "*" need not be there."""
     return sorted(path for path in folder.glob(name) if path.is_file()) if "*" in name else [folder / name]
 
 
-def _with_texts(table: Table, columns: Iterable[str]) -> Table:
+def _with_texts(table: TextTable, columns: Iterable[str]) -> TextTable:
     """Return a table with a column for each text among ``columns`` that is made of others: "{title}: {body}"."""
     for text in columns:
         names = set(_PART.findall(text))
@@ -252,7 +281,7 @@ def parts_of(cell: str, form: str) -> dict[str, str] | None:
     return parts if start < stop else None
 
 
-def _wanted_rows(table: Table, only: Only) -> list[Located]:
+def _wanted_rows(table: TextTable, only: Only) -> list[Located]:
     """The rows of a table whose cells are among those the mapping names."""
     return [(Origin(table.path, row), cells) for row, cells in table.records if _is_wanted(cells, only)]
 
@@ -274,7 +303,9 @@ def _key(cells: Mapping[str, Cell], columns: Sequence[str]) -> tuple[str, ...]:
 
 def _fields(
     columns: Mapping[str, str], cells: Mapping[str, Cell], origin: Origin, wide: Unpivot | None = None
-) -> dict[str, Field]:
+) -> dict[str, MappedField]:
     """The cell of each field; one of a wide table stands in the column that the file has."""
     shown = {wide.name: str(cells[wide.name]), wide.value: str(cells[wide.name])} if wide else {}
-    return {name: Field(cells.get(column, ""), origin, shown.get(column, column)) for name, column in columns.items()}
+    return {
+        name: MappedField(cells.get(column, ""), origin, shown.get(column, column)) for name, column in columns.items()
+    }

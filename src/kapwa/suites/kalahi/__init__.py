@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kapwa.files import table_rows
-from kapwa.suites.base import Criterion, Selection, Suite, call, floor_words, settings_of
+from kapwa.errors import UsageError
+from kapwa.suites.base import Selection, Suite, call, floor_words, settings_of
 from kapwa.suites.kalahi.variants import VARIANTS
 
 if TYPE_CHECKING:
@@ -27,10 +27,15 @@ def open_task(name: str, data: str | Path | None, selection: Selection, options:
     """Read the situations, select among them, and return the task called ``name``."""
     from kapwa.suites.items import select
     from kapwa.suites.kalahi.data import read_situations
+    from kapwa.suites.kalahi.released import lacking_variants
 
     situations, source = read_situations(data)
     # A file may hold only one variant: then that one is meant.
     present = [variant for variant in VARIANTS if any(item.variant == variant for item in situations)]
+    absent = [variant for variant in selection.variants or () if variant in VARIANTS and variant not in present]
+    where = lacking_variants(situations) if absent else ""
+    if where:
+        raise UsageError(f"{source.name} holds no items of the variant {absent[0]!r}.", hint=where)
     chosen = select(situations, selection, known=VARIANTS, default=present[:1])
     if name == "kalahi/mc":
         from kapwa.suites.kalahi.mc import mc_task
@@ -62,5 +67,5 @@ suite = Suite(
     floor_words=floor_words("kalahi"),
     # The seven of Kalahi's human evaluation.
     choices={"mc": "mc1"},
-    criteria=tuple(Criterion(**row) for row in table_rows(Path(__file__).with_name("criteria.csv"))),
+    rubric="kalahi-criteria",
 )

@@ -10,16 +10,17 @@ from typing import NamedTuple
 
 from kapwa.datasets.conversations import in_conversation
 from kapwa.datasets.findings import CheckReport, Finding, Severity
+from kapwa.datasets.repeated import cultures_named_twice
 from kapwa.datasets.rows import TRUE_WORDS, split_texts
-from kapwa.datasets.tables import Table
 from kapwa.datasets.text_checks import joined_otherwise, lacks_final_sign, table_oddities
 from kapwa.datasets.withdrawn import withdrawn_findings
 from kapwa.records import Item
 from kapwa.suites.kalahi import released
 from kapwa.suites.kalahi.data import Situations, is_situation_data, load_path
-from kapwa.suites.kalahi.form import CATEGORIES, SUITE, Entry, reference_response
+from kapwa.suites.kalahi.form import CATEGORIES, SUITE, SituationEntry, reference_response
 from kapwa.suites.kalahi.mc import by_length, chance_mc1
 from kapwa.suites.kalahi.variants import VARIANTS
+from kapwa.tables import TextTable
 
 FEWEST_RESPONSES = 3
 _RESPONSE_COLUMNS = ("relevant", "irrelevant", "relevant_answers", "irrelevant_answers")
@@ -43,10 +44,11 @@ def check(path: Path) -> CheckReport | None:
     findings += [finding for entry in rows for finding in _item_findings(entry)]
     findings += withdrawn_findings((entry.item.id, *entry.origin) for entry in rows)
     findings += [*_variant_findings(reading.entries), *_length_findings(reading, path)]
+    findings += cultures_named_twice(((entry.item.culture, entry.origin) for entry in rows), "culture")
     return CheckReport(SUITE, str(path), _counts(reading, rows), findings)
 
 
-def _table_findings(table: Table) -> Iterator[Finding]:
+def _table_findings(table: TextTable) -> Iterator[Finding]:
     path = str(table.path)
     yield from table_oddities(table)
     for record in table.records:
@@ -61,8 +63,13 @@ def _table_findings(table: Table) -> Iterator[Finding]:
             message = f"cluster {cluster!r} already has its base in row {first[cluster]}; this mark is ignored"
             yield Finding("warning", path, message, record.row, "base")
     ids = [name for name in ("id", "cluster", "prompt_variation_id", "prompt_id") if name in table.header]
-    widths = {len(str(record.cells[ids[0]])) for record in table.records if ids}
-    if table.path.suffix == ".parquet" and len(widths) > 1:
+    written = [tuple(str(record.cells.get(name, "")) for name in ids[:2]) for record in table.records if ids]
+    widths = {len(names[0]) for names in written}
+    numbers = table.path.suffix == ".parquet" and len(widths) > 1
+    if numbers and all(len(names) == 2 and released.situation_of(*names) for names in written):
+        message = "ids lost the zeros before them: they are read with ten digits, the first eight being the situation"
+        yield Finding("note", path, message, column=ids[0])
+    elif numbers:
         message = "ids differ in width; if they were numbers, their leading zeros are lost"
         yield Finding("warning", path, message, column=ids[0])
 
@@ -82,7 +89,7 @@ def _response_findings(responses: Sequence[str]) -> Iterator[tuple[Severity, str
             yield "warning", f"holds {sign!r}: responses are separated by ';' only"
 
 
-def _item_findings(entry: Entry) -> Iterator[Finding]:
+def _item_findings(entry: SituationEntry) -> Iterator[Finding]:
     item, origin = entry
     if item.category not in CATEGORIES:
         message = f"the category {item.category!r} is neither of the paper's (ethics, shared knowledge)"
@@ -95,8 +102,8 @@ def _item_findings(entry: Entry) -> Iterator[Finding]:
         yield origin.finding("note", "some parts of the prompt have no English gloss")
 
 
-def _variant_findings(entries: Sequence[Entry]) -> Iterator[Finding]:
-    prompts: dict[tuple[str, str], Entry] = {}
+def _variant_findings(entries: Sequence[SituationEntry]) -> Iterator[Finding]:
+    prompts: dict[tuple[str, str], SituationEntry] = {}
     for entry in entries:
         asked = in_conversation(entry.item, entry.item.fields["prompt"])
         first = prompts.setdefault((entry.item.variant, asked), entry)
@@ -104,7 +111,7 @@ def _variant_findings(entries: Sequence[Entry]) -> Iterator[Finding]:
             message = f"the {entry.item.variant} prompt is the same as that of row {first.origin.row} ({first.item.id})"
             yield entry.origin.finding("warning", message)
     yield from _unlinked(entries)
-    ids: dict[str, Entry] = {}
+    ids: dict[str, SituationEntry] = {}
     for entry in entries:
         item, origin = ids.setdefault(entry.item.id, entry)
         if _answers(item) != _answers(entry.item):
@@ -116,7 +123,7 @@ def _answers(item: Item) -> tuple[object, ...]:
     return (*(item.fields[name] for name in ("best", "relevant", "irrelevant")), item.topic, item.category)
 
 
-def _unlinked(entries: Sequence[Entry]) -> Iterator[Finding]:
+def _unlinked(entries: Sequence[SituationEntry]) -> Iterator[Finding]:
     """Rows whose twin in another variant, or whose cluster's unenriched prompt, is not there."""
     variants = {entry.item.variant for entry in entries}
     ids = {variant: {e.item.id for e in entries if e.item.variant == variant} for variant in variants}
@@ -170,7 +177,7 @@ def length_trick(items: Sequence[Item], sign: int) -> LengthTrick:
     return LengthTrick(fmean(by_length(item, sign) for item in items), fmean(chances), margin, len(items))
 
 
-def _counts(reading: Situations, rows: Sequence[Entry]) -> dict[str, int | float | str]:
+def _counts(reading: Situations, rows: Sequence[SituationEntry]) -> dict[str, int | float | str]:
     """Rows and items there are; responses, chance and length figures are those of the richest variant."""
     if not reading.entries:
         return {}

@@ -14,7 +14,7 @@ from kapwa.suites.items import accuracy, grouped
 from kapwa.suites.similarity import Nearest, SimilarityOptions, nearest_references
 
 
-class Trial(NamedTuple):
+class ClosenessTrial(NamedTuple):
     """A text and the responses it is held against; neither group may be empty."""
 
     text: str
@@ -34,7 +34,7 @@ class Closeness(NamedTuple):
         return self.relevant.value - self.irrelevant.value
 
 
-def closeness(metric: Metric, trials: Sequence[Trial]) -> list[Closeness]:
+def closeness(metric: Metric, trials: Sequence[ClosenessTrial]) -> list[Closeness]:
     """Return the closeness of each trial."""
     both = [(case.text, case.relevant) for case in trials] + [(case.text, case.irrelevant) for case in trials]
     nearest = nearest_references(metric, both)
@@ -52,11 +52,11 @@ class _Trick(NamedTuple):
 
     name: str
     note: str
-    trials: list[tuple[int, Trial]]
+    trials: list[tuple[int, ClosenessTrial]]
     kind: Literal["floor", "ceiling"] = "floor"
 
 
-def kept_floors(items: Sequence[Item], options: SimilarityOptions) -> list[Floor]:
+def cached_floors(items: Sequence[Item], options: SimilarityOptions) -> list[Floor]:
     """Return what :func:`open_floors` does, kept from an earlier run of the same data where there was one."""
     if len(items) < _WORTH_KEEPING:
         return open_floors(items, options)
@@ -120,9 +120,9 @@ def _tricks(items: Sequence[Item]) -> Iterator[_Trick]:
     yield _Trick("reference answers", note, left_out, "ceiling")
 
 
-def trial(item: Item, text: str) -> Trial:
+def trial(item: Item, text: str) -> ClosenessTrial:
     """Hold ``text`` against the responses of ``item``."""
-    return Trial(text, item.fields["relevant"], item.fields["irrelevant"])
+    return ClosenessTrial(text, item.fields["relevant"], item.fields["irrelevant"])
 
 
 def _strangers(items: Sequence[Item], i: int) -> list[Item]:
@@ -132,11 +132,11 @@ def _strangers(items: Sequence[Item], i: int) -> list[Item]:
     return [ahead[place] for place in places]
 
 
-def _left_out(item: Item) -> Iterator[Trial]:
+def _left_out(item: Item) -> Iterator[ClosenessTrial]:
     relevant, irrelevant = item.fields["relevant"], item.fields["irrelevant"]
     if len(relevant) < 2 or len(irrelevant) < 2:
         return
     for i, text in enumerate(relevant):
         near = (*relevant[:i], *relevant[i + 1 :])
         for j in range(len(irrelevant)):
-            yield Trial(text, near, (*irrelevant[:j], *irrelevant[j + 1 :]))
+            yield ClosenessTrial(text, near, (*irrelevant[:j], *irrelevant[j + 1 :]))

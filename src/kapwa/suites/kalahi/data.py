@@ -10,11 +10,12 @@ from kapwa.datasets.card import CARD_NAME, Card
 from kapwa.datasets.findings import DataSource
 from kapwa.datasets.packs import DataSet, children, locate, table_files
 from kapwa.datasets.rows import columns_of
-from kapwa.datasets.tables import TABLE_SUFFIXES, peek_header, shipped_card
+from kapwa.datasets.yaml_models import shipped_card
 from kapwa.errors import DataError, raise_first
 from kapwa.records import Item
 from kapwa.suites.kalahi import released
-from kapwa.suites.kalahi.form import Entry, Situation, situation_items
+from kapwa.suites.kalahi.form import SituationEntry, SituationRow, situation_items
+from kapwa.tables import TABLE_SUFFIXES, peek_header
 
 PACKS = Path(__file__).parent / "packs"
 HUB_ID = "aisingapore/kalahi"
@@ -26,7 +27,7 @@ ROLE = "situations"
 class Situations(DataSet):
     """What was read: items with the rows they came from, and all that is wrong or odd."""
 
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[SituationEntry] = field(default_factory=list)
 
 
 def read_situations(data: str | Path | None) -> tuple[list[Item], DataSource]:
@@ -66,13 +67,13 @@ def load_path(path: Path, name: str = "", card: Card | None = None) -> Situation
                 hint = "Keep one, named situations.csv or .yaml."
                 read.problems.append(DataError(message, path=folder, hint=hint))
             if files:
-                read.entries += situation_items(read.read(files[0], Situation, read.read_card(folder)))
+                read.entries += situation_items(read.read(files[0], SituationRow, read.read_card(folder)))
         if not packs:
             hint = "A pack folder holds card.yaml and situations.csv; see docs/reference/kalahi-form.md."
             read.problems.append(DataError("holds no situations.", path=path, hint=hint))
     # Ids must be unique in a variant over all files, clusters in one pack: answers and intervals rest on them.
-    ids: dict[tuple[str, str], Entry] = {}
-    clusters: dict[str, Entry] = {}
+    ids: dict[tuple[str, str], SituationEntry] = {}
+    clusters: dict[str, SituationEntry] = {}
     hint = "Begin ids and clusters with a word for the pack, so that packs can be used together."
     for entry in read.entries:
         item, origin = entry
@@ -95,7 +96,7 @@ def is_situation_data(path: Path) -> bool:
     if not path.is_file() or path.suffix.lower() not in TABLE_SUFFIXES:
         return False
     header = peek_header(path)
-    required = [name for name, needed in columns_of(Situation).items() if needed]
+    required = [name for name, needed in columns_of(SituationRow).items() if needed]
     has_form = sum(name in header for name in required) > len(required) // 2
     return path.stem == ROLE or has_form or released.looks_released(path, header)
 
@@ -108,11 +109,11 @@ def tasks_of(folder: Path) -> tuple[str, ...]:
 def _read_file(read: Situations, path: Path) -> None:
     if path.suffix.lower() not in TABLE_SUFFIXES:
         message = f"is of an unknown kind ({path.suffix or 'no suffix'})."
-        read.problems.append(DataError(message, path=path, hint=f"Known: {', '.join(TABLE_SUFFIXES)}."))
+        read.problems.append(DataError(message, path=path, hint=f"Available: {', '.join(TABLE_SUFFIXES)}."))
     elif released.looks_released(path, peek_header(path)):
         _read_released(read, [path], None)
     else:
-        read.entries += situation_items(read.read(path, Situation, read.read_card(path.parent)))
+        read.entries += situation_items(read.read(path, SituationRow, read.read_card(path.parent)))
 
 
 def _is_pack(folder: Path) -> bool:
@@ -134,13 +135,15 @@ def released_files(folder: Path) -> list[Path]:
 
 
 def _read_released(read: Situations, files: Sequence[Path], card: Card | None) -> None:
-    rows: list[released.ReleasedRow] = []
+    rows: list[released.ReleasedSituation] = []
     cards = {folder: read.read_card(folder) for folder in dict.fromkeys(file.parent for file in files)}
     for file in files:
         whose = {"culture": card.culture, "language": card.language} if card else cards[file.parent]
         table = read.read_table(file)
         defaults = released.defaults_of(table, whose)
-        rows += read.read(table, released.ReleasedRow, defaults, what="the released layout")
+        rows += released.with_zeros(read.read(table, released.ReleasedSituation, defaults, what="the released layout"))
     read.entries += released.released_entries(rows)
     if not read.cards and {entry.item.culture for entry in read.entries} == {shipped_card(released.CARD).culture}:
-        read.cards.append(shipped_card(released.CARD).model_dump())
+        own = shipped_card(released.CARD).model_dump()
+        lacking = released.lacking_variants([entry.item for entry in read.entries])
+        read.cards.append({**own, "limits": [*own["limits"], lacking]} if lacking else own)

@@ -7,10 +7,10 @@ from typing import Any
 
 from kapwa.datasets.rows import CellProblem, Text, Texts, split_texts
 from kapwa.datasets.text_checks import only_difference
-from kapwa.suites.kalahi.form import Situation
+from kapwa.suites.kalahi.form import SituationRow
 
 
-class Draft(Situation):
+class Draft(SituationRow):
     """A situation of which nothing but the context must be there; see :func:`with_best`."""
 
     cluster: Text = ""

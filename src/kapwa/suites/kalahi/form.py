@@ -43,7 +43,7 @@ SEVERAL = "Write at least three responses, separated by ';'."
 PARTS_OF = {"full": PARTS, "partial": PARTS[1:], "unenriched": ("context", "instruction")}
 
 
-class Situation(GroupedRow, Conversed, NotedRow):
+class SituationRow(GroupedRow, Conversed, NotedRow):
     """One variation of a situation; lists may be texts parted by ';'."""
 
     unique: ClassVar[tuple[str, ...]] = ("id",)
@@ -99,7 +99,7 @@ def response_problems(best: str, relevant: Sequence[str], irrelevant: Sequence[s
             yield CellProblem("irrelevant", f"{shown} is also a relevant response.", "It can be only one of them.")
 
 
-class Entry(NamedTuple):
+class SituationEntry(NamedTuple):
     """An item and the row of the file that it came from."""
 
     item: Item
@@ -127,15 +127,25 @@ def situation_item(
         "gloss": gloss,
         **more,
     }
-    return Item(row.id, SUITE, row.culture, row.language, row.category, row.topic, variant, row.cluster, fields)
+    return Item(
+        id=row.id,
+        suite=SUITE,
+        culture=row.culture,
+        language=row.language,
+        category=row.category,
+        topic=row.topic,
+        variant=variant,
+        cluster=row.cluster,
+        fields=fields,
+    )
 
 
-def situation_items(situations: Sequence[Situation]) -> list[Entry]:
+def situation_items(situations: Sequence[SituationRow]) -> list[SituationEntry]:
     """Lay out rows as items: every row full and partial, one row of each cluster unenriched.
 
     The unenriched row is the one marked ``base``, else the cluster's first.
     """
-    bases: dict[tuple[str, str], Situation] = {}
+    bases: dict[tuple[str, str], SituationRow] = {}
     for situation in situations:
         key = (situation.culture, situation.cluster)
         if key not in bases or (situation.base and not bases[key].base):
@@ -156,7 +166,7 @@ def situation_items(situations: Sequence[Situation]) -> list[Entry]:
         prompt = "\n".join(filter(None, parts.values()))
         more: dict[str, Any] = {"messages": row.messages, "media": row.media}
         more |= {"group": row.group, "step": row.step} if row.group else {}
-        entries.append(Entry(situation_item(row, variant, prompt, parts, filled, **more), row.origin))
+        entries.append(SituationEntry(situation_item(row, variant, prompt, parts, filled, **more), row.origin))
     return entries
 
 

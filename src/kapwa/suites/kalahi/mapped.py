@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kapwa.datasets.rows import columns_of
 from kapwa.suites.folders.forms import MappedForm
 from kapwa.suites.items import NO_TOPIC
-from kapwa.suites.kalahi.form import RESPONSES, Situation
+from kapwa.suites.kalahi.form import RESPONSES, SituationRow
 
 if TYPE_CHECKING:
     from kapwa.suites.folders.convert import Converted, MappedRow
@@ -21,7 +21,7 @@ def lay_situation(row: MappedRow, to: Converted) -> None:
 
 
 SITUATIONS = MappedForm(
-    fields=(*columns_of(Situation), "locale"),
+    fields=(*columns_of(SituationRow), "locale"),
     needed=tuple((name,) for name in ("context", "best", *RESPONSES)),
     lists=(*RESPONSES, *(f"{name}_en" for name in RESPONSES)),
     lay=lay_situation,

@@ -50,7 +50,7 @@ def mc_requests(items: Sequence[Item]) -> Iterator[Request]:
         )
 
 
-class _Scored(NamedTuple):
+class _ScoredResponses(NamedTuple):
     """The responses of one item with their scores; ``plain`` as written, ``reference`` as released.
 
     The first ``n`` are relevant; ``best`` is the place of the best one.
@@ -75,7 +75,7 @@ def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         key = answer.request.item_id, answer.request.variant
         if key not in judged:
             raise unknown_item(answer.request)
-        if not answer.response.failed:
+        if not answer.response.unanswered:
             asked[key] = answer
     scores: list[dict[str, Any]] = []
     continuations: list[dict[str, Any]] = []
@@ -91,7 +91,7 @@ def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         texts = (*relevant, *item.fields["irrelevant"])
         reference = [by_text[reference_response(text)] for text in texts]
         best = texts.index(item.fields["best"])
-        scored = _Scored(item, [by_text[text] for text in texts], reference, len(relevant), best)
+        scored = _ScoredResponses(item, [by_text[text] for text in texts], reference, len(relevant), best)
         scores += _score_rows(scored)
         continuations += [
             {
@@ -113,7 +113,7 @@ def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
     return Judged(score_frame(scores), tables)
 
 
-def _score_rows(scored: _Scored) -> Iterator[dict[str, Any]]:
+def _score_rows(scored: _ScoredResponses) -> Iterator[dict[str, Any]]:
     item = scored.item
     values = {suffix: normalised(scored.plain, norm) for norm, suffix in _SUFFIXES.items()}
     sums = [score.logprob_sum_reference for score in scored.reference]
@@ -132,7 +132,7 @@ def _score_rows(scored: _Scored) -> Iterator[dict[str, Any]]:
             yield score_row(item, "mc1_shared", shared, "scored")
 
 
-def _case(scored: _Scored) -> dict[str, Any]:
+def _case(scored: _ScoredResponses) -> dict[str, Any]:
     """What the model preferred among best and irrelevant responses, for the report's list of failures."""
     item, values = scored.item, normalised(scored.plain, "byte")
     irrelevant = values[scored.n :]
@@ -232,12 +232,21 @@ def floors(items: Sequence[Item]) -> list[Floor]:
             for metric in _FLOOR_METRICS:
                 for name, trick in _tricks(metric).items():
                     each = [float(trick(item)) for item in group]
-                    # Chance is known; what another trick scores depends, as a model's score does, on the items asked.
-                    by_item = None if name == "chance" else each
+                    # Guessing is known; what another trick scores depends, as a model's score does, on the items asked.
+                    by_item = None if name in ("chance", "no preference") else each
                     rows.append(Floor(metric, variant, name, fmean(each), note=culture, by_item=by_item))
         if variant == "full" and sum("release" in item.fields for item in present) == len(present) == _PEOPLE_ANSWERED:
             rows += [
-                Floor(metric, variant, name, float(value), "ceiling", source, float(low), float(high))
+                Floor(
+                    metric=metric,
+                    variant=variant,
+                    name=name,
+                    value=float(value),
+                    kind="ceiling",
+                    note=source,
+                    low=float(low),
+                    high=float(high),
+                )
                 for metric in _FLOOR_METRICS
                 if metric.startswith("mc1")
                 for name, value, source, low, high in map(dict.values, _PEOPLE)

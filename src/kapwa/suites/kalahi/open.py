@@ -19,8 +19,18 @@ from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.base import Metric, is_blank, load_metric
 from kapwa.records import Answer, Item, Outcome, Response
 from kapwa.suites.base import Judged, MetricInfo, Selection, Task, metrics_of
-from kapwa.suites.items import accuracy, greedy_requests, pair_answers, score_frame, score_row, worst_first
-from kapwa.suites.kalahi.closeness import Closeness, closeness, kept_floors, trial
+from kapwa.suites.items import (
+    ABOUT_ANSWER,
+    about_answer,
+    accuracy,
+    greedy_requests,
+    lost_outcome,
+    pair_answers,
+    score_frame,
+    score_row,
+    worst_first,
+)
+from kapwa.suites.kalahi.closeness import Closeness, cached_floors, closeness, trial
 from kapwa.suites.kalahi.form import GROUPS, situation_case, situation_table
 from kapwa.suites.similarity import MODEL_FREE, SimilarityOptions
 
@@ -28,7 +38,10 @@ from kapwa.suites.similarity import MODEL_FREE, SimilarityOptions
 HEADLINE_METRIC = "chrfpp"
 OPEN_HEADLINE = (f"{HEADLINE_METRIC}_acc", f"{HEADLINE_METRIC}_diff")
 # What the paper calls by the name on the left, the released code computes as the metric on the right.
-REFERENCE_METRICS = {"rougeL": "rougeL_reference", "chrfpp": "chrf"}
+REFERENCE_METRICS = {
+    **{name: f"{name}_reference" for name in ("bleu", "meteor", "rouge1", "rouge2", "rougeL")},
+    "chrfpp": "chrf",
+}
 _CODE = "the released Kalahi code"
 _PAPER = "Kalahi §4.2"
 _CLOSER = "wrote an answer closer to a relevant than to an irrelevant response in {value} of {items}, by {short}"
@@ -66,21 +79,23 @@ def _similarity_infos(metric: Metric) -> Iterator[MetricInfo]:
     yield info(f"{name}_relevant", f"{title} to the closest relevant response", low, high)
     yield info(f"{name}_irrelevant", f"{title} to the closest irrelevant response", low, high, higher_is_better=False)
     if name in REFERENCE_METRICS:
-        released = f"{title} as released ({load_metric(REFERENCE_METRICS[name]).title})"
+        twin = load_metric(REFERENCE_METRICS[name]).title
+        released = twin if "as released" in twin else f"{title} as released ({twin})"
         yield replace(acc, name=f"{name}_acc_reference", title=released, reference=True, source=_CODE)
 
 
 ANSWER_SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("item_id", "variant", "culture"), pl.String),
     "sample": pl.Int64,
-    **dict.fromkeys(("text", "finish_reason", "language_asked", "language_answered"), pl.String),
+    **dict.fromkeys(("text", "language_asked", "language_answered"), pl.String),
     "language_confidence": pl.Float64,
     **dict.fromkeys(("other_language", "refused", "empty", "truncated"), pl.Boolean),
-    **dict.fromkeys(("closest_relevant", "closest_irrelevant", "error"), pl.String),
+    **dict.fromkeys(("closest_relevant", "closest_irrelevant"), pl.String),
+    **ABOUT_ANSWER,
 }
 
 
-class _Reply(NamedTuple):
+class _OpenReply(NamedTuple):
     """One answer of an item; all that describes its text is None where the model gave none (failed, or never asked)."""
 
     item: Item
@@ -124,30 +139,45 @@ def judge_open(items: Sequence[Item], answers: Collection[Answer], options: Open
     return Judged(score_frame(rows), tables)
 
 
-def _reply(item: Item, sample: int, response: Response | None) -> _Reply:
-    if response is None or response.failed:
-        return _Reply(item, sample, response)
-    # A filtered answer may come without text and without an error: the model said nothing.
+def _reply(item: Item, sample: int, response: Response | None) -> _OpenReply:
+    if response is None or response.unanswered:
+        return _OpenReply(item, sample, response)
     text = response.text or ""
     language = identify(text)
     other_language = differs(item.language, language)
-    return _Reply(item, sample, response, text, *language, other_language, is_refusal(text), is_blank(text))
+    declined = response.state == "declined"
+    return _OpenReply(
+        item=item,
+        sample=sample,
+        response=response,
+        text=text,
+        language=language.language,
+        confidence=language.confidence,
+        other_language=other_language,
+        refused=declined or is_refusal(text),
+        empty=not declined and is_blank(text),
+    )
 
 
-def _closenesses(replies: Sequence[_Reply], options: OpenOptions) -> list[dict[str, Closeness]]:
+def _closenesses(replies: Sequence[_OpenReply], options: OpenOptions) -> list[dict[str, Closeness]]:
     """Return the closeness of each reply by metric; {} for one that is not there."""
-    trials = [trial(reply.item, reply.text) for reply in replies if reply.text is not None]
+    # What the server calls a refusal resembles nothing, as an empty answer does: whatever it says, it counts 0.
+    trials = [
+        trial(reply.item, "" if reply.response and reply.response.state == "declined" else reply.text)
+        for reply in replies
+        if reply.text is not None
+    ]
     by_metric = {name: closeness(metric, trials) for name, metric in options.computed().items()}
     each = zip(*by_metric.values(), strict=True)
     return [{} if reply.text is None else dict(zip(by_metric, next(each), strict=True)) for reply in replies]
 
 
 def _score_rows(
-    reply: _Reply, near: Mapping[str, Closeness], options: OpenOptions, metrics: Sequence[str]
+    reply: _OpenReply, near: Mapping[str, Closeness], options: OpenOptions, metrics: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     row = partial(score_row, reply.item, sample=reply.sample)
     if reply.text is None:
-        yield from (row(metric, None, "failed") for metric in metrics)
+        yield from (row(metric, None, lost_outcome(reply.response)) for metric in metrics)
         return
     # The outcome that takes the place of a metric's own.
     special: Outcome | None = "empty" if reply.empty else "refused" if reply.refused else None
@@ -168,7 +198,7 @@ def _score_rows(
     yield row(EMPTY, float(bool(reply.empty)), "scored")
 
 
-def _answer_row(reply: _Reply, near: Closeness | None) -> dict[str, Any]:
+def _answer_row(reply: _OpenReply, near: Closeness | None) -> dict[str, Any]:
     response, fields = reply.response, reply.item.fields
     return {
         "item_id": reply.item.id,
@@ -176,18 +206,17 @@ def _answer_row(reply: _Reply, near: Closeness | None) -> dict[str, Any]:
         "culture": reply.item.culture,
         "sample": reply.sample,
         "text": reply.text,
-        "finish_reason": response.finish_reason if response else None,
         "language_asked": reply.item.language,
         "language_answered": reply.language,
         "language_confidence": reply.confidence,
         "other_language": reply.other_language,
         "refused": reply.refused,
         "empty": reply.empty,
-        "truncated": response.finish_reason == "length" if response and response.finish_reason else None,
+        "truncated": response.state == "unfinished" if response and response.state != "unknown" else None,
         # An answer without any overlap is close to nothing: naming the first response would mislead.
         "closest_relevant": fields["relevant"][near.relevant.place] if near and near.relevant.value else None,
         "closest_irrelevant": fields["irrelevant"][near.irrelevant.place] if near and near.irrelevant.value else None,
-        "error": response.error if response else "no answer was given",
+        **about_answer(response),
     }
 
 
@@ -205,6 +234,6 @@ def open_task(data: DataSource, selection: Selection, items: Sequence[Item], opt
         options={**options.as_dict(), **options.encoders()},
         requests=partial(greedy_requests, max_new_tokens=options.max_new_tokens),
         score=partial(judge_open, options=options),
-        floors=partial(kept_floors, options=options),
+        floors=partial(cached_floors, options=options),
         item_table=situation_table,
     )

@@ -1,7 +1,7 @@
 """Long answers: does an answer meet the criteria that people wrote for its question?
 
 ``suite`` is what the registry loads; it holds no data and imports nothing heavy. The suite asks and keeps the answers;
-whether they meet their criteria is said by people or a judging model (:mod:`kapwa.judging`).
+whether they meet their criteria is said by people or a judging model (:mod:`kapwa.labels`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ suite = Suite(
     options=settings_of("longform"),
     next_step="These answers have no score yet: they wait for verdicts on their criteria.\n"
     "By a judging model: kapwa judge {run} --judge MODEL --rubric item-criteria\n"
-    "By people:          kapwa audit sample {run} --rubric item-criteria -o sheets",
+    "By people:          kapwa label sample {run} --rubric item-criteria -o sheets",
     tables="longform.csv",
     mapped={"longform/criteria": "kapwa.suites.longform.mapped:CRITERIA"},
     noun=("question", "questions"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from kapwa.datasets.findings import CheckReport, DataSource
-from kapwa.datasets.packs import DataSet, locate, place_to_check, table_files
+from kapwa.datasets.packs import DataSet, locate, table_files, table_to_check
+from kapwa.datasets.repeated import AskedQuestion, cultures_named_twice, repeated_questions
 from kapwa.datasets.withdrawn import withdrawn_findings
 from kapwa.errors import raise_first
 from kapwa.records import Item
@@ -35,7 +36,7 @@ def tasks_of(folder: Path) -> tuple[str, ...]:
 
 def check(path: Path) -> CheckReport | None:
     """Read a file or folder and report on it; None when it is not of this form."""
-    place = place_to_check(path, ROLE)
+    place = table_to_check(path, ROLE)
     if place is None:
         return None
     read = DataSet(place.resolve().name, place)
@@ -45,7 +46,18 @@ def check(path: Path) -> CheckReport | None:
     counts |= {"criteria": sum(len(row.criteria) for row in rows), "negative criteria": sum(w < 0 for w in weights)}
     for name in ("culture", "language", "topic"):
         counts[f"{name}s"] = ", ".join(sorted({str(getattr(row, name)) for row in rows} - {""}))
-    return read.report(SUITE, counts if rows else {}, withdrawn_findings((row.id, *row.origin) for row in rows))
+    findings = [
+        *repeated_questions(map(_asked, rows)),
+        *cultures_named_twice(((row.culture, row.origin) for row in rows), "culture"),
+        *withdrawn_findings((row.id, *row.origin) for row in rows),
+    ]
+    return read.report(SUITE, counts if rows else {}, findings)
+
+
+def _asked(row: LongQuestion) -> AskedQuestion:
+    """Return a question as far as it tells whether another one asks the same."""
+    talk = (*(f"{turn.role}: {turn.content}" for turn in row.messages), *(media.sha256 for media in row.media))
+    return AskedQuestion(row.origin, "question", row.culture, row.language, row.question, (), shown_with=talk)
 
 
 def _rows(read: DataSet) -> list[LongQuestion]:

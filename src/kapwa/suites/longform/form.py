@@ -94,7 +94,17 @@ def item_of_question(row: LongQuestion) -> Item:
         "media": row.media,
     }
     topic = row.topic or NO_TOPIC
-    return Item(row.id, SUITE, row.culture, row.language, topic, topic, VARIANT, row.id, fields)
+    return Item(
+        id=row.id,
+        suite=SUITE,
+        culture=row.culture,
+        language=row.language,
+        category=topic,
+        topic=topic,
+        variant=VARIANT,
+        cluster=row.id,
+        fields=fields,
+    )
 
 
 def question_table(items: Sequence[Item]) -> pl.DataFrame:

@@ -17,9 +17,12 @@ from kapwa.errors import check_whole
 from kapwa.records import Answer, Item, Outcome
 from kapwa.suites.base import Judged, Selection, Task, metrics_of
 from kapwa.suites.items import (
+    ABOUT_ANSWER,
     CASE_SCHEMA,
+    about_answer,
     greedy_requests,
     item_columns,
+    lost_outcome,
     pair_answers,
     score_frame,
     score_row,
@@ -33,7 +36,8 @@ from kapwa.suites.longform.variants import VARIANT
 MET, WORDS = "criteria_met", "words"
 METRICS = metrics_of("longform/criteria")
 ANSWER_SCHEMA: dict[str, Any] = {
-    **dict.fromkeys(("item_id", "variant", "culture", "text", "finish_reason", "error"), pl.String),
+    **dict.fromkeys(("item_id", "variant", "culture", "text"), pl.String),
+    **ABOUT_ANSWER,
     **dict.fromkeys(("sample", WORDS), pl.Int64),
 }
 
@@ -46,14 +50,13 @@ def judge(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
     """
     rows, scores = [], []
     for item, sample, response in pair_answers(items, answers):
-        answered = response if response is not None and not response.failed else None
+        answered = None if response is None or response.unanswered else response
         text = None if answered is None else answered.text or ""
         facts = {} if answered is None else text_facts(answered.text or "", item, answered)
         columns = {**item_columns(item), "sample": sample, "text": text, WORDS: facts.get(WORDS)}
-        columns["finish_reason"] = response.finish_reason if response else None
-        columns["error"] = response.error if response else "no answer was given"
+        columns |= about_answer(response)
         rows.append({name: columns[name] for name in ANSWER_SCHEMA})
-        outcome: Outcome = "scored" if answered else "failed"
+        outcome: Outcome = "scored" if answered else lost_outcome(response)
         scores += [score_row(item, metric, facts.get(metric), outcome, sample) for metric in METRICS]
     tables = {
         "answers": pl.DataFrame(rows, schema=ANSWER_SCHEMA),

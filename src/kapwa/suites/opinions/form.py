@@ -17,16 +17,22 @@ from kapwa.datasets.rows import (
     Language,
     NotedRow,
     PlainName,
-    Row,
+    RowModel,
     Text,
     Texts,
     whole,
 )
+from kapwa.languages.same import equal_texts
 from kapwa.suites.items import ALL_LETTERS
 
+_PLAIN_NUMBER = "Write 1234 without a sign between the thousands. Weighted answers: write shares, and people."
 _NUMBERS = {
-    "counts": (re.compile(r"\d{1,9}"), "a whole number of people", "Weighted answers: write shares, and people."),
-    "shares": (re.compile(r"\d{1,9}(\.\d{1,20})?(e-\d{1,3})?"), "a share", "Such as 0.25, or 25 (of 100)."),
+    "counts": (re.compile(r"\d{1,9}(\.0)?"), "a whole number of people", _PLAIN_NUMBER),
+    "shares": (
+        re.compile(r"\d{1,9}(\.\d{1,20})?(e-\d{1,3})?"),
+        "a share",
+        "Write 0.25, with a point, or 25 (of 100) without '%'.",
+    ),
 }
 _PLACE = re.compile(r"\{(question|options|culture)\}")
 
@@ -54,14 +60,14 @@ class Opinion(NotedRow):
     @property
     def answered(self) -> int | None:
         """How many people answered; None where nobody says."""
-        return sum(map(int, self.counts)) if self.counts else self.people
+        return sum(int(float(count)) for count in self.counts) if self.counts else self.people
 
     def contradictions(self) -> Iterator[CellProblem]:
         """Yield options that are too few or the same, and numbers that are none or do not match them."""
         if not 2 <= len(self.options) <= len(ALL_LETTERS):
             message = f"has {len(self.options)} options, not 2 to {len(ALL_LETTERS)}."
             yield CellProblem("options", message, "Separate options with ';'.")
-        if len({option.casefold() for option in self.options}) < len(self.options):
+        if equal_texts(self.options) is not None:
             yield CellProblem("options", "names an option twice.", "Add their numbers up, or write them apart.")
         if bool(self.counts) == bool(self.shares):
             message = "is filled, and so is 'shares'." if self.counts else "is empty, and so is 'shares'."
@@ -82,7 +88,7 @@ class Opinion(NotedRow):
             yield CellProblem("people", message, "Leave it empty beside counts; of weighted answers write shares.")
 
 
-class Prompt(Row):
+class OpinionPrompt(RowModel):
     """How a question is put: texts with the places {question}, {options} and, to ask for a culture, {culture}."""
 
     unique: ClassVar[tuple[str, ...]] = ("id", "language")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
@@ -16,16 +15,18 @@ from scipy.special import softmax
 
 from kapwa.records import ITEM_COLUMNS, Answer, Floor, Item, Response
 from kapwa.suites.base import Judged
+from kapwa.suites.choices.reader import read_choice
+from kapwa.suites.choices.shares import read_percentages
 from kapwa.suites.items import (
     ALL_LETTERS,
     CASE_SCHEMA,
     by_culture,
     grouped,
     item_columns,
-    lot,
     pair_answers,
     score_frame,
     score_row,
+    shuffle_key,
 )
 from kapwa.suites.opinions.between import correlation_words, persistence_words
 from kapwa.suites.opinions.shares import Key, Shares, distances, item_key, people_of
@@ -34,33 +35,7 @@ How = Literal["likelihood", "samples", "stated"]
 HEADLINE = ("tv_overlap", "js_similarity")
 UNREADABLE = "unreadable"
 # Draws for what sampling noise costs; over the questions of a survey their own noise averages out.
-_DRAWS = 100
-# Percentages may add up to a little more or less, for each is rounded.
-_LEAST_SUM, _MOST_SUM = 98, 102
-_LETTER = re.compile(r"^[^\w\n]*(?:answer\W+)?([A-Z])[*_ ]*(?:$|[).:])", re.IGNORECASE | re.MULTILINE)
-_PERCENTAGE = re.compile(r"^[^\w\n]*([A-Z])\b[^\n%]*?(\d{1,3}(?:\.\d+)?)[ *]*%[\s*.;,]*$", re.MULTILINE)
-
-
-def read_choice(text: str, options: Sequence[str]) -> int | None:
-    """Return the place of the one option that a reply names, in its own words or by its letter; else None.
-
-    A letter counts where it stands alone on its line or begins it as "B." or "B)" do; two letters are no choice.
-    """
-    words = [option.casefold().strip(" .") for option in options]
-    plain = text.casefold().strip(" \n.*\"'")
-    if plain in words:
-        return words.index(plain)
-    letters = {letter.upper() for letter in _LETTER.findall(text)}
-    return ALL_LETTERS.index(letters.pop()) if len(letters) == 1 and letters <= set(ALL_LETTERS[: len(words)]) else None
-
-
-def read_percentages(text: str, options: int) -> Shares | None:
-    """Return the shares of a reply with one line for each letter that add up to 100; None for any other reply."""
-    lines = sorted(_PERCENTAGE.findall(text))
-    values = np.array([float(number) for _, number in lines])
-    if [letter for letter, _ in lines] != list(ALL_LETTERS[:options]) or not _LEAST_SUM <= values.sum() <= _MOST_SUM:
-        return None
-    return np.asarray(values / values.sum())
+_DRAWS = 200
 
 
 def _shares(response: Response, item: Item, how: How) -> Shares | None:
@@ -68,10 +43,12 @@ def _shares(response: Response, item: Item, how: How) -> Shares | None:
     options = item.fields["options"]
     if how == "likelihood":
         return np.asarray(softmax([score.logprob_sum for score in response.logprobs or ()]))
+    if response.state == "declined":
+        return None
     if how == "stated":
-        return read_percentages(response.text or "", len(options))
-    place = read_choice(response.text or "", options)
-    return None if place is None else np.eye(len(options))[place]
+        return read_percentages(response.text or "", options, item.language)
+    letter = read_choice(response.text or "", options, item.language).letter
+    return None if letter is None else np.eye(len(options))[ALL_LETTERS.index(letter)]
 
 
 def judge(items: Sequence[Item], answers: Collection[Answer], how: How) -> Judged:
@@ -82,7 +59,7 @@ def judge(items: Sequence[Item], answers: Collection[Answer], how: How) -> Judge
     """
     replies: defaultdict[Key, list[Response]] = defaultdict(list)
     for item, _, response in pair_answers(items, answers):
-        if response is not None and not response.failed:
+        if response is not None and not response.unanswered:
             replies[item_key(item)].append(response)
     scores: list[dict[str, Any]] = []
     model: dict[Key, Shares] = {}
@@ -150,15 +127,15 @@ def _uniform(item: Item) -> Shares:
 
 
 def floors(items: Sequence[Item], samples: int = 0) -> list[Floor]:
-    """Return what no preference and other cultures' answers score, and as ceilings what people themselves do.
+    """Return what no preference and one answer for all cultures score, and as a ceiling what a perfect model does.
 
-    Over all items ``note`` is ""; where there are several cultures, each has its own. Ceilings are known where the
-    number of people is: one half of them against the other, and as many drawn anew (``samples``: as many as the model
-    answers, in place of that). Values of single items are means over :data:`_DRAWS` draws.
+    Over all items ``note`` is ""; where there are several cultures, each has its own. The ceiling is known where the
+    number of people is, or with ``samples``, as many replies as the model gives: what a model that *is* the population
+    scores against these people, who are a sample of it. Values of single items are means over :data:`_DRAWS` draws.
     """
     rows: list[Floor] = []
     for variant, asked in grouped(items, attrgetter("variant")).items():
-        marks = {(item.id, name): _means(*pair) for item, name, *pair in _compared(asked, samples)}
+        marks = dict(_marks(asked, samples))
         for note, group in by_culture(asked).items():
             for (name, kind), metric in product(_KINDS.items(), HEADLINE):
                 each = [marks.get((item.id, name), {metric: math.nan})[metric] for item in group]
@@ -169,9 +146,9 @@ def floors(items: Sequence[Item], samples: int = 0) -> list[Floor]:
 
 _KINDS: Mapping[str, Literal["floor", "ceiling"]] = {
     "no preference": "floor",
-    "another culture's answers": "floor",
-    "one half of the people": "ceiling",
-    "people drawn again": "ceiling",
+    "mean of all cultures": "floor",
+    "median of all cultures": "floor",
+    "perfect model": "ceiling",
 }
 
 
@@ -179,22 +156,47 @@ def _means(p: Shares, q: Shares) -> dict[str, float]:
     return {name: float(np.mean(value)) for name, value in distances(p, q).items()}
 
 
-def _compared(items: Sequence[Item], samples: int) -> Iterator[tuple[Item, str, Shares, Shares]]:
-    """Yield, for each item and floor or ceiling that is known of it, the shares that are held against each other."""
+def _marks(items: Sequence[Item], samples: int) -> Iterator[tuple[tuple[str, str], dict[str, float]]]:
+    """Yield by id of an item and name of a floor or ceiling what it scores by each metric.
+
+    One answer for all cultures is the mean, or the median, of what people answered in all of them. The culture itself
+    is among them, for the answer that is best for all may be near it too: against the mean of the others alone, a model
+    that gives every culture the same answer is better nearly everywhere.
+    """
     for group in grouped(items, attrgetter("cluster")).values():
         shares = np.array([people_of(item) for item in group])
-        for place, (item, people) in enumerate(zip(group, shares, strict=True)):
-            yield item, "no preference", _uniform(item), people
+        for item, people in zip(group, shares, strict=True):
+            yield (item.id, "no preference"), _means(_uniform(item), people)
             if len(group) > 1:
-                yield item, "another culture's answers", np.delete(shares, place, axis=0), people
-            drawn = np.random.default_rng(int.from_bytes(lot(0, item.id)))
+                yield (item.id, "mean of all cultures"), _means(shares.mean(axis=0), people)
+                middle = np.median(shares, axis=0)
+                whole = float(middle.sum())
+                # Where each option is chosen by less than half of the cultures, all medians may be 0.
+                yield (
+                    (item.id, "median of all cultures"),
+                    _means(middle / whole if whole else shares.mean(axis=0), people),
+                )
             n = item.fields["people"]
-            size = samples or n
-            if size:
-                yield item, "people drawn again", drawn.multinomial(size, people, _DRAWS) / size, people
-            counts = np.rint(people * (n or 0)).astype(np.int64)
-            if counts.sum() > 1:
-                half = drawn.multivariate_hypergeometric(counts, int(counts.sum()) // 2, _DRAWS)
-                rest = counts - half
-                of_half, of_rest = half.sum(axis=1, keepdims=True), rest.sum(axis=1, keepdims=True)
-                yield item, "one half of the people", half / of_half, rest / of_rest
+            if n or samples:
+                yield (item.id, "perfect model"), _perfect(item, people, n, samples)
+
+
+def _perfect(item: Item, people: Shares, n: int | None, samples: int) -> dict[str, float]:
+    """What a model that is the population would score against ``n`` people drawn from it (None: all of it).
+
+    The people's shares stand for the population's, and others are drawn from them. What such draws score is a little
+    too high, for shares of a sample are more uneven than those of its population; by how much shows in draws of draws
+    (bias correction of the bootstrap, Efron and Tibshirani 1993, section 10.3).
+    """
+    draws = np.random.default_rng(int.from_bytes(shuffle_key(0, item.id)))
+
+    def scored(population: Shares, sample: Shares) -> dict[str, float]:
+        model = draws.multinomial(samples, population, len(sample)) / samples if samples else population
+        return _means(model, sample)
+
+    if not n:
+        return scored(people, np.tile(people, (_DRAWS, 1)))
+    once = draws.multinomial(n, people, _DRAWS) / n
+    twice = draws.multinomial(n, once) / n
+    first, second = scored(people, once), scored(once, twice)
+    return {name: min(max(2 * first[name] - second[name], 0.0), 1.0) for name in first}

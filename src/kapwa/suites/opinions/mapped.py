@@ -7,14 +7,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kapwa.datasets.rows import columns_of
-from kapwa.datasets.tables import written_value
 from kapwa.errors import DataError, nearest
+from kapwa.languages.same import same_text
 from kapwa.suites.folders.forms import MappedForm
 from kapwa.suites.opinions.form import Opinion
+from kapwa.tables import written_value
 
 if TYPE_CHECKING:
     from kapwa.suites.folders.convert import Converted, LaidRow, MappedRow
-    from kapwa.tables_io import Cell
+    from kapwa.tables import Cell
 
 _LISTS = ("options", "counts", "shares")
 # Of a table with a row for each option, or for each person: the option, and how many people chose it.
@@ -56,6 +57,27 @@ def _chosen(row: MappedRow, options: Sequence[str]) -> dict[str, str]:
         if amount and not _AMOUNT.fullmatch(amount):
             row.problem(name, f"{amount[:40]!r} is not a number of people, or a share.", "Such as 12, or 0.25.")
     return {"option": option, **amounts}
+
+
+def lay_together(converted: Converted, bad_row: Callable[[DataError], None]) -> None:
+    """Let rows of one text and options be one question where no column names questions; then add up rows of options."""
+    rows = converted.tables.get("opinions", [])
+    first: dict[tuple[str, ...], str] = {}
+    for place, row in enumerate(rows):
+        if "question_id" in row.fields:
+            break
+        texts = row.cells.get("options", ())
+        options = (texts,) if isinstance(texts, str) else texts
+        asks = (same_text(str(row.cells.get("question", ""))), *map(same_text, options))
+        own_id = first.setdefault(asks, str(row.cells["question_id"]))
+        rows[place] = row._replace(cells={**row.cells, "question_id": own_id})
+    if rows and first and len(first) < len(rows):
+        message = (
+            f"no column names the questions: rows with the same question and options are taken as one, "
+            f"{len(rows):,} rows as {len(first):,} question{'s' * (len(first) != 1)}"
+        )
+        converted.oddities.append(rows[0].origin.finding("note", message))
+    add_up(converted, bad_row)
 
 
 def add_up(converted: Converted, bad_row: Callable[[DataError], None]) -> None:
@@ -126,5 +148,5 @@ SURVEY = MappedForm(
     lists=_LISTS,
     numbers=_LISTS,
     lay=lay_opinions,
-    finish=add_up,
+    finish=lay_together,
 )

@@ -13,8 +13,9 @@ import polars as pl
 from kapwa.errors import UsageError, check_whole, nearest
 from kapwa.records import ITEM_COLUMNS, Capability, Item, Message, Request
 from kapwa.suites.base import Selection, Task, metrics_of
+from kapwa.suites.choices.reader import READER
 from kapwa.suites.items import ALL_LETTERS, greedy_requests, item_columns, select
-from kapwa.suites.opinions.data import Survey, read_survey
+from kapwa.suites.opinions.data import OpinionSurvey, read_survey
 from kapwa.suites.opinions.judging import HEADLINE, How, floors, judge, shares_words
 from kapwa.suites.opinions.shares import people_of
 from kapwa.suites.opinions.variants import VARIANTS
@@ -28,7 +29,7 @@ USUAL: Mapping[How, Mapping[str, Any]] = {
 }
 
 
-def build_items(survey: Survey, variants: Sequence[str], *, stated: bool) -> list[Item]:
+def build_items(survey: OpinionSurvey, variants: Sequence[str], *, stated: bool) -> list[Item]:
     """Return every question of every culture in every variant; the cluster, which was sampled, is the question."""
     return [
         Item(
@@ -107,7 +108,7 @@ def open_survey(name: str, data: str | Path | None, selection: Selection, option
         headline=HEADLINE,
         groups=("topic",),
         metrics=metrics_of(name) | (metrics_of(f"{name} replies") if length else {}),
-        options={"how": how} | ({"max_new_tokens": length} if length else {}),
+        options={"how": how} | ({"max_new_tokens": length, "reader": READER} if length else {}),
         requests=partial(greedy_requests, max_new_tokens=length) if length else letter_requests,
         score=partial(judge, how=how),
         floors=partial(floors, samples=samples),

@@ -9,10 +9,22 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
-from kapwa.studio.core.background import FEWEST, STANDARD, Question, asked, who_took_part
+from kapwa.errors import UsageError
+from kapwa.stats.disclosure import FEWEST
+from kapwa.studio.core.background import (
+    MOST_ASKED,
+    STANDARD,
+    BackgroundQuestion,
+    asked,
+    count_again,
+    groups_of,
+    people_counted,
+    who_took_part,
+)
+from kapwa.studio.core.gate import pasted_lines
 from kapwa.studio.core.roles import COORDINATORS, EVERYONE
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.tables import Membership, change
+from kapwa.studio.core.tables import change
 from kapwa.studio.core.text import tidy
 from kapwa.studio.core.views.common import act, show
 from kapwa.studio.core.views.project import note_changes, settings_of
@@ -24,7 +36,7 @@ class AboutForm(forms.Form):
     agree = forms.BooleanField(required=False)
     public = forms.BooleanField(required=False)
 
-    def __init__(self, questions: list[Question], *arguments: Any, **named: Any) -> None:
+    def __init__(self, questions: list[BackgroundQuestion], *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.answers, self.keys = dict[str, str](), [question.key for question in questions]
         for question in questions:
@@ -48,7 +60,9 @@ def about(request: HttpRequest, visit: Visit) -> HttpResponse:
     form = AboutForm(questions, request.POST if request.method == "POST" else None, initial=now)
     if form.is_valid():
         public = bool(form.answers) and form.cleaned_data["public"]
-        change(member, background=form.answers, background_public=public)
+        groups = groups_of(visit.project, member) if form.answers else {}
+        change(member, background=form.answers, background_groups=groups, background_public=public)
+        count_again(visit.project)
         scopes = ["background"] * bool(form.answers) + ["background-public"] * public
         act(visit, "member.changed", {"scopes": scopes}, subject=member.author)
         return redirect("me", project=visit.project.slug)
@@ -64,8 +78,10 @@ def who(request: HttpRequest, visit: Visit) -> HttpResponse:
         before = settings_of(project)
         project.background = [key for key in STANDARD if key in request.POST.getlist("background")]
         project.background_own = tidy(request.POST.get("background_own", ""), 5000)
+        if len(pasted_lines(project.background_own)) + len(project.background) > MOST_ASKED:
+            message = _("A project asks at most %(most)s questions about people.") % {"most": MOST_ASKED}
+            raise UsageError(message, hint=_("Ask only what you will use."))
         note_changes(visit, before)
         return redirect("who", project=project.slug)
-    people = Membership.objects.filter(project=project).exclude(background={}).count()
     known = [(key, text, key in project.background) for key, (text, _choices) in STANDARD.items()]
-    return show(visit, "who", tables=who_took_part(project), people=people, known=known, fewest=FEWEST)
+    return show(visit, "who", tables=who_took_part(project), people=people_counted(project), known=known, fewest=FEWEST)

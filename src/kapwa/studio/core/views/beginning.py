@@ -5,26 +5,29 @@ Whoever runs the studio comes with the code that it printed at its start; coordi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from kapwa.errors import KapwaError
 from kapwa.studio import commands
 from kapwa.studio.core.exchange import import_project
 from kapwa.studio.core.gate import MOST_ARCHIVED, brought
-from kapwa.studio.core.languages import known, tag_of
+from kapwa.studio.core.languages import known, tags_of
 from kapwa.studio.core.members import hashed, new_code
 from kapwa.studio.core.roles import COORDINATOR, ROLES
 from kapwa.studio.core.security import public_page
 from kapwa.studio.core.tables import Invitation, Membership, Person, Project, change
 from kapwa.studio.core.text import listed
+from kapwa.studio.core.views.common import checked
 from kapwa.studio.core.views.entry import INVITED, TAKING_PART
 from kapwa.studio.core.views.project import MOST_INVITED
+from kapwa.studio.settings import START_PAGE
 from kapwa.user_suites import fitting_name
 
 KINDS = listed("what a project makes")
@@ -47,19 +50,11 @@ class NewProject(forms.Form):
 
     def clean_languages(self) -> list[str]:
         """Return the tags of the languages."""
-        return [_checked(tag_of, text) for text in self.cleaned_data["languages"].split(",")]
+        return checked(tags_of, self.cleaned_data["languages"])
 
     def clean_slug(self) -> str:
         """Return the name for files; without one it is made of the title."""
-        return _checked(commands.free_name, self.cleaned_data["slug"] or fitting_name(self.data.get("title", "")))
-
-
-def _checked(check: Callable[[str], str], text: str) -> str:
-    """Return what ``check`` makes of a text; what it refuses is said beside the field."""
-    try:
-        return check(text)
-    except KapwaError as error:
-        raise forms.ValidationError(str(error)) from None
+        return checked(commands.free_name, self.cleaned_data["slug"] or fitting_name(self.data.get("title", "")))
 
 
 @public_page("projects/")
@@ -104,6 +99,7 @@ def begin(request: HttpRequest) -> HttpResponse:
         return render(request, "studio/begin.html", shown, status=400 if request.method == "POST" else 200)
     start = start or Invitation(code=hashed(new_code()), roles=[COORDINATOR])
     change(start, project=project)
+    (Path(settings.KAPWA_HOME) / START_PAGE).unlink(missing_ok=True)  # a further start opens the studio itself
     request.session[INVITED] = start.pk
     return redirect("join_project")
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
 import uuid as uuids
 import zipfile
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urljoin, urlsplit
 
+from django import forms
 from django.conf import settings
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -16,13 +18,15 @@ from django.shortcuts import render
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 
-from kapwa.errors import UsageError
-from kapwa.people.agreement import NAMES
-from kapwa.studio.core.desks import collects, offered
+from kapwa.errors import KapwaError, UsageError
+from kapwa.labels.agreement import NAMES
+from kapwa.studio.core.consent import PUBLISH, SCOPES
 from kapwa.studio.core.forms import form_of
+from kapwa.studio.core.gate import MOST_RECORDS
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import record
 from kapwa.studio.core.members import ask_back, names, waiting_back
+from kapwa.studio.core.menu import menu
 from kapwa.studio.core.roles import (
     COORDINATOR,
     COORDINATORS,
@@ -34,7 +38,7 @@ from kapwa.studio.core.roles import (
     WRITERS,
 )
 from kapwa.studio.core.security import Visit
-from kapwa.studio.core.tables import ID, Event, Membership
+from kapwa.studio.core.tables import ID, Event, Membership, Project, change
 from kapwa.studio.core.text import LONGEST, tidy
 from kapwa.studio.settings import LOCAL, remembered_address
 
@@ -44,7 +48,6 @@ COEFFICIENTS_SHOWN = ("percent", "krippendorff-nominal")
 
 def show(visit: Visit, template: str, /, status: int = 200, **context: Any) -> HttpResponse:
     """Return the page ``studio/TEMPLATE.html`` with what every page of a project shows."""
-    memberships = Membership.objects.filter(person=visit.member.person_id, left=None)
     common = {
         "project": visit.project,
         "member": visit.member,
@@ -55,11 +58,13 @@ def show(visit: Visit, template: str, /, status: int = 200, **context: Any) -> H
         "moderates": visit.may(MODERATORS),
         "translates": visit.may(TRANSLATORS),
         "form": form_of(visit.project),
+        "menu": SimpleLazyObject(lambda: menu(visit)),
         "merges": visit.may(MERGERS),
         "interprets": visit.may(INTERPRETERS),
-        "elsewhere": SimpleLazyObject(lambda: memberships.count() > 1),
-        "returning": SimpleLazyObject(lambda: waiting_back(visit.member, moderates=visit.may(MODERATORS)).exists()),
-        "works": bool(offered(visit.member)) or (visit.may(MODERATORS) and collects(visit.project)),
+        "elsewhere": visit.member.elsewhere,
+        "returning": SimpleLazyObject(lambda: waiting_back(visit.member, moderates=visit.may(MODERATORS))),
+        "asks_publication": SimpleLazyObject(lambda: asks_publication(visit)),
+        "unread": visit.member.unread,
         "longest": LONGEST,
         "model": getattr(settings, "KAPWA_MODEL", ""),
         "mails": settings.KAPWA_MAIL,
@@ -67,9 +72,29 @@ def show(visit: Visit, template: str, /, status: int = 200, **context: Any) -> H
     return render(visit.request, f"studio/{template}.html", common | context, status=status)
 
 
-def act(visit: Visit, kind: str, body: Mapping[str, Any], **about: Any) -> Event:
-    """Record what the posted form says. Its hidden ``uuid`` makes a form that is sent twice count once."""
+def act(visit: Visit, kind: str, body: Mapping[str, Any], *, once: bool = False, **about: Any) -> Event:
+    """Record what the posted form says. Its hidden ``uuid`` makes a form that is sent twice count once.
+
+    ``once``: where the last that the visitor did of this kind said the very same, as a form does to which somebody went
+    back, it is that event.
+    """
+    alike = Event.objects.filter(project=visit.project, kind=kind, actor=visit.member.author, erased=False)
+    last = alike.order_by("seq").last() if once else None
+    same = json.loads(json.dumps(dict(body)))
+    if last and {name: value for name, value in last.body.items() if name != "number"} == same:
+        return last
     return record(visit.project, kind, body, actor=visit.member.author, uuid=form_number(visit.request), **about)
+
+
+Made = TypeVar("Made")
+
+
+def checked(check: Callable[..., Made], *arguments: Any) -> Made:
+    """Return what ``check`` makes of what was typed; what it refuses is an error of the form's field."""
+    try:
+        return check(*arguments)
+    except KapwaError as error:
+        raise forms.ValidationError(str(error)) from None
 
 
 def address_for_others(request: HttpRequest) -> str:
@@ -78,24 +103,63 @@ def address_for_others(request: HttpRequest) -> str:
     return remembered_address() if only_here else request.build_absolute_uri()
 
 
-def agree_to_shown(visit: Visit, kind: str, text: str, **more: Any) -> int:
-    """Record that the visitor agrees to all that a form showed but the exceptions, each by an event of its own.
+# What somebody hands in, so that it can be published.
+_HANDED_IN = ("situation.submitted", "question.written", "concept.added", "identity.added", "template.added")
 
-    The form's ``shown`` and ``except`` are ``SUBJECT:TEXT``; the event's body has the text under the name ``text``.
-    Returns how many could not be agreed to, such as one that somebody changed meanwhile.
+
+def asks_publication(visit: Visit) -> bool:
+    """Whether somebody who does not allow publication hands something in for the first time, and is asked once more."""
+    if PUBLISH in visit.member.consent_scopes:
+        return False
+    theirs = Event.objects.filter(project=visit.project, actor=visit.member.author, kind__in=_HANDED_IN)
+    return not theirs.exists()
+
+
+def take_publication(visit: Visit) -> None:
+    """Allow publication where a form says that its author allows it now."""
+    member = visit.member
+    if visit.request.POST.get("publish") != "yes" or PUBLISH in member.consent_scopes:
+        return
+    change(member, consent_scopes=[scope for scope in SCOPES if scope in {*member.consent_scopes, PUBLISH}])
+    to_what = {"version": member.consent_version, "scopes": member.consent_scopes}
+    record(visit.project, "member.agreed", to_what, actor=member.author, subject=member.author)
+
+
+class PostOutcome(NamedTuple):
+    """What became of a form that showed several texts: how many had changed meanwhile, and refusals without a reason.
+
+    Where there are such refusals (by their subjects), nothing was recorded.
+    """
+
+    changed: int
+    unexplained: list[str]
+
+
+def judge_shown(visit: Visit, agreed: str, refused: str, text: str, **more: Any) -> PostOutcome:
+    """Record that the visitor agrees to what a form showed, or refuses it for a reason, by an event of its own each.
+
+    The form's ``shown`` and ``except`` are ``SUBJECT:TEXT``, its ``reason_SUBJECT`` why not; the event's body has the
+    text under the name ``text``. What was not on the screen, the form does not send.
     """
     post = visit.request.POST
     form = form_number(visit.request) or uuids.uuid4()
-    refused = 0
-    for shown in [text for text in post.getlist("shown") if text not in post.getlist("except")]:
-        subject, _sep, seen = shown.partition(":")
-        about = {"actor": visit.member.author, "uuid": uuids.uuid5(form, shown), "subject": subject[:ID]}
+    if len(shown := post.getlist("shown")) > MOST_RECORDS:
+        raise UsageError(_("This form is damaged or too large, and nothing was saved."), hint=_("Send less at once."))
+    against = set(post.getlist("except"))
+    reasons = {one: tidy(post.get(f"reason_{one.partition(':')[0]}", "")) for one in against}
+    if unexplained := [one.partition(":")[0] for one, reason in reasons.items() if not reason]:
+        return PostOutcome(0, unexplained)
+    changed = 0
+    for one in dict.fromkeys([*shown, *against]):
+        subject, _sep, seen = one.partition(":")
+        about = {"actor": visit.member.author, "uuid": uuids.uuid5(form, one), "subject": subject[:ID]}
+        body = {text: seen[:ID], **more, **({"reason": reasons[one]} if one in against else {})}
         try:
             with transaction.atomic():
-                record(visit.project, kind, {text: seen[:ID], **more}, **about)
+                record(visit.project, refused if one in against else agreed, body, **about)
         except RefusedError:
-            refused += 1
-    return refused
+            changed += 1
+    return PostOutcome(changed, [])
 
 
 def form_number(request: HttpRequest) -> uuids.UUID | None:
@@ -134,17 +198,34 @@ def named_agreement(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, "name": NAMES[row["coefficient"]]} for row in rows if row["coefficient"] in COEFFICIENTS_SHOWN]
 
 
-def shown_code(request: HttpRequest, code: str, role: str = "") -> tuple[str, str, str, str]:
-    """Return a code, its link, the link as a picture, and for whom it is."""
+class CodeShown(NamedTuple):
+    """A code as a slip shows it: its link, also as a picture; the project, and the roles of whom it lets in."""
+
+    code: str
+    link: str
+    picture: str
+    title: str
+    roles: Sequence[str]
+
+
+def shown_code(request: HttpRequest, code: str, project: Project, roles: Sequence[str]) -> CodeShown:
+    """Return a code as a slip shows it."""
+    link = urljoin(address_for_others(request), f"/join/{code}/")
+    return CodeShown(code, link, picture_of(link), project.title, roles)
+
+
+def picture_of(link: str) -> str:
+    """Return a link as a picture for a phone's camera (a QR code), as an address that holds it all."""
     import segno
 
-    link = urljoin(address_for_others(request), f"/join/{code}/")
-    return code, link, segno.make(link, error="m").svg_data_uri(scale=4, border=2), role
+    return segno.make(link, error="m").svg_data_uri(scale=4, border=2)
 
 
-def show_code(request: HttpRequest, member: Membership, code: str, onward: str, **context: Any) -> HttpResponse:
+def show_code(
+    request: HttpRequest, member: Membership, code: str, onward: str, *, recovery: str = "", **context: Any
+) -> HttpResponse:
     """Show somebody their new code; coordinators also get another, to come back with when they lose it."""
-    recovery = recovery_code(member) if COORDINATOR in member.roles else ""
+    recovery = recovery or (recovery_code(member) if COORDINATOR in member.roles else "")
     return render(request, "studio/code.html", {"code": code, "recovery": recovery, "onward": onward, **context})
 
 

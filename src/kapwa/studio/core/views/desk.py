@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import uuid as uuids
 from dataclasses import asdict
+from datetime import datetime
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from django.db import transaction
-from django.db.models import Count, Max
+from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
@@ -18,8 +20,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.gzip import gzip_page
 
 from kapwa.errors import DataError, UsageError
-from kapwa.studio.core.assigning import give_back, take_along
-from kapwa.studio.core.desks import DESKS, Desk, Task, Work, deliver, desk_of, task_of, waiting
+from kapwa.studio.core.assigning import AT_HAND, give_back, take_along
+from kapwa.studio.core.desks import BUTTON, DESKS, Desk, DeskTask, Work, deliver, desk_of, offered, task_of, waiting
+from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.gate import MOST_RECORDS, WORK, brought
 from kapwa.studio.core.guide import guide
 from kapwa.studio.core.intake import device_of, read_sent, take, take_in, token_of
@@ -27,10 +30,11 @@ from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
 from kapwa.studio.core.log import ConflictError, single_writer
 from kapwa.studio.core.roles import COORDINATORS, EVERYONE, MODERATORS
-from kapwa.studio.core.security import Visit, page
+from kapwa.studio.core.security import SAFE, Visit, page
 from kapwa.studio.core.sheets import workbook, xlsform
-from kapwa.studio.core.tables import Event, Lease, Membership
-from kapwa.studio.core.views.common import XLSX, as_file, form_number, show, whole
+from kapwa.studio.core.tables import Event, Lease, Membership, change
+from kapwa.studio.core.views.common import XLSX, act, as_file, form_number, show, whole
+from kapwa.studio.core.views.listing import SHOWN, page_of
 
 FIELD = "field_"  # before the names of a task's fields on the page, so that none is taken for another field of the form
 MOST_TASKS, ALONG = 50, 20  # that are taken along at once, and how many where nobody says
@@ -38,16 +42,60 @@ MOST_TASKS, ALONG = 50, 20  # that are taken along at once, and how many where n
 
 @page("work/", read=EVERYONE, write=EVERYONE)
 def work(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """List the work that is offered, and the tasks kept for the visitor, or for anybody; take these back."""
+    """List the work that is offered, and the tasks kept for the visitor; take these back. Or drafts, or what is done.
+
+    Coordinators take back what others took along, of all of them together: who has tasks now, and how many, beside
+    what is answered meanwhile, would tell whose answers are whose.
+    """
     leases = Lease.objects.filter(project=visit.project, done=False, until__gt=timezone.now())
-    if not visit.may(COORDINATORS):
-        leases = leases.filter(author=visit.member.author)
+    mine = leases.filter(author=visit.member.author)
+    others = leases.exclude(author=visit.member.author).filter(until__gt=timezone.now() + AT_HAND)
     if request.method == "POST":
-        leases.filter(author=request.POST.get("author", ""), desk=request.POST.get("desk", "")).delete()
+        chosen = others if visit.may(COORDINATORS) and request.POST.get("whose") == "others" else mine
+        chosen.filter(desk=request.POST.get("desk", "")).delete()
         return redirect("work", project=visit.project.slug)
-    rows = leases.values("desk", "author").annotate(n=Count("pk"), until=Max("until")).order_by("desk", "-n")
-    kept = [(DESKS[row["desk"]].title(), row) for row in rows if row["desk"] in DESKS]
-    return show(visit, "work", desks=waiting(visit.member), odk=find_spec("pyxform") is not None, kept=kept)
+    if (queue := request.GET.get("show", "")) in ("drafts", "done"):
+        every = [item for item in form_of(visit.project).own(visit) if item.draft == (queue == "drafts")]
+        done = _done(visit) if queue == "done" else []
+        shown = {"items": page_of(every, request.GET), "done": done[:SHOWN], "more": len(done) - SHOWN}
+        return show(visit, "work_own", queue=queue, **shown)
+    kept = [(whose, *row) for whose, of in (("mine", mine), ("others", others)) for row in _kept(of)]
+    kept = kept if visit.may(COORDINATORS) else [row for row in kept if row[0] == "mine"]
+    about: dict[str, Any] = {
+        "desks": waiting(visit.member),
+        "todos": guide(visit).todos,
+        "odk": find_spec("pyxform") is not None,
+    }
+    return show(visit, "work", **about, kept=kept)
+
+
+class DoneTask(NamedTuple):
+    """A task that somebody did: at which desk, what they said, on which day, and where they can correct it."""
+
+    title: str
+    text: str
+    day: datetime
+    link: str
+
+
+def _done(visit: Visit) -> list[DoneTask]:
+    """Return the tasks that the visitor did, each once, as they did it last, the newest first."""
+    tasks = []
+    for desk in offered(visit.member):
+        last: dict[str, Event] = {}
+        for event in desk.done(visit.member):
+            last.setdefault(event.subject, event)
+        for event in last.values():
+            said = [text for name, text in desk.said(event)[1].items() if text and name != BUTTON]
+            link = f"{visit.link('work_desk', desk.name)}?{urlencode({'again': event.subject})}"
+            tasks.append(DoneTask(desk.title(), " · ".join(said), event.server_time, link))
+    return sorted(tasks, key=lambda task: task.day, reverse=True)
+
+
+def _kept(leases: QuerySet[Lease]) -> list[tuple[str, str, int]]:
+    """Return the name and title of each desk that ``leases`` are of, with how many."""
+    rows = leases.values_list("desk").annotate(n=Count("pk")).order_by("desk")
+    return [(desk, DESKS[desk].title(), n) for desk, n in rows if desk in DESKS]
 
 
 @page("work/<slug:desk>/", read=EVERYONE, write=EVERYONE)
@@ -60,8 +108,7 @@ def work_desk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
         try:
             with transaction.atomic():
                 deliver(visit.member, task, typed, uuid=form_number(request))
-            kept = task.subject if task.by_choice else "1"
-            return redirect(f"{visit.link('work_desk', desk)}?kept={kept}#task")
+            return redirect(f"{visit.link('work_desk', desk)}?kept={task.subject}#task")
         except (UsageError, RefusedError, ConflictError) as wrong:
             error, drawn = wrong, Work([task], chosen.left(visit.member))
     else:
@@ -78,6 +125,8 @@ def work_desk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
         error=error,
         left=drawn.left,
         kept=request.GET.get("kept"),
+        before=next((one.text for one in shown.buttons if one.value == typed.get(BUTTON)), "") if shown else "",
+        others=[] if shown else [language(tag) for tag in chosen.languages_open(visit.member)],
         help=[f"studio/help/{desk}.html", "studio/help/none.html"],
         todos=[] if shown else [step for step in guide(visit).todos if step.link != request.path],
     )
@@ -90,11 +139,12 @@ def _again(visit: Visit, desk: Desk, typed: dict[str, str]) -> Work | None:
         return None
     about = {"kind": desk.kind, "subject": subject, "actor": visit.member.author}
     done = Event.objects.filter(project=visit.project, erased=False, **about).last()
-    # Only judgements, which are choices, say what was seen.
-    task = desk.find(visit.member, done.subject, done.body.get("seen", "")) if done else None
-    if done is None or task is None:
+    if done is None:
         return None
-    typed |= {**done.body["values"], "remark": done.body["remark"]}
+    seen, values = desk.said(done)
+    if (task := desk.find(visit.member, done.subject, seen)) is None:
+        return None
+    typed |= values
     return Work([task], desk.left(visit.member))
 
 
@@ -110,6 +160,16 @@ def _draw(desk: Desk, member: Membership, count: int, along: str | None = None) 
     return drawn
 
 
+@page("work/<slug:desk>/also/", write=EVERYONE)
+def work_also(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
+    """Let somebody be asked in another language of the project, too."""
+    tag, member, chosen = request.POST.get("language", ""), visit.member, desk_of(visit.member, desk)
+    if tag in chosen.languages_open(member):
+        change(member, languages=[*chosen.languages_asked(member), tag])
+        act(visit, "member.changed", {}, subject=member.author)
+    return redirect("work_desk", project=visit.project.slug, desk=desk)
+
+
 @page("work/<slug:desk>/sheet/", read=EVERYONE)
 def work_sheet(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
     """Show tasks as a page to print and fill in by hand."""
@@ -123,13 +183,13 @@ def work_table(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
     return as_file(workbook(visit.member, *_along(request, visit, desk)), f"{visit.project.slug}-{desk}.xlsx", XLSX)
 
 
-@page("work/<slug:desk>/odk/", read=EVERYONE)
+@page("work/<slug:desk>/odk/", read=EVERYONE, long=SAFE)
 def work_odk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
     """Give tasks as a form for ODK Collect."""
     return as_file(xlsform(visit.member, *_along(request, visit, desk)), f"{visit.project.slug}-{desk}-odk.xlsx", XLSX)
 
 
-def _along(request: HttpRequest, visit: Visit, desk: str) -> tuple[Desk, list[Task]]:
+def _along(request: HttpRequest, visit: Visit, desk: str) -> tuple[Desk, list[DeskTask]]:
     chosen = desk_of(visit.member, desk)
     tasks = _draw(chosen, visit.member, max(1, whole(request.GET.get("n"), ALONG, MOST_TASKS)), "").tasks
     if not tasks:
@@ -137,7 +197,7 @@ def _along(request: HttpRequest, visit: Visit, desk: str) -> tuple[Desk, list[Ta
     return chosen, tasks
 
 
-@page("bring/", read=EVERYONE, write=EVERYONE, hold_write_lock=False)
+@page("bring/", read=EVERYONE, write=EVERYONE, hold_write_lock=False, long=("POST",))
 def bring_work(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Take in a file that was filled in elsewhere; a scribe or coordinator brings those of others, too."""
     others, result, wrong = visit.may(MODERATORS), None, None

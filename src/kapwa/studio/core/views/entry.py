@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
+from kapwa.studio.core import joining
 from kapwa.studio.core.assigning import give_back
 from kapwa.studio.core.intake import device_of, token_of
 from kapwa.studio.core.languages import checked_tag
@@ -19,7 +20,8 @@ from kapwa.studio.core.posted import resumed
 from kapwa.studio.core.security import locked_out, public_page
 from kapwa.studio.core.tables import Invitation, Membership, Person
 from kapwa.studio.core.text import tidy, tidy_line
-from kapwa.studio.core.views.common import show_code, shown_code
+from kapwa.studio.core.views.common import CodeShown, show_code, shown_code
+from kapwa.studio.core.views.joining import ASKED, ASKING
 
 # In the session: the invitation that was taken; a new project, and how many people its coordinator invites, by role.
 INVITED, TAKING_PART = "invitation", "taking_part"
@@ -54,13 +56,34 @@ def enter(request: HttpRequest) -> HttpResponse:
         request.session.cycle_key()  # whoever knew the session before knows it no more
         request.session[INVITED] = invitation.pk
         return redirect("join_project" if invitation.project else "begin")
+    return _come_back(request, code, address)
+
+
+def _come_back(request: HttpRequest, code: str, address: str) -> HttpResponse:
+    """Let a person in by their own code, or lead who asks to join by a link for many on."""
     person = Person.objects.filter(access=hashed(code)).first()
+    if person is None and (asked_at := _of_many(request, code)):
+        return redirect(asked_at)
     if person is None:
         count_wrong(address, code)
         message = _("This is not the code of an invitation or of a member.")
         return render(request, "studio/enter.html", {"wrong": message}, status=403)
     login(request, person)
     return resumed(request, token_of(person.pk)) or _onward(request)
+
+
+def _of_many(request: HttpRequest, code: str) -> str:
+    """Return the page of who asks to join: by a link for many, or with the code of a request that waits; "" else."""
+    link = joining.link_of(code)
+    if link is None and joining.request_of(hashed(code)) is None:
+        return ""
+    request.session.cycle_key()
+    if link is not None:
+        request.session.pop(ASKED, None)
+        request.session[ASKING] = link.pk
+    else:
+        request.session[ASKED] = hashed(code)
+    return "ask_to_join"
 
 
 def _onward(request: HttpRequest) -> HttpResponse:
@@ -102,13 +125,13 @@ def join_project(request: HttpRequest) -> HttpResponse:
     return show_code(request, member, code, onward, made=made) if code or made else redirect(onward)
 
 
-def _invited(request: HttpRequest, member: Membership) -> list[tuple[str, str, str, str]]:
-    """Invite those of whom the form of a new project says that they take part; each with code, link, picture, role."""
-    made = []
+def _invited(request: HttpRequest, member: Membership) -> list[CodeShown]:
+    """Invite those of whom the form of a new project says that they take part; each as a slip."""
+    made = list[CodeShown]()
     begun, counts = request.session.pop(TAKING_PART, (None, {}))
     # Whoever begins a project, and then comes into another as anything at all, invites nobody there.
     for role, count in counts.items() if begun == member.project_id else ():
-        made += [shown_code(request, invite(member.project, [role]), role) for _each in range(count)]
+        made += [shown_code(request, invite(member.project, [role]), member.project, [role]) for _each in range(count)]
         record(member.project, "member.invited", {"roles": [role], "count": count}, actor=member.author)
     return made
 

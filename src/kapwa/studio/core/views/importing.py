@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.core import signing
 from django.core.files.uploadedfile import SimpleUploadedFile, UploadedFile
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from kapwa.datasets import sheets
 from kapwa.datasets.columns import text_of
 from kapwa.errors import DataError, UsageError
 from kapwa.studio.core.forms import form_of
-from kapwa.studio.core.gate import ITEMS, MOST, brought
+from kapwa.studio.core.gate import ITEMS, MOST, MOST_RECORDS, brought
 from kapwa.studio.core.importing import Brought, ItemTables, Rows, guessed, other_tables, read_place, rows_of, take
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import record, single_writer
@@ -24,11 +25,12 @@ from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.views.common import XLSX, as_file, show
 
 SHOWN, EXAMPLES = 10, 2
+_ROWS = "<!-- rows -->"
 _MOST_KEPT = 2_400_000  # characters in which files go along from page to page
 
 
-@page("import/", read=WORDERS, write=WORDERS, hold_write_lock=False)
-def import_items(request: HttpRequest, visit: Visit) -> HttpResponse:
+@page("import/", read=WORDERS, write=WORDERS, hold_write_lock=False, long=("POST",))
+def import_items(request: HttpRequest, visit: Visit) -> HttpResponseBase:
     """Ask which column is which, and show rows as they will be; then take in those that are sound, and name others."""
     tables, role = _tables(visit), request.POST.get("role") or request.GET.get("table", "")
     about: dict[str, Any] = {"roles": tables.roles, "role": role, "kinds": ",".join(ITEMS), "post": request.POST}
@@ -51,8 +53,7 @@ def import_items(request: HttpRequest, visit: Visit) -> HttpResponse:
         table = _as_asked(visit, number, brought_table)
         entries.append((table, rows_of(tables, visit.project, table) if table.role else Rows([], [])))
     if request.POST.get("action") == "import":
-        taken = _taken(visit, [(table.role, rows) for table, rows in entries])
-        return show(visit, "import", taken=taken, **about)
+        return _import(visit, [(table.role, rows) for table, rows in entries], about)
     return show(visit, "import", shown=[_shown(visit, *entry) for entry in entries], kept=kept, **about)
 
 
@@ -119,18 +120,58 @@ def _shown(visit: Visit, table: Brought, rows: Rows) -> dict[str, Any]:
     }
 
 
-def _taken(visit: Visit, tables: Sequence[tuple[str, Rows]]) -> dict[str, Any]:
-    """Take the sound rows in, as the visitor's where they wrote them, else as nobody's; return what became of all."""
-    actor = visit.member.author if "theirs" in visit.request.POST else ""
-    new, known, problems = 0, 0, list[DataError]()
-    for role, rows in tables:
-        its_new, refused = take(form_of(visit.project).tables, visit.project, role, rows, actor)
-        new, known = new + its_new, known + len(rows.sound) - its_new - len(refused)
-        problems += [*rows.problems, *refused]
-    if new:
-        with single_writer(), transaction.atomic():
-            record(visit.project, "items.brought", {"new": new}, actor=visit.member.author)
-    return {"new": new, "known": known, "problems": problems}
+class Import:
+    """Rows that come in a few at a time: ``done`` of ``all`` were looked at, and what became of them so far."""
+
+    def __init__(self, visit: Visit, tables: Sequence[tuple[str, Rows]]) -> None:
+        self.visit, self.tables = visit, tables
+        self.done, self.all = 0, sum(len(rows.sound) for _role, rows in tables)
+        self.new, self.problems = 0, [problem for _role, rows in tables for problem in rows.problems]
+        self._refused = 0
+
+    @property
+    def known(self) -> int:
+        """How many rows the project had already."""
+        return self.done - self.new - self._refused
+
+    def steps(self) -> Iterator[None]:
+        """Take the rows in, as the visitor's where they wrote them, else as nobody's; stop after each part."""
+        visit = self.visit
+        actor = visit.member.author if "theirs" in visit.request.POST else ""
+        for role, rows in self.tables:
+            left = len(rows.sound)
+            for part in take(form_of(visit.project).tables, visit.project, role, rows, actor):
+                self.done += min(left, MOST_RECORDS)
+                left -= MOST_RECORDS
+                self.new += part.new
+                self._refused += len(part.refused)
+                self.problems += part.refused
+                yield
+        if self.new:
+            with single_writer(), transaction.atomic():
+                record(visit.project, "items.brought", {"new": self.new}, actor=visit.member.author)
+
+
+def _import(visit: Visit, tables: Sequence[tuple[str, Rows]], about: dict[str, Any]) -> HttpResponseBase:
+    """Take rows in; where there are many, the page says meanwhile how far it is."""
+    taken = Import(visit, tables)
+    if taken.all <= MOST_RECORDS:
+        for _step in taken.steps():
+            pass
+        return show(visit, "import", taken=taken, **about)
+    head, tail = show(visit, "import", running=True, **about).content.decode().split(_ROWS)
+    answer = StreamingHttpResponse(_growing(taken, head, tail))
+    answer["X-Accel-Buffering"] = "no"  # a proxy must not keep the parts back
+    return answer
+
+
+def _growing(taken: Import, head: str, tail: str) -> Iterator[str]:
+    """Give the page in pieces: how many rows are done, and at the end what became of them."""
+    yield head
+    for _step in taken.steps():
+        yield render_to_string("studio/importing.html", {"taken": taken})
+    yield render_to_string("studio/imported.html", {"taken": taken})
+    yield tail
 
 
 @page("import/<slug:role>/", read=WORDERS)
@@ -138,6 +179,6 @@ def import_template(request: HttpRequest, visit: Visit, role: str) -> HttpRespon
     """Give an empty workbook with the columns of one of the form's tables, in words of the page's language."""
     if role not in _tables(visit).roles:
         raise UsageError(_("There is no such page."), hint=_("Go back to the list."))
-    columns = [sheets.Column(str(column.words[0]), 30) for column in _tables(visit).columns(visit.project, role)]
+    columns = [sheets.SheetColumn(str(column.words[0]), 30) for column in _tables(visit).columns(visit.project, role)]
     sheet = sheets.Sheet(role, columns, [], _("One row for each. Leave out what you do not need."))
     return as_file(sheets.render(sheet, ("xlsx",))[f"{role}.xlsx"], f"{visit.project.slug}-{role}.xlsx", XLSX)

@@ -26,7 +26,7 @@ _SHOWN = 40
 _STATES = (_n("machine-made"), _n("suggested"), _n("approved"), _n("missing"))
 
 
-class Message(NamedTuple):
+class InterfaceMessage(NamedTuple):
     """A text of the interface as a translator sees it: ``row`` is what people of the project made of it, if anything.
 
     ``texts``: one a plural form; ``state``: one of those above.
@@ -55,14 +55,14 @@ def _tag(typed: str) -> str:
     return tag
 
 
-def _messages(project: Project, tag: str) -> list[Message]:
+def _messages(project: Project, tag: str) -> list[InterfaceMessage]:
     """Return every text of the interface in a language, as the project has it now."""
     rows = {row.source: row for row in InterfaceText.objects.filter(project=project, language=tag)}
     messages = []
     for entry in overlaid(tag, rows.values()):
         texts, key = forms_of(entry), hashlib.blake2b(entry.msgid.encode(), digest_size=8).hexdigest()
         state = (entry.tcomment or "machine-made") if all(texts) else "missing"
-        messages.append(Message(key, entry, texts, state, rows.get(entry.msgid)))
+        messages.append(InterfaceMessage(key, entry, texts, state, rows.get(entry.msgid)))
     return messages
 
 
@@ -89,7 +89,7 @@ def interface_messages(request: HttpRequest, visit: Visit, tag: str) -> HttpResp
     return show(visit, "interface_messages", tag=tag, **context)
 
 
-def _take(request: HttpRequest, visit: Visit, tag: str, message: Message) -> None:
+def _take(request: HttpRequest, visit: Visit, tag: str, message: InterfaceMessage) -> None:
     body: dict[str, Any] = {"language": tag, "source": message.entry.msgid}
     if request.POST.get("action") == "approve":
         seen = request.POST.getlist("seen")

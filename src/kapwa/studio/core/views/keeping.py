@@ -12,6 +12,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from kapwa.registry import load
 from kapwa.studio import commands
@@ -20,8 +21,10 @@ from kapwa.studio.core.exchange import export_project
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.freeze import freeze, plan_release, release_files
 from kapwa.studio.core.importing import take_in
-from kapwa.studio.core.roles import COORDINATORS, EVERYONE
-from kapwa.studio.core.security import Visit, page
+from kapwa.studio.core.kinds import RefusedError
+from kapwa.studio.core.reading import releases_of
+from kapwa.studio.core.roles import COORDINATORS, EVERYONE, JUDGES
+from kapwa.studio.core.security import SAFE, Visit, page
 from kapwa.studio.core.tables import Release
 from kapwa.studio.core.text import tidy
 from kapwa.studio.core.views.common import act, as_file, recovery_code, show, zipped
@@ -32,7 +35,7 @@ _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
 _APART = "sandbox allow-scripts; frame-ancestors 'none'"
 
 
-@page("releases/", read=COORDINATORS, write=COORDINATORS)
+@page("releases/", read=COORDINATORS, write=COORDINATORS, long=("POST",))
 def releases(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List releases, say what a new one would be, and freeze it."""
     project = visit.project
@@ -41,28 +44,43 @@ def releases(request: HttpRequest, visit: Visit) -> HttpResponse:
             version = tidy(request.POST.get("version", ""), 40)
             freeze(project, version, Path(place), actor=visit.member.author)
         return redirect("evaluation", project=project.slug, version=version)
-    earlier = list(Release.objects.filter(project=project).order_by("-seq"))
+    earlier = releases_of(project)[::-1]
     plan = plan_release(project)
     about: dict[str, Any] = {"n": len(plan.release.items), "step": plan.step, "why": plan.why}
-    return show(visit, "releases", releases=earlier, **about, held=plan.held, lacking=plan.lacking)
+    lacks = [(lack.what, visit.link(lack.page, *lack.arguments), lack.who) for lack in plan.lacks]
+    return show(visit, "releases", releases=earlier, **about, held=plan.held, lacks=lacks)
 
 
-@page("releases/<str:version>/", read=COORDINATORS)
+@page("releases/<str:version>/", read=COORDINATORS, long=SAFE)
 def release_archive(request: HttpRequest, visit: Visit, version: str) -> HttpResponse:
     """Give a release as an archive, the same bytes at each download."""
     release = get_object_or_404(Release, project=visit.project, version=version)
     return zipped(release_files(visit.project, release), f"{visit.project.slug}-{release.version}")
 
 
-@page("releases/<str:version>/evaluation/", read=EVERYONE, write=COORDINATORS)
+def _refuse_judges(visit: Visit, release: Release) -> None:
+    """Refuse who is to judge what an evaluation tells of: which model wrote a text, and which response is the best."""
+    if visit.may(COORDINATORS):
+        return
+    if visit.may(JUDGES) or form_of(visit.project).to_vote(visit, release.items):
+        message = _("You judge or vote on what this page tells about.")
+        raise RefusedError(message, hint=_("Ask a coordinator about the results."))
+
+
+@page("releases/<str:version>/evaluation/", read=EVERYONE - JUDGES, write=COORDINATORS, long=("POST",))
 def evaluation(request: HttpRequest, visit: Visit, version: str) -> HttpResponse:
     """Say how a release is evaluated and what came of it; posted to, evaluate it here, where a model is."""
     project = visit.project
     release = get_object_or_404(Release, project=project, version=version)
+    _refuse_judges(visit, release)
     if request.method == "POST":
-        task = request.POST.get("task", "")
-        model = evaluating.start(project, release, task)
-        act(visit, "release.evaluated", {"version": version, "task": task, "model": model})
+        task = request.POST.get("task", "") or request.POST.get("stop", "")
+        if "stop" in request.POST:
+            evaluating.stop_task(project, release, task)
+            act(visit, "release.evaluation-stopped", {"version": version, "task": task})
+        else:
+            model = evaluating.start(project, release, task)
+            act(visit, "release.evaluated", {"version": version, "task": task, "model": model})
         return redirect("evaluation", project=project.slug, version=version)
     model, known = evaluating.model_here(), evaluating.evaluations(project, release)
     done = {row.task for row in known if row.busy or row.report}
@@ -72,10 +90,11 @@ def evaluation(request: HttpRequest, visit: Visit, version: str) -> HttpResponse
     return show(visit, "evaluation", **shown, busy=any(row.busy for row in known))
 
 
-@page("releases/<str:version>/evaluation/<slug:suite>/<slug:task>/", read=EVERYONE)
+@page("releases/<str:version>/evaluation/<slug:suite>/<slug:task>/", read=EVERYONE - JUDGES)
 def evaluation_report(request: HttpRequest, visit: Visit, version: str, suite: str, task: str) -> HttpResponse:
     """Give the report of a release's evaluation, as a page that only shows itself; before, how far it is."""
     release = get_object_or_404(Release, project=visit.project, version=version)
+    _refuse_judges(visit, release)
     row = evaluating.evaluation(visit.project, release, f"{suite}/{task}")
     if row is None or row.report is None:
         return redirect("evaluation", project=visit.project.slug, version=version)
@@ -85,7 +104,7 @@ def evaluation_report(request: HttpRequest, visit: Visit, version: str, suite: s
     return HttpResponse(text, headers={"Content-Security-Policy": f"{policy}; {_APART}"})
 
 
-@page("backup/", read=COORDINATORS, write=COORDINATORS)
+@page("backup/", read=COORDINATORS, write=COORDINATORS, long=("POST",))
 def backup(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Offer what keeps a project: posted to, give or write an archive, check, make a code to come back with, import.
 

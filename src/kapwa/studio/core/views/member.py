@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from django import forms
 from django.contrib.auth import login, logout
-from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.forms import EmailField
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
@@ -15,21 +14,21 @@ from django.utils.translation import gettext as _
 from kapwa.errors import UsageError
 from kapwa.studio.core import consent as texts
 from kapwa.studio.core import withdrawals
-from kapwa.studio.core.background import asked
+from kapwa.studio.core.background import asked, count_again
 from kapwa.studio.core.erasure import clear_traces, erase_author, forget
 from kapwa.studio.core.evaluating import delete_evaluations
 from kapwa.studio.core.forms import form_of
-from kapwa.studio.core.guide import done_by, guide
+from kapwa.studio.core.guide import done_by, guide, news
 from kapwa.studio.core.intake import token_of
 from kapwa.studio.core.interface import SOURCE
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
-from kapwa.studio.core.members import hashed, new_code, refuse_taken, waiting_back
+from kapwa.studio.core.members import has_recovery, hashed, new_code, refuse_taken, waiting_back
 from kapwa.studio.core.roles import EVERYONE, MODERATORS
 from kapwa.studio.core.security import Visit, agreed, page
 from kapwa.studio.core.tables import Event, Person, TracesDue, change
 from kapwa.studio.core.text import tidy_line
-from kapwa.studio.core.views.common import act, show, show_code
+from kapwa.studio.core.views.common import act, checked, recovery_code, show, show_code
 
 # The acts of others that a person is told of: on their membership, and on whether their answers count.
 _ABOUT_MEMBERS = r"^member\.(?!agreed|changed)|^work\.aside-(agreed|ended)"
@@ -38,7 +37,14 @@ _ABOUT_MEMBERS = r"^member\.(?!agreed|changed)|^work\.aside-(agreed|ended)"
 @page("", read=EVERYONE)
 def home(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show the next step, how far the project is and for whom it waits, and what the visitor did."""
-    return show(visit, "home", **guide(visit)._asdict(), done=done_by(visit), **form_of(visit.project).overview(visit))
+    return show(
+        visit,
+        "home",
+        **guide(visit)._asdict(),
+        done=done_by(visit),
+        news=news(visit),
+        **form_of(visit.project).overview(visit),
+    )
 
 
 @page("consent/", read=EVERYONE, write=EVERYONE, consented=False)
@@ -64,39 +70,61 @@ def consent(request: HttpRequest, visit: Visit) -> HttpResponse:
     return show(visit, "consent", texts=ordered, machine=machine, source=SOURCE, scopes=texts.SCOPES)
 
 
+class ProfileForm(forms.Form):
+    """What the studio knows of a member. What a post leaves out is emptied, but the address for reminders stays."""
+
+    pseudonym = forms.CharField(required=False, max_length=80)
+    name = forms.CharField(required=False, max_length=200)
+    contact = forms.CharField(required=False, max_length=200)
+    email = forms.EmailField(required=False, max_length=254)
+    credit = forms.ChoiceField(required=False, choices=[("", ""), ("name", ""), ("pseudonym", "")])
+
+    def __init__(self, visit: Visit, posted: QueryDict | None = None) -> None:
+        self.visit, person = visit, visit.member.person
+        now = {"pseudonym": visit.member.pseudonym, "name": person.name, "contact": person.contact}
+        super().__init__(posted, initial=now | {"email": person.email, "credit": visit.member.credit})
+
+    def clean_pseudonym(self) -> str:
+        """Return a name that nobody else bears here."""
+        name = checked(tidy_line, self.cleaned_data["pseudonym"], 80)
+        checked(refuse_taken, self.visit.project, name, self.visit.member.person)
+        return name
+
+    def keep(self) -> None:
+        """Save what was typed."""
+        member, person, made = self.visit.member, self.visit.member.person, self.cleaned_data
+        person.name, person.contact = tidy_line(made["name"], 200), tidy_line(made["contact"], 200)
+        person.no_contact = person.no_contact and not person.contact
+        person.email = made["email"] if "email" in self.data else person.email
+        person.save()
+        chosen = self.data.getlist("answer_in")
+        languages = [tag for tag in self.visit.project.languages if tag in chosen]
+        change(member, languages=languages, pseudonym=made["pseudonym"] or member.pseudonym, credit=made["credit"])
+
+
 @page("me/", read=EVERYONE, write=EVERYONE, consented=False)
 def me(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show and change what the studio knows of the member; everything but the name others see is optional."""
-    member, person = visit.member, visit.member.person
+    member, person, form = visit.member, visit.member.person, ProfileForm(visit)
     if request.method == "POST":
-        act(visit, "member.changed", {}, subject=member.author)
         if request.POST.get("action") == "code":
+            act(visit, "member.changed", {}, subject=member.author)
             code = new_code()
             change(person, access=hashed(code))
             login(request, person)
             return show_code(request, member, code, "../me/")
-        pseudonym = tidy_line(request.POST.get("pseudonym", ""), 80)
-        refuse_taken(visit.project, pseudonym, person)
-        person.name, person.contact = (tidy_line(request.POST.get(name, ""), 200) for name in ("name", "contact"))
-        person.no_contact = person.no_contact and not person.contact
-        person.email = _checked_email(request.POST.get("email", person.email))
-        person.save()
-        member.languages = [tag for tag in visit.project.languages if tag in request.POST.getlist("answer_in")]
-        member.pseudonym = pseudonym or member.pseudonym
-        member.credit = request.POST.get("credit", "") if request.POST.get("credit") in ("name", "pseudonym") else ""
-        member.save()
-        return redirect("me", project=visit.project.slug)
+        if request.POST.get("action") == "recovery":
+            return show_code(request, member, "", "../me/", recovery=recovery_code(member))
+        form = ProfileForm(visit, request.POST)
+        if form.is_valid():
+            act(visit, "member.changed", {}, subject=member.author)
+            form.keep()
+            return redirect("me", project=visit.project.slug)
     spoken = [language(tag) for tag in visit.project.languages]
     about = Event.objects.filter(project=visit.project, subject=member.author)
     done = about.filter(kind__regex=_ABOUT_MEMBERS).order_by("-seq")[:50]
-    return show(visit, "me", person=person, spoken=spoken, done=done, asks=asked(visit.project))
-
-
-def _checked_email(typed: str) -> str:
-    try:
-        return str(EmailField(required=False, max_length=254).clean(typed))
-    except ValidationError as error:
-        raise UsageError(error.messages[0], hint=_("Correct it, or leave the field empty.")) from None
+    shown = {"person": person, "spoken": spoken, "done": done, "asks": asked(visit.project), "profile": form}
+    return show(visit, "me", 400 if form.errors else 200, **shown, recovers=has_recovery(member))
 
 
 @page("back/", read=EVERYONE, write=EVERYONE, consented=False)
@@ -104,7 +132,7 @@ def back(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Say who waits to be let back in by a new code; take the word of the member, or of a second moderator."""
     waiting = waiting_back(visit.member, moderates=visit.may(MODERATORS) and agreed(visit.member))
     if request.method == "POST":
-        asked = waiting.filter(code=request.POST.get("asked", "")).first()
+        asked = next((one for one in waiting if one.code == request.POST.get("asked", "")), None)
         if asked is None:
             raise RefusedError(_("This no longer exists."), hint=_("Go back to the list."))
         agrees = request.POST.get("answer") == "agree"
@@ -145,5 +173,6 @@ def withdraw(request: HttpRequest, visit: Visit) -> HttpResponse:
     gone = token_of(person.pk)  # whose answers that were never sent go from this device, too
     member.left = timezone.now()
     forget(member)
+    count_again(visit.project)
     logout(request)
     return redirect(f"{reverse('enter')}?left={gone}")

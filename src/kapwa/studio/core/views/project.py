@@ -7,119 +7,237 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from django import forms
 from django.core.paginator import Paginator
+from django.db.models import Count, Q
+from django.db.models.functions import TruncDate
 from django.forms.models import model_to_dict
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as _n
 
-from kapwa.datasets.tables import Table
 from kapwa.errors import DataError, UsageError
 from kapwa.studio.core import consent as texts
+from kapwa.studio.core.desks import nameless_kinds
 from kapwa.studio.core.forms import form_of
-from kapwa.studio.core.languages import checked_tag, known, language
-from kapwa.studio.core.members import ask_back, invite
-from kapwa.studio.core.roles import COORDINATOR, COORDINATORS, ROLES
+from kapwa.studio.core.joining import waiting_requests
+from kapwa.studio.core.languages import known, language, shown_name, tag_of, tags_of
+from kapwa.studio.core.members import ask_back, checked_roles, invite
+from kapwa.studio.core.reading import members_of
+from kapwa.studio.core.roles import COORDINATOR, COORDINATORS, MODERATORS, ROLES
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.tables import Event, Membership, Project, change
+from kapwa.studio.core.tables import Event, Invitation, Membership, Project, change
 from kapwa.studio.core.text import tidy, tidy_line
-from kapwa.studio.core.views.common import act, show, shown_code, whole
+from kapwa.studio.core.views.common import CodeShown, act, checked, show, shown_code
 from kapwa.suites.eecc.form import attribute_of
+from kapwa.tables import TextTable
 
 MOST_INVITED = 50
 _SHOWN = 200
 
 
+class InviteForm(forms.Form):
+    """For whom codes are made: roles, and how many people."""
+
+    roles = forms.MultipleChoiceField(choices=[(role, role) for role in ROLES])
+    count = forms.IntegerField(required=False, min_value=1, max_value=MOST_INVITED)
+
+
+class RolesForm(forms.Form):
+    """The roles of a member; a project keeps a coordinator."""
+
+    roles = forms.MultipleChoiceField(required=False, choices=[(role, role) for role in ROLES])
+
+    def __init__(self, member: Membership, posted: QueryDict) -> None:
+        self.member = member
+        super().__init__(posted)
+
+    def clean_roles(self) -> list[str]:
+        """Return the roles in their order."""
+        chosen = [role for role in ROLES if role in self.cleaned_data["roles"]]
+        others = Membership.objects.filter(project=self.member.project, left=None).exclude(pk=self.member.pk)
+        if COORDINATOR not in chosen and not any(COORDINATOR in other.roles for other in others):
+            raise forms.ValidationError(
+                _("A project needs a coordinator.") + f" {_('Make somebody else a coordinator first.')}"
+            )
+        return chosen
+
+
 @page("people/", read=COORDINATORS, write=COORDINATORS)
 def people(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List members; invite by codes that are shown once; change roles; let somebody back in who lost their code."""
-    made: list[tuple[str, str, str, str]] = []
-    if request.method == "POST":
-        action = request.POST.get("action")
-        if action == "invite":
-            roles = request.POST.getlist("roles")
-            count = max(1, whole(request.POST.get("count"), 1, MOST_INVITED))
-            made = [shown_code(request, invite(visit.project, roles)) for _one in range(count)]
-            act(visit, "member.invited", {"roles": roles, "count": count})
-        else:
-            member = Membership.objects.filter(project=visit.project, author=request.POST.get("author", "")).first()
-            if member is None or member.person is None:
-                raise UsageError(_("There is no such member."))
-            if action == "again":
-                made.append(shown_code(request, ask_back(member, visit.member.author)))
-                act(visit, "member.return", {}, subject=member.author)
-            else:
-                _set_roles(visit, member, request.POST.getlist("roles"))
-                act(visit, "member.roles", {"roles": member.roles}, subject=member.author)
-                return redirect("people", project=visit.project.slug)
-    members = Membership.objects.filter(project=visit.project).order_by("joined")
-    return show(visit, "people", members=members, roles=ROLES, made=made)
+    made: list[CodeShown] = []
+    action = request.POST.get("action") if request.method == "POST" else None
+    form: forms.Form = InviteForm(request.POST if action == "invite" else None)
+    if action == "invite" and form.is_valid():
+        roles, count = checked_roles(form.cleaned_data["roles"]), form.cleaned_data["count"] or 1
+        made = [shown_code(request, invite(visit.project, roles), visit.project, roles) for _one in range(count)]
+        act(visit, "member.invited", {"roles": roles, "count": count})
+    elif action in ("again", "roles"):
+        member = Membership.objects.filter(project=visit.project, author=request.POST.get("author", "")).first()
+        if member is None or member.person is None:
+            raise UsageError(_("There is no such member."))
+        if action == "again":
+            code = ask_back(member, visit.member.author)
+            made.append(shown_code(request, code, visit.project, member.roles))
+            act(visit, "member.return", {}, subject=member.author)
+        elif (form := RolesForm(member, request.POST)).is_valid():
+            change(member, roles=form.cleaned_data["roles"])
+            act(visit, "member.roles", {"roles": member.roles}, subject=member.author)
+            return redirect("people", project=visit.project.slug)
+    members = members_of(visit.project)
+    crowded = [
+        (role, places, n)
+        for role, places in form_of(visit.project).places(visit.project).items()
+        if (n := _with_role(visit.project, role)) > places
+    ]
+    alone = sum(not MODERATORS.isdisjoint(member.roles) for member in members if member.left is None) == 1
+    shown = {"members": members, "roles": ROLES, "made": made, "alone": alone, "crowded": crowded, "invitation": form}
+    shown["asking"] = waiting_requests(visit.project).count()
+    return show(visit, "people", 400 if form.errors else 200, **shown)
 
 
-def _set_roles(visit: Visit, member: Membership, roles: list[str]) -> None:
-    chosen = [role for role in ROLES if role in roles]
-    others = [other for other in Membership.objects.filter(project=visit.project, left=None) if other.pk != member.pk]
-    if COORDINATOR not in chosen and not any(COORDINATOR in other.roles for other in others):
-        raise UsageError(_("A project needs a coordinator."), hint=_("Make somebody else a coordinator first."))
-    change(member, roles=chosen)
+def _with_role(project: Project, role: str) -> int:
+    """Return how many people have a role, or are invited to it."""
+    members = [member.roles for member in members_of(project) if member.left is None]
+    invited = Invitation.objects.filter(project=project, used=None, member=None).values_list("roles", flat=True)
+    return sum(role in roles for roles in (*members, *invited))
 
 
-# What of a project its sections of settings hold as a line, as lines, and as a number up to so many.
-_LINES, _TEXTS = {"title", "culture", "licence", "contact"}, {"collected", "limits"}
-_COUNTS = {"quorum": 100, "people_each": 1000, "answers_each": 10}
+class SettingsForm(forms.ModelForm):
+    """What a project says of itself. A section of the page posts its own fields; the others stay as they are."""
+
+    languages = forms.CharField(max_length=1000)
+    gloss = forms.CharField(max_length=80)
+    quorum = forms.IntegerField(min_value=1, max_value=100)
+    people_each = forms.IntegerField(min_value=1, max_value=1000)
+    answers_each = forms.IntegerField(min_value=1, max_value=10)
+    reviewed = forms.TypedChoiceField(choices=[("", "–"), ("yes", _n("Yes")), ("no", _n("No"))], required=False)
+
+    class Meta:
+        model = Project
+        fields = (
+            *("title", "culture", "contact", "licence", "collected", "limits", "attribute"),
+            *("quorum", "people_each", "answers_each"),
+        )
+
+    def __init__(self, project: Project, posted: Mapping[str, str] | None = None) -> None:
+        """Show the settings of ``project``, or take those that were ``posted``."""
+        now = model_to_dict(project, fields=self.Meta.fields) | {
+            "languages": ", ".join(map(shown_name, project.languages)),
+            "gloss": shown_name(project.gloss),
+            "reviewed": {True: "yes", False: "no", None: ""}[project.reviewed],
+        }
+        kept = {name: text for name, text in (posted or {}).items() if text.strip() or name not in _NEVER_EMPTY}
+        super().__init__(None if posted is None else now | kept, instance=project, initial=now)
+
+    def clean_languages(self) -> list[str]:
+        """Return the languages, the main one first; that can be another while nothing is written in it."""
+        tags = checked(tags_of, self.cleaned_data["languages"])[:40]
+        if not tags:
+            raise forms.ValidationError(_("A project needs a language."))
+        main = self.instance.language
+        return list(dict.fromkeys([*([main] if main in form_of(self.instance).written(self.instance) else []), *tags]))
+
+    def clean_gloss(self) -> str:
+        """Return the tag of the language that texts are put into."""
+        return checked(tag_of, self.cleaned_data["gloss"])
+
+    def clean_attribute(self) -> str:
+        """Return what identities of prompts are."""
+        return checked(_checked_attribute, self.cleaned_data["attribute"])
+
+    def clean(self) -> None:
+        """Tidy every text, and set what is not a column of its own."""
+        for name in self.Meta.fields:
+            if isinstance(text := self.cleaned_data.get(name), str):
+                line = name not in ("collected", "limits")
+                self.cleaned_data[name] = checked(tidy_line, text, 200) if line else checked(tidy, text, 10_000)
+        if not self.errors:
+            project, made = self.instance, self.cleaned_data
+            project.languages, project.language, project.gloss = made["languages"], made["languages"][0], made["gloss"]
+            project.reviewed = {"yes": True, "no": False}.get(made["reviewed"])
+
+
+# Where these come empty, they stay as they are.
+_NEVER_EMPTY = {"title", "culture", "licence", "attribute", "gloss", "quorum", "people_each", "answers_each"}
+
+
+class ConsentForm(forms.Form):
+    """The consent text, in each language that it is in or may be wanted in."""
+
+    def __init__(self, project: Project, posted: Mapping[str, str] | None = None) -> None:
+        super().__init__(posted)
+        now = {consent.language: consent for consent in texts.newest(project)}
+        for tag in dict.fromkeys([*project.languages, project.gloss, *now]):
+            rows, spoken, initial = (10, language(tag), now[tag].text) if tag in now else (3, language(tag), "")
+            look = forms.Textarea(attrs={"rows": rows, "lang": tag, "dir": spoken.direction})
+            field = forms.CharField(required=False, initial=initial, label=spoken.name, widget=look)
+            field.machine = tag in now and texts.by_machine(now[tag])
+            self.fields[f"consent_{tag}"] = field
+
+    def clean(self) -> None:
+        """Refuse a text that is empty in every language."""
+        if not any(self.cleaned_data.values()):
+            raise forms.ValidationError(_("A consent text cannot be empty."))
+
+    def texts(self) -> dict[str, str]:
+        """Return the texts by language."""
+        return {name.removeprefix("consent_"): text for name, text in self.cleaned_data.items()}
+
+
+class QuestionnaireForm(forms.Form):
+    """The questionnaire in the project's own words."""
+
+    def __init__(self, project: Project, posted: Mapping[str, str] | None = None) -> None:
+        super().__init__(posted)
+        questionnaire = form_of(project).questionnaire
+        self.ours = {question.key: question.text for question in questionnaire(project, ours=True)}
+        for question in questionnaire(project):
+            look = forms.Textarea(attrs={"rows": 2, "dir": "auto"})
+            name, label = f"question_{question.key}", f"{question.kind} ({question.key})"
+            self.fields[name] = forms.CharField(
+                required=False, max_length=1000, initial=question.text, label=label, widget=look
+            )
+
+    def own(self) -> dict[str, str]:
+        """Return the questions that are in other words than ours, which stay in each reader's language."""
+        typed = {name.removeprefix("question_"): tidy(text) for name, text in self.cleaned_data.items()}
+        return {key: text for key, text in typed.items() if text and text != self.ours[key]}
 
 
 @page("settings/", read=COORDINATORS, write=COORDINATORS)
 def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Change a section of what the project says of itself, its languages, its work, and its consent text."""
-    project, questionnaire = visit.project, form_of(visit.project).questionnaire
+    project = visit.project
+    made: dict[str, Any] = {"of": SettingsForm(project)}
+    made |= {"consent": ConsentForm(project), "questions": QuestionnaireForm(project)}
     if request.method == "POST":
-        before, published, section = settings_of(project), False, request.POST.get("action", "")
-        if section == "consent":
-            typed = {tag: request.POST.get(f"consent_{tag}", "") for tag in _consent_tags(project)}
-            if not any(text.strip() for text in typed.values()):
-                raise UsageError(_("A consent text cannot be empty."))
-            published = texts.publish(project, typed)
-        elif section == "questions":
-            project.questions = {}
-            for question in questionnaire(project, ours=True):
-                text = tidy(request.POST.get(f"question_{question.key}", ""), 1000)
-                if text and text != question.text:  # ours stay in each reader's language
-                    project.questions[question.key] = text
-        else:
-            _set(project, request.POST)
-        note_changes(visit, before, ["consent"] if published else [])
-        return redirect(f"{reverse('settings', args=[project.slug])}?{urlencode({'saved': section})}#{section}")
-    now = {consent.language: (consent.text, texts.by_machine(consent)) for consent in texts.newest(project)}
-    consents = [(language(tag), *now.get(tag, ("", False))) for tag in _consent_tags(project)]
-    shown = {"consents": consents, "questions": questionnaire(project), "saved": request.GET.get("saved")}
-    return show(visit, "settings", known=known(), **shown)
-
-
-def _set(project: Project, posted: Mapping[str, str]) -> None:
-    """Set what a section posted; what others hold stays."""
-    for name in _LINES.intersection(posted):
-        line = tidy_line(posted[name], 200)
-        setattr(project, name, line or ("" if name == "contact" else getattr(project, name)))
-    for name in _TEXTS.intersection(posted):
-        setattr(project, name, tidy(posted[name], 10_000))
-    for name in _COUNTS.keys() & posted.keys():
-        setattr(project, name, max(1, whole(posted[name], getattr(project, name), _COUNTS[name])))
-    if "languages" in posted:
-        tags = [checked_tag(tag) for tag in posted["languages"].replace(",", " ").split()[:40]]
-        project.languages = list(dict.fromkeys([project.language, *tags]))
-    if "reviewed" in posted:
-        project.reviewed = {"yes": True, "no": False}.get(posted["reviewed"])
-    project.gloss = checked_tag(posted.get("gloss") or project.gloss)
-    project.attribute = _checked_attribute(posted.get("attribute") or project.attribute)
+        before, section, published = settings_of(project), request.POST.get("action", ""), False
+        name = section if section in ("consent", "questions") else "of"
+        kind = type(made[name])
+        posted = made[name] = kind(project, request.POST.dict())
+        if posted.is_valid():
+            if name == "consent":
+                published = texts.publish(project, posted.texts())
+            elif name == "questions":
+                project.questions = posted.own()
+            else:
+                published = texts.follow_licence(project, before["licence"])
+            note_changes(visit, before, ["consent"] if published else [])
+            return redirect(f"{reverse('settings', args=[project.slug])}?{urlencode({'saved': section})}#{section}")
+        project.refresh_from_db()  # the form may have set some of it
+    shown = {"known": known(), "saved": request.GET.get("saved")}
+    return show(visit, "settings", 400 if request.method == "POST" else 200, **made, **shown)
 
 
 def _checked_attribute(name: str) -> str:
     """Return what identities of prompts are; raise UsageError for what cannot name their column of a table."""
     clean = name.strip()
     try:
-        return attribute_of(Table(Path("identity"), (clean,), [], []))
+        return attribute_of(TextTable(Path("identity"), (clean,), [], []))
     except DataError:
         hint = _("Write one word in small letters, such as nationality, religion or city.")
         raise UsageError(_("“%(text)s” cannot name a kind of identity.") % {"text": clean}, hint=hint) from None
@@ -143,16 +261,20 @@ def note_changes(visit: Visit, before: dict[str, Any], changed: Sequence[str] = 
         act(visit, "project.changed", {"names": names})
 
 
-def _consent_tags(project: Project) -> list[str]:
-    """Return the languages in which a project has a consent text, or may want one."""
-    return list(dict.fromkeys([*project.languages, project.gloss, *(text.language for text in texts.newest(project))]))
-
-
 @page("log/", read=COORDINATORS)
 def log(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Show who did what, newest first; texts are on the pages of what they belong to."""
-    events = Event.objects.filter(project=visit.project).order_by("-seq")
-    shown = Paginator(events, _SHOWN).get_page(request.GET.get("page"))
-    numbers = form_of(visit.project).numbers(visit.project)
+    """Show who did what, newest first, and of what people do alone how much of it was done on each day.
+
+    Texts are on the pages of what they belong to. Acts at desks and votes that are hidden yet stand nowhere by
+    themselves: their order, their moments, and the gaps that they leave in numbers would tell whose answers are whose.
+    """
+    form = form_of(visit.project)
+    events = Event.objects.filter(project=visit.project)
+    alone = Q(kind__in=nameless_kinds()) | Q(uuid__in=form.hidden(visit.project))
+    shown = Paginator(events.exclude(alone).order_by("-seq"), _SHOWN).get_page(request.GET.get("page"))
+    days = events.filter(alone).annotate(day=TruncDate("server_time")).values_list("day", "kind")
+    sums = days.annotate(n=Count("pk")).order_by("-day", "kind")[:_SHOWN] if shown.number == 1 else ()
+    numbers = form.numbers(visit.project)
     rows = [(event, numbers.get(event.subject) or numbers.get(str(event.uuid))) for event in shown]
-    return show(visit, "log", rows=rows, numbered=bool(numbers), more=shown.number + 1 if shown.has_next() else 0)
+    more = shown.number + 1 if shown.has_next() else 0
+    return show(visit, "log", rows=rows, numbered=bool(numbers), sums=sums, more=more)

@@ -9,6 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from kapwa.studio.core.consent import PROGRESS
+from kapwa.studio.core.desks import nameless_kinds
+from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.reminders import as_message, waiting_for_anybody
 from kapwa.studio.core.roles import COORDINATORS, MODERATORS
 from kapwa.studio.core.security import Visit, page
@@ -25,8 +27,13 @@ def share(request: HttpRequest, visit: Visit) -> HttpResponse:
 
 @page("activity/", read=COORDINATORS)
 def activity(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Say how much those members who allow it have done, and on which day they did something last."""
-    acts = Event.objects.filter(project=visit.project).exclude(kind__startswith="member.").values_list("actor")
+    """Say how much those members who allow it have done, and on which day they did something last.
+
+    What has no name in the log is not counted: its number would be that of somebody's answers on other pages.
+    """
+    acts = Event.objects.filter(project=visit.project).exclude(kind__startswith="member.")
+    acts = acts.exclude(kind__in=nameless_kinds()).exclude(uuid__in=form_of(visit.project).hidden(visit.project))
+    acts = acts.values_list("actor")
     done = {author: (n, last) for author, n, last in acts.annotate(Count("pk"), Max("server_time"))}
     members = Membership.objects.filter(project=visit.project, left=None).order_by("pseudonym")
     rows = [(member, *done.get(member.author, (0, None))) for member in members if PROGRESS in member.consent_scopes]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from django import forms
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.translation import gettext as _
 
-from kapwa.errors import UsageError
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.languages import checked_tag, language
 from kapwa.studio.core.roles import EVERYONE, WORDERS
@@ -15,7 +14,7 @@ from kapwa.studio.core.searching import holding
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Term
 from kapwa.studio.core.text import tidy_line
-from kapwa.studio.core.views.common import act, show
+from kapwa.studio.core.views.common import act, checked, show
 
 SHOWN = 50
 
@@ -28,18 +27,36 @@ def search(request: HttpRequest, visit: Visit) -> HttpResponse:
     return show(visit, "search", query=query, shown=Paginator(texts, SHOWN).get_page(request.GET.get("page")))
 
 
+class TermForm(forms.Form):
+    """A term, how it is said in a language, and a note on that."""
+
+    name = forms.CharField(max_length=500)
+    text = forms.CharField(max_length=500)
+    note = forms.CharField(max_length=500, required=False)
+    language = forms.CharField(max_length=80)
+
+    def clean_language(self) -> str:
+        """Return the tag of the language."""
+        return checked(checked_tag, self.cleaned_data["language"])
+
+    def clean(self) -> None:
+        """Tidy what was typed."""
+        for name in ("name", "text", "note"):
+            if name in self.cleaned_data:
+                self.cleaned_data[name] = checked(tidy_line, self.cleaned_data[name], 500)
+
+
 @page("glossary/", read=EVERYONE, write=WORDERS)
 def glossary(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List the terms of the project with their translations, and add one; a changed translation is a term anew."""
-    if request.method == "POST":
-        body = {name: tidy_line(request.POST.get(name, ""), 500) for name in ("name", "text", "note")}
-        if not body["name"] or not body["text"]:
-            raise UsageError(_("A term needs a translation."), hint=_("Go back and fill in both."))
-        act(visit, "term.added", body | {"language": checked_tag(request.POST.get("language", ""))})
+    form = TermForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        act(visit, "term.added", form.cleaned_data)
         return redirect("glossary", project=visit.project.slug)
     terms = Term.objects.filter(project=visit.project).order_by("name")
     tags = [language(tag) for tag in dict.fromkeys([*visit.project.languages, "en"])]
-    return show(visit, "glossary", terms=terms, languages=tags, words=visit.may(WORDERS))
+    shown = {"terms": terms, "languages": tags, "words": visit.may(WORDERS), "term": form}
+    return show(visit, "glossary", 400 if form.errors else 200, **shown)
 
 
 @page("glossary/<str:term>/remove/", write=WORDERS)

@@ -14,7 +14,12 @@ if [ -n "${KAPWA_STUDIO_SECRET:-}" ] && [ ! -f "$home/secret.key" ]; then
 fi
 unset KAPWA_STUDIO_SECRET
 if [ ! -f "$home/begun" ]; then
-    kapwa studio new "${KAPWA_PROJECT:-my-culture}" --form "${KAPWA_FORM:-kalahi}" --language "${KAPWA_LANGUAGE:-en}" > "$home/first-code.txt"
+    # A start that was cut off here, or a database from outside, may have the project already: its coordinator then gets
+    # another code. A code that was written is never written over by nothing.
+    project="${KAPWA_PROJECT:-my-culture}"
+    kapwa studio new "$project" --form "${KAPWA_FORM:-kalahi}" --language "${KAPWA_LANGUAGE:-en}" > "$home/code.new" ||
+        kapwa studio invite "$project" --role coordinator > "$home/code.new"
+    mv "$home/code.new" "$home/first-code.txt"
     touch "$home/begun"
     echo "The coordinator signs in with the code in $home/first-code.txt, which works once:"
     cat "$home/first-code.txt"

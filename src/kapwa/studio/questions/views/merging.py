@@ -11,21 +11,21 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
+from kapwa.labels.open_answers import agreement_of
 from kapwa.languages.phrases import is_non_answer
-from kapwa.people.answers import agreement_of
 from kapwa.studio.core.aside import set_aside
 from kapwa.studio.core.languages import language
 from kapwa.studio.core.release import item_id
 from kapwa.studio.core.roles import COORDINATORS, MERGERS, MODERATORS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Project
-from kapwa.studio.core.text import key_of, tidy_line
+from kapwa.studio.core.text import key_of, tidy, tidy_line
 from kapwa.studio.core.views.common import act, as_file, named_agreement, show
 from kapwa.studio.questions.events import PROMPT
-from kapwa.studio.questions.merging import Merged, merged_answers
+from kapwa.studio.questions.merging import Merged, against_people, merged_answers
 from kapwa.studio.questions.suggesting import suggestions
 from kapwa.studio.questions.tables import DESK, Decision, Wording
-from kapwa.tables_io import csv_bytes
+from kapwa.tables import csv_bytes
 
 _COLUMNS = ("item_id", "rater", "answer", "outcome", "counts", "texts", "depends", "question")
 
@@ -68,7 +68,7 @@ def _collected(project: Project, tag: str, without: Collection[str] = ()) -> lis
 
 
 def agreed(project: Project, merged: Sequence[Merged]) -> list[dict[str, Any]]:
-    """Return how far people agree in their first answers after merging, as ``kapwa agreement`` does of the table."""
+    """Return how far people agree in their first answers after merging, as ``kapwa label agree`` does of the table."""
     heads: dict[str, dict[str, str]] = {}
     for item, who, head, *_rest in answer_rows(project, merged):
         if head:
@@ -96,7 +96,7 @@ def answer_rows(project: Project, merged: Sequence[Merged], aside: Collection[st
 
 @page("answers/table/", read=COORDINATORS)
 def answers_table(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Give every answer of a language as a table that spreadsheets and ``kapwa agreement`` read."""
+    """Give every answer of a language as a table that spreadsheets and ``kapwa label agree`` read."""
     tag, _tags = _language_of(request, visit.project)
     rows = answer_rows(visit.project, _collected(visit.project, tag), set_aside(visit.project, DESK))
     content = csv_bytes(_COLUMNS, rows)
@@ -112,16 +112,24 @@ def merge_answers(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
     merged = next(iter(merged_answers(visit.project, wordings, aside)), None)
     if merged is None or merged.wording.is_check:
         raise Http404
+    against = None
     if request.method == "POST":
         kind, body = _decision(request, merged)
-        act(visit, kind, {"language": tag, **body}, subject=merged.wording.question_id)
-        return redirect(request.get_full_path())
+        against = against_people(visit.project, merged, kind, body.get("keys") or [body.get("key", "")])
+        reason = tidy(request.POST.get("reason", "")) if against else ""
+        if reason or not against:
+            more = {"against": against, "reason": reason} if against else {}
+            act(visit, kind, {"language": tag, **body, **more}, subject=merged.wording.question_id)
+            return redirect(request.get_full_path())
     moved = [decision.body["key"] for decision in merged.decisions if decision.kind == "answers.split"]
     groups = [*merged.groups, *merged.proposed]
     texts = {key: text for group in groups for key, text in group.texts.items()}
     return show(
         visit,
         "merging",
+        400 if against else 200,
+        against=against,
+        again=[(name, text) for name, text in _posted(request) if name != "uuid"],
         found=merged,
         groups=groups,
         own=language(tag),
@@ -132,6 +140,12 @@ def merge_answers(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
         depends=[answer for answer in (*merged.counted, *merged.old) if answer.depends],
         old=Counter(text for answer in merged.old for text in answer.texts or ["–"]).most_common(),
     )
+
+
+def _posted(request: HttpRequest) -> list[tuple[str, str]]:
+    """Return what says which decision a form asks for, to ask for it once more with a reason."""
+    names = ("key", "named", "action", "uuid")
+    return [(name, text) for name in names for text in request.POST.getlist(name)]
 
 
 def _answers_meant(decision: Decision, texts: dict[str, str]) -> list[str]:

@@ -4,51 +4,63 @@ from __future__ import annotations
 
 import re
 import uuid as uuids
-from collections import Counter, defaultdict
+from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as _n
 from django.utils.translation import ngettext
 
 from kapwa.errors import UsageError
 from kapwa.studio.core.agreeing import NEEDED
-from kapwa.studio.core.forms import Guide, Stage, Todo
+from kapwa.studio.core.forms import Guide, ItemNamed, OwnItem, Stage, Todo, form_of, topic_name
 from kapwa.studio.core.kinds import RefusedError
-from kapwa.studio.core.languages import Language, checked_tag, language
+from kapwa.studio.core.languages import InterfaceLanguage, checked_tag, language
 from kapwa.studio.core.log import record
+from kapwa.studio.core.reading import topics_of
 from kapwa.studio.core.roles import AGREEING, QUESTION_READERS, TRANSLATORS, WRITERS
 from kapwa.studio.core.searching import earlier, terms_in
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.tables import APPROVED, OUTDATED, Event, Project, Topic
-from kapwa.studio.core.text import listed, pieces, tidy, tidy_line
-from kapwa.studio.core.views.common import act, agree_to_shown, form_number, reason_of, retirement, show, whole
-from kapwa.studio.questions.events import PROMPT, askable
+from kapwa.studio.core.tables import APPROVED, OUTDATED, PROPOSED, Event, Project, Topic
+from kapwa.studio.core.text import listed, pieces, tidy, tidy_line, titled, wording_state
+from kapwa.studio.core.views.commenting import comment_said, comments_shown
+from kapwa.studio.core.views.common import (
+    act,
+    form_number,
+    judge_shown,
+    reason_of,
+    retirement,
+    show,
+    take_publication,
+    whole,
+)
+from kapwa.studio.core.views.listing import ListFilter, named, page_of
+from kapwa.studio.questions.events import PROMPT, questions_of
 from kapwa.studio.questions.tables import Question, Wording
 
-# BLEnD's own; a project's topics take their place.
-TOPICS = ("Food", "Sport", "Family", "Education", "Holidays/Celebration/Leisure", "Work life")
 KIND_NAMES = listed("kinds of answers")
 MOST_SHOWN = 50  # texts to which somebody agrees at once
 _MOST = 300  # questions made of one text at once
 _SLOT = re.compile(r"\{[^{}]*\}")
 
 
-def languages_of(project: Project) -> list[Language]:
+def languages_of(project: Project) -> list[InterfaceLanguage]:
     """Return the languages that the project's questions are written or worded in."""
-    written = Question.objects.filter(project=project).order_by("number").values_list("language", flat=True)
+    written = (question.language for question in questions_of(project))
     return [language(tag) for tag in dict.fromkeys([*project.languages, *written])]
 
 
-def texts_in(project: Project, tag: str) -> QuerySet[Question]:
+def texts_in(project: Project, tag: str) -> list[Question]:
     """Return the questions and prompts in use that are to be agreed to in a language, by number.
 
     In a language of the project all are; in another, such as English for prompts, those that are written in it.
     """
-    used = Question.objects.filter(project=project, retired=False).order_by("number")
-    return used if tag in project.languages else used.filter(language=tag)
+    used = [question for question in questions_of(project) if not question.retired]
+    return used if tag in project.languages else [question for question in used if question.language == tag]
 
 
 def checked_text(text: str, kind: str) -> str:
@@ -64,20 +76,41 @@ def checked_text(text: str, kind: str) -> str:
 @page("questions/", read=QUESTION_READERS)
 def questions(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List the questions by topic, with the state of each in every language; and how many are wanted of a topic."""
-    topics: defaultdict[str, list[Any]] = defaultdict(list)
+    rows: list[Any] = []
     written: Counter[str] = Counter()
     agreed: Counter[str] = Counter()
     tags = languages_of(visit.project)
-    for question in Question.objects.filter(project=visit.project).order_by("number").prefetch_related("wordings"):
+    for question in questions_of(visit.project):
         states = {word.language: word.state for word in question.wordings.all()}
-        group = _("How a model is asked") if question.kind == PROMPT else question.topic
-        topics[group].append((question, [(tag, states.get(tag.tag)) for tag in tags]))
+        rows.append((question, [(tag, states.get(tag.tag)) for tag in tags]))
         if question.kind != PROMPT and not question.retired:
             written[question.topic] += 1
             agreed[question.topic] += states[question.language] == APPROVED
-    wanted = dict(Topic.objects.filter(project=visit.project, retired=False).values_list("name", "target"))
-    rows = [(name, written[name], agreed[name], wanted.get(name)) for name in sorted({*written, *wanted} - {""})]
-    return show(visit, "questions", topics=dict(topics), coverage=rows)
+    wanted = {topic.name: topic.target for topic in topics_of(visit.project)}
+    coverage = [(name, written[name], agreed[name], wanted.get(name)) for name in sorted({*written, *wanted} - {""})]
+    asked, found = _looked_for(visit, rows)
+    shown = {"shown": page_of(found, request.GET), "asked": asked, "any": bool(rows), "coverage": coverage}
+    return show(visit, "questions", **shown)
+
+
+def _looked_for(visit: Visit, rows: list[Any]) -> tuple[ListFilter, list[Any]]:
+    """Return what the visitor looks for, and those of the questions, with their states, that fit it."""
+    states = (APPROVED, PROPOSED, OUTDATED)
+    topics = sorted({question.topic for question, _states in rows})
+    choices = {
+        "topic": (_("Topic"), [(name, topic_name(name)) for name, _name in named(topics)]),
+        "state": (_("State"), [(state, wording_state(state)) for state in states]),
+        "language": (_("Language"), [(tag.tag, tag.name) for tag in languages_of(visit.project)]),
+    }
+    asked = ListFilter(visit.request.GET, choices)
+    words, topic, state, tag = (asked.chosen(name).casefold() for name in ("q", "topic", "state", "language"))
+    found = []
+    for question, of_tags in rows:
+        seen = {known for one, known in of_tags if tag in ("", one.tag.casefold())}
+        fits = topic in ("", question.topic.casefold()) and (not state or state in seen)
+        if fits and words in question.text.casefold():
+            found.append((question, of_tags))
+    return asked, found
 
 
 @page("questions/new/", read=WRITERS, write=WRITERS)
@@ -100,6 +133,7 @@ def new_question(request: HttpRequest, visit: Visit) -> HttpResponse:
     if not (fresh := set(texts).difference(written.values_list("text", flat=True))):
         message = _("“%(text)s” already exists.") % {"text": texts[0]}
         raise UsageError(message, hint=_("Go back: what you typed is still there."))
+    take_publication(visit)
     for text in dict.fromkeys(texts):  # in their order, each once
         if text in fresh:
             asked = body | {"text": text}
@@ -120,7 +154,8 @@ def _typed(request: HttpRequest) -> dict[str, str]:
 def _desk(visit: Visit, question: Question | None = None) -> HttpResponse:
     named = Topic.objects.filter(project=visit.project, retired=False).values_list("name", flat=True)
     shown: dict[str, Any] = {"question": question, "kinds": KIND_NAMES, "languages": languages_of(visit.project)}
-    topics = dict.fromkeys(filter(None, [question and question.topic, *(named or TOPICS)]))
+    shown["against"] = question and _agreement(question, question.language)
+    topics = dict.fromkeys(filter(None, [question and question.topic, *(named or form_of(visit.project).topics)]))
     return show(visit, "question_desk", **shown, topics=topics)
 
 
@@ -130,9 +165,17 @@ def edit_question(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
     question = get_object_or_404(Question, project=visit.project, number=number)
     if request.method != "POST":
         return _desk(visit, question)
-    body = {**_typed(request), "base": request.POST.get("base", "")[:36]}
+    body: dict[str, Any] = {**_typed(request), "base": request.POST.get("base", "")[:36]}
+    if body["text"] != question.text and (against := _agreement(question, question.language)):
+        body |= {"against": against, "reason": reason_of(request)}
     act(visit, "question.revised", body, subject=question.id)
     return redirect("wording", project=visit.project.slug, tag=question.language, number=number)
+
+
+def _agreement(question: Question, tag: str) -> dict[str, int] | None:
+    """Return how many people agreed to the present text in a language, of how many; None where they did not."""
+    word = question.wordings.filter(language=tag).first()
+    return word.agreement if word else None
 
 
 @page("questions/<int:number>/retire/", write=WRITERS)
@@ -146,7 +189,7 @@ def retire_question(request: HttpRequest, visit: Visit, number: int) -> HttpResp
 def waiting_in(visit: Visit, tag: str) -> list[tuple[Question, Wording | None]]:
     """Return the questions that wait for the visitor in a language, with their wordings in it, by number."""
     waiting = []
-    for question in texts_in(visit.project, tag).prefetch_related("wordings"):
+    for question in texts_in(visit.project, tag):
         words = {word.language: word for word in question.wordings.all()}
         if _waits(visit, words.get(tag), words[question.language]):
             waiting.append((question, words.get(tag)))
@@ -168,11 +211,14 @@ def progress(visit: Visit) -> list[dict[str, Any]]:
     project, rows = visit.project, []
     for spoken in languages_of(project):
         due = texts_in(project, spoken.tag)
-        states = Counter(due.filter(wordings__language=spoken.tag).values_list("wordings__state", flat=True))
-        row = {"language": spoken, "due": due.count(), "states": states, "waiting": len(waiting_in(visit, spoken.tag))}
-        asked = askable(project, spoken.tag).filter(language__in=project.languages)
-        answered = {"asked": asked.count(), "full": asked.filter(people__gte=project.people_each).count()}
-        rows.append(row | answered | {"missing": row["due"] - states.total()})
+        words = [(one, word) for one in due for word in one.wordings.all() if word.language == spoken.tag]
+        states = Counter(word.state for _one, word in words)
+        row = {"language": spoken, "due": len(due), "states": states, "waiting": len(waiting_in(visit, spoken.tag))}
+        row["missing"] = len(due) - states.total()
+        asked = [word for one, word in words if one.kind != PROMPT and word.state == APPROVED]
+        asked = asked if spoken.tag in project.languages else []
+        answered = {"asked": len(asked), "full": sum(word.people >= project.people_each for word in asked)}
+        rows.append(row | answered)
     return rows
 
 
@@ -181,7 +227,7 @@ def guide(visit: Visit) -> Guide:
     todos = []
     worded = []
     answered = []
-    written = Question.objects.filter(project=visit.project, retired=False).exclude(kind=PROMPT).count()
+    written = sum(not question.retired and question.kind != PROMPT for question in questions_of(visit.project))
     for row in progress(visit):
         name = row["language"].name
         tag = row["language"].tag
@@ -206,6 +252,32 @@ def guide(visit: Visit) -> Guide:
     return Guide(todos, [first, *worded, *answered])
 
 
+NOTICES = {
+    "wording.refused": _n("Somebody does not agree to your words in: %(item)s."),
+    "question.retired": _n("Your question %(number)s is no longer used."),
+}
+
+
+def own(visit: Visit) -> list[OwnItem]:
+    """Return the questions and wordings that the visitor wrote, each with its state."""
+    words = Wording.objects.filter(project=visit.project, author=visit.member.author).select_related("question")
+    return [
+        OwnItem(
+            f"{titled(word.question)}, \u2068{language(word.language).name}\u2069",
+            visit.link("wording", word.language, word.question.number),
+            word.text,
+            _("retired") if word.question.retired else wording_state(word.state),
+        )
+        for word in words.order_by("-seq")
+    ]
+
+
+def items_named(visit: Visit, items: Collection[str]) -> dict[str, ItemNamed]:
+    """Return what questions are called, and the addresses of their pages."""
+    rows = Question.objects.filter(project=visit.project, id__in=items)
+    return {row.id: ItemNamed(titled(row), visit.link("wording", row.language, row.number), row.number) for row in rows}
+
+
 @page("translate/", read=QUESTION_READERS)
 def translate(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List the languages of the project, with the states of the wordings and what waits for the visitor."""
@@ -216,21 +288,24 @@ def translate(request: HttpRequest, visit: Visit) -> HttpResponse:
 def translate_into(request: HttpRequest, visit: Visit, tag: str) -> HttpResponse:
     """Show what waits for the visitor in a language; posted to, take their agreement to all but the exceptions."""
     spoken = _language(visit, tag)
+    unexplained: list[str] = []
     if request.method == "POST":
-        changed = agree_to_shown(visit, "wording.agreed", "wording", language=spoken.tag)
-        return redirect(f"{visit.link('translate_into', tag)}?changed={changed}")
+        changed, unexplained = judge_shown(visit, "wording.agreed", "wording.refused", "wording", language=spoken.tag)
+        if not unexplained:
+            return redirect(f"{visit.link('translate_into', tag)}?changed={changed}")
     waiting = waiting_in(visit, spoken.tag)
     others = [(question, word) for question, word in waiting if word and word.state != OUTDATED]
     asked = [(question, word) for question, word in others if word.author != visit.member.author]
     to_word = [entry for entry in waiting if entry not in asked]
     shown: dict[str, Any] = {"asked": asked[:MOST_SHOWN], "to_word": to_word[:MOST_SHOWN], "waiting": len(waiting)}
-    return show(visit, "translate_into", own=spoken, changed=whole(request.GET.get("changed")), **shown)
+    shown |= {"unexplained": unexplained, "changed": whole(request.GET.get("changed"))}
+    return show(visit, "translate_into", 400 if unexplained else 200, own=spoken, **shown)
 
 
-def _language(visit: Visit, tag: str) -> Language:
-    for spoken in languages_of(visit.project):
-        if spoken.tag == tag:
-            return spoken
+def _language(visit: Visit, tag: str) -> InterfaceLanguage:
+    written = Question.objects.filter(project=visit.project, language=tag)
+    if tag in visit.project.languages or written.exists():
+        return language(tag)
     raise Http404
 
 
@@ -239,7 +314,7 @@ def wording(request: HttpRequest, visit: Visit, tag: str, number: int) -> HttpRe
     """Show a question and its wording in a language side by side; propose another, agree, or say why not."""
     spoken, question = _language(visit, tag), get_object_or_404(Question, project=visit.project, number=number)
     if request.method == "POST":
-        kind, body = _opinion(request, visit, question)
+        kind, body = _opinion(request, visit, question, spoken.tag)
         act(visit, kind, body | {"language": spoken.tag}, subject=question.id)
         following = [other.number for other, _word in waiting_in(visit, spoken.tag) if other.number != number]
         following.sort(key=lambda other: (other < number, other))
@@ -250,14 +325,24 @@ def wording(request: HttpRequest, visit: Visit, tag: str, number: int) -> HttpRe
         seen = Event.objects.get(uuid=word.text_event).body["source"]
         since = pieces(Event.objects.get(uuid=seen).body["text"], question.text)
     shown = {"question": question, "word": word, "own": spoken, "source": words[question.language], "since": since}
+    shown |= {"against": word and word.agreement}
     shown |= {"history": history(question, spoken.tag), "needed": NEEDED, "agrees": visit.may(AGREEING)}
     others = Wording.objects.filter(project=visit.project, language=spoken.tag).exclude(question=question)
     alike = earlier([question.text], others.values_list("question__text", "text"))
     shown |= {"kind": KIND_NAMES[question.kind], "terms": terms_in(visit.project, question.text), "earlier": alike}
+    shown |= comments_shown(visit, question.id, "discuss_question", number)
     return show(visit, "wording", **shown)
 
 
-def _opinion(request: HttpRequest, visit: Visit, question: Question) -> tuple[str, dict[str, str]]:
+@page("questions/<int:number>/discuss/", write=QUESTION_READERS)
+def discuss_question(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+    """Take a comment on a question."""
+    question = get_object_or_404(Question, project=visit.project, number=number)
+    act(visit, "question.discussed", comment_said(visit, question.language, "wording"), subject=question.id)
+    return redirect("wording", project=visit.project.slug, tag=question.language, number=number)
+
+
+def _opinion(request: HttpRequest, visit: Visit, question: Question, tag: str) -> tuple[str, dict[str, Any]]:
     """Return the event's kind and body of a proposal, an agreement or a refusal."""
     action, post = request.POST.get("action"), request.POST
     if action == "propose":
@@ -265,8 +350,11 @@ def _opinion(request: HttpRequest, visit: Visit, question: Question) -> tuple[st
             raise RefusedError(
                 _("Only translators propose wordings."), hint=_("Refuse it, and say what you would write.")
             )
-        body = {"text": checked_text(post.get("text", ""), question.kind), "note": tidy(post.get("note", ""), 2000)}
-        return "wording.proposed", body | {name: post.get(name, "")[:36] for name in ("source", "base")}
+        made: dict[str, Any] = {name: post.get(name, "")[:36] for name in ("source", "base")}
+        made |= {"text": checked_text(post.get("text", ""), question.kind), "note": tidy(post.get("note", ""), 2000)}
+        if against := _agreement(question, tag):
+            made |= {"against": against, "reason": reason_of(request)}
+        return "wording.proposed", made
     body = {"wording": post.get("wording", "")[:36]}
     if action == "agree":
         return "wording.agreed", body

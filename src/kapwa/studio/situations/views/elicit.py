@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.translation import gettext as _
 
-from kapwa.errors import UsageError
 from kapwa.studio.core.languages import checked_tag, language
 from kapwa.studio.core.roles import COORDINATORS, WRITERS
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.tables import Topic
+from kapwa.studio.core.tables import Project, Topic
 from kapwa.studio.core.text import tidy
-from kapwa.studio.core.views.common import act, show
+from kapwa.studio.core.views.common import act, checked, show
 from kapwa.studio.situations.questionnaire import questions_of
 from kapwa.studio.situations.tables import Elicited, Situation
+
+
+class ElicitForm(forms.Form):
+    """An answer to one of the questions, in a language, perhaps on a topic."""
+
+    question = forms.ChoiceField()
+    text = forms.CharField()
+    language = forms.CharField(required=False, max_length=80)
+    topic = forms.CharField(required=False, max_length=200)
+
+    def __init__(self, project: Project, asked: Mapping[str, str], posted: Mapping[str, str] | None) -> None:
+        super().__init__(posted)
+        self.main = project.language
+        self.fields["question"].choices = asked.items()
+
+    def clean_text(self) -> str:
+        """Return the answer, tidied."""
+        return checked(tidy, self.cleaned_data["text"])
+
+    def clean_language(self) -> str:
+        """Return the tag of the answer's language."""
+        return checked(checked_tag, self.cleaned_data["language"] or self.main)
+
+    def clean_topic(self) -> str:
+        """Return the topic, tidied."""
+        return checked(tidy, self.cleaned_data["topic"], 200)
 
 
 @page("elicit/", read=WRITERS, write=WRITERS)
@@ -22,13 +49,9 @@ def elicit(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Ask the questions, take an answer, and show one's own answers; coordinators see everybody's."""
     questions = questions_of(visit.project)
     asked = {question.key: question.text for question in questions}
-    if request.method == "POST":
-        key, text = request.POST.get("question", ""), tidy(request.POST.get("text", ""))
-        if key not in asked or not text:
-            raise UsageError(_("Choose a question and write an answer."), hint=_("Go back; what you wrote is below."))
-        tag = checked_tag(request.POST.get("language") or visit.project.language)
-        body = {"question": key, "text": text, "language": tag, "topic": tidy(request.POST.get("topic", ""), 200)}
-        act(visit, "elicited.answered", body)
+    form = ElicitForm(visit.project, asked, request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        act(visit, "elicited.answered", form.cleaned_data, once=True)
         return redirect("elicit", project=visit.project.slug)
     answers = Elicited.objects.filter(project=visit.project)
     if not visit.may(COORDINATORS):
@@ -37,6 +60,8 @@ def elicit(request: HttpRequest, visit: Visit) -> HttpResponse:
     return show(
         visit,
         "elicit",
+        400 if form.errors else 200,
+        written=form,
         questions=questions,
         answers=[(row, asked.get(row.question, row.question), made.filter(elicited=row.id)) for row in answers],
         languages=[language(tag) for tag in visit.project.languages],

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
-from kapwa.people.agreement import agreement_rows
-from kapwa.report.charts import Line, RowChart
-from kapwa.report.html import draw
-from kapwa.studio.core.forms import ANYBODY, Guide, Stage, Todo
+from kapwa.labels.agreement import agreement_rows
+from kapwa.report.charts.drawing import draw
+from kapwa.report.charts.elements import Line, RowChart
+from kapwa.studio.core.forms import ANYBODY, Guide, ItemNamed, OwnItem, Stage, Todo
+from kapwa.studio.core.reading import members_of, topics_of
 from kapwa.studio.core.roles import COORDINATORS, MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.core.security import Visit
-from kapwa.studio.core.tables import Membership, Project, Topic
+from kapwa.studio.core.tables import Project
 from kapwa.studio.core.views.common import named_agreement
 from kapwa.studio.situations.checks import longest_trick, usual_place
-from kapwa.studio.situations.events import ACCEPTED, CLOSED, DRAFT, FROZEN, IN_REVIEW, REJECTED
-from kapwa.studio.situations.tables import Situation, Vote
+from kapwa.studio.situations.events import (
+    ACCEPTED,
+    CLOSED,
+    DRAFT,
+    FROZEN,
+    IN_REVIEW,
+    REJECTED,
+    situations_of,
+    votes_by_round,
+)
+from kapwa.studio.situations.tables import Situation
 from kapwa.suites.kalahi.form import CATEGORIES
 
 MOST_SHOWN = 5  # situations of which home says who has voted
@@ -41,7 +51,7 @@ class Coverage(NamedTuple):
 def coverage(project: Project, situations: Iterable[Situation]) -> list[Coverage]:
     """Return coverage by topic and by category, each with plots drawn as reports draw theirs; [] where nothing is."""
     tables, kept = [], list(situations)
-    targets = dict(Topic.objects.filter(project=project, retired=False).values_list("name", "target"))
+    targets = {topic.name: topic.target for topic in topics_of(project)}
     for by, wanted in (("topic", targets), ("category", dict.fromkeys(CATEGORIES, 0) if kept else {})):
         every = Counter(situation.fields.get(by, "") for situation in kept)
         done = Counter(situation.fields.get(by, "") for situation in kept if situation.state in (ACCEPTED, FROZEN))
@@ -62,18 +72,18 @@ def coverage(project: Project, situations: Iterable[Situation]) -> list[Coverage
 
 def topic_coverage(project: Project) -> list[Coverage]:
     """Return how many situations are about each topic."""
-    made = Situation.objects.filter(project=project).exclude(state__in=CLOSED)
+    made = [row for row in situations_of(project) if row.state not in CLOSED]
     return [table for table in coverage(project, made) if table.by == "topic"]
 
 
 def agreement(project: Project) -> list[dict[str, Any]]:
     """Return rows of coefficients over revealed rounds of votes, each with its ``name``; [] before a first."""
-    situations = Situation.objects.filter(project=project, state=IN_REVIEW, revealed=False)
-    hidden = set(situations.values_list("id", "round"))
-    cells: dict[tuple[str, int], dict[str, str]] = {}
-    for vote in Vote.objects.filter(project=project):
-        if (vote.situation, vote.round) not in hidden:
-            cells.setdefault((vote.situation, vote.round), {})[vote.author] = vote.choice
+    hidden = {(row.id, row.round) for row in situations_of(project) if is_hidden(row)}
+    cells = {
+        which: {vote.author: vote.choice for vote in votes}
+        for which, votes in votes_by_round(project).items()
+        if which not in hidden
+    }
     people = sorted({author for votes in cells.values() for author in votes})
     if not people:
         return []
@@ -83,24 +93,27 @@ def agreement(project: Project) -> list[dict[str, Any]]:
 
 def guide(visit: Visit) -> Guide:
     """Return what the visitor can do with situations, of each kind the first with how many there are; and the path."""
-    rows = Situation.objects.filter(project=visit.project).order_by("number")
+    rows = situations_of(visit.project)
     votes = turnout(visit.project)
     ready = [row for row, voted, may in votes if voted and voted >= may]
     about_vote = _("Read it, and say whether it can stay as it is. Nobody sees your vote before all are revealed.")
-    mine = rows.filter(author=visit.member.author)
+    mine = [row for row in rows if row.author == visit.member.author]
+    open_now = [row for row in rows if row.state == IN_REVIEW and row.revealed]
+    imported = [row for row in rows if row.state == DRAFT and not row.author]
     rejected = _("It was rejected. See why, and change it or leave it.")
     todos = []
     for roles, title, about, waiting in (
         (REVIEWERS, _("Vote on situation %(number)s"), about_vote, waiting_votes(visit)),
         (MODERATORS, _("Reveal the votes on situation %(number)s"), "", ready),
-        (READERS, _("Discuss situation %(number)s"), "", rows.filter(state=IN_REVIEW, revealed=True)),
-        (WRITERS, _("Finish your draft %(number)s"), "", mine.filter(state=DRAFT)),
-        (WRITERS, _("Situation %(number)s"), rejected, mine.filter(state=REJECTED)),
+        (READERS, _("Discuss situation %(number)s"), "", open_now),
+        (WRITERS, _("Finish your draft %(number)s"), "", [row for row in mine if row.state == DRAFT]),
+        (WRITERS, _("Situation %(number)s"), rejected, [row for row in mine if row.state == REJECTED]),
+        (MODERATORS, _("Situation %(number)s"), _("Send to review"), imported),
     ):
         if waiting and visit.may(roles):
             number = waiting[0].number
             todos.append(Todo(title % {"number": number}, visit.link("situation", number), about, len(waiting)))
-    states = Counter(rows.exclude(state__in=CLOSED).values_list("state", flat=True))
+    states = Counter(row.state for row in rows if row.state not in CLOSED)
     n = states[ACCEPTED]
     if n and visit.may(COORDINATORS):
         title = ngettext("Make a release of %(n)s accepted situation", "Make a release of %(n)s accepted situations", n)
@@ -111,9 +124,40 @@ def guide(visit: Visit) -> Guide:
     return Guide(todos, _path(visit, states, votes))
 
 
+NOTICES = {
+    "situation.accepted": gettext_noop("Your situation %(number)s was accepted."),
+    "situation.rejected": gettext_noop("Your situation %(number)s was rejected."),
+    "situation.revealed": gettext_noop("The votes on your situation %(number)s are revealed."),
+    "situation.retired": gettext_noop("Your situation %(number)s is no longer used."),
+}
+
+
+def own(visit: Visit) -> list[OwnItem]:
+    """Return the situations of which the visitor wrote a part; drafts are those that they began."""
+    author = visit.member.author
+    rows = [row for row in situations_of(visit.project) if author in row.authors]
+    return [
+        OwnItem(
+            _("Situation %(number)s") % {"number": row.number},
+            visit.link("situation", row.number),
+            row.fields.get("context", ""),
+            _(row.state),
+            draft=row.state == DRAFT and row.author == author,
+        )
+        for row in rows[::-1]
+    ]
+
+
+def items_named(visit: Visit, items: Collection[str]) -> dict[str, ItemNamed]:
+    """Return what situations are called, and the addresses of their pages."""
+    rows = Situation.objects.filter(project=visit.project, id__in=items).values_list("id", "number")
+    titles = {key: (_("Situation %(number)s") % {"number": number}, number) for key, number in rows}
+    return {key: ItemNamed(title, visit.link("situation", number), number) for key, (title, number) in titles.items()}
+
+
 def _path(visit: Visit, states: Counter[str], votes: Any) -> list[Stage]:
     """Return how far situations are, and whose turn it is."""
-    topics = Topic.objects.filter(project=visit.project, retired=False).values_list("target", flat=True)
+    topics = [topic.target for topic in topics_of(visit.project)]
     accepted = states.total() - states[DRAFT] - states[IN_REVIEW]
     in_review = [_("reviewers")] if states[IN_REVIEW] else []
     for row, voted, may in votes[:MOST_SHOWN] if visit.may(READERS) else []:
@@ -138,19 +182,23 @@ def waiting_votes(visit: Visit) -> list[Situation]:
 
 def turnout(project: Project) -> list[tuple[Situation, set[str], set[str]]]:
     """Return the situations whose votes are hidden, by number, each with who has voted, and who may."""
-    present = Membership.objects.filter(project=project, left=None)
+    present = [member for member in members_of(project) if member.left is None]
     reviewers = {member.author for member in present if not REVIEWERS.isdisjoint(member.roles)}
-    votes = defaultdict[tuple[str, int], set[str]](set)
-    for vote in Vote.objects.filter(project=project):
-        votes[vote.situation, vote.round].add(vote.author)
-    hidden = Situation.objects.filter(project=project, state=IN_REVIEW, revealed=False).order_by("number")
-    return [(row, votes[row.id, row.round], reviewers.difference(row.authors)) for row in hidden]
+    votes, lines = votes_by_round(project), []
+    for row in filter(is_hidden, situations_of(project)):
+        voted = {vote.author for vote in votes.get((row.id, row.round), ())}
+        lines.append((row, voted, reviewers.difference(row.authors)))
+    return lines
+
+
+def is_hidden(situation: Situation) -> bool:
+    """Whether people vote on a situation now, and nobody sees the votes."""
+    return situation.state == IN_REVIEW and not situation.revealed
 
 
 def overview(visit: Visit) -> dict[str, Any]:
     """Return coverage, what a trick would score, and how far people agree."""
-    used = Situation.objects.filter(project=visit.project).exclude(state__in=CLOSED)
-    situations = list(used.order_by("number"))
+    situations = [row for row in situations_of(visit.project) if row.state not in CLOSED]
     return {
         "overview": "studio/overview.html",
         "coverage": coverage(visit.project, situations),

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from django import forms
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -18,8 +19,9 @@ from kapwa.studio.core.roles import MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Event, Membership, Project
 from kapwa.studio.core.text import Pieces, pieces, tidy
-from kapwa.studio.core.views.common import act, as_file, reason_of, retirement, show, whole
-from kapwa.studio.situations.events import CHOICES, DRAFT, IN_REVIEW, votes_of
+from kapwa.studio.core.views.commenting import comment_said, comments_shown
+from kapwa.studio.core.views.common import act, as_file, checked, reason_of, retirement, show, take_publication, whole
+from kapwa.studio.situations.events import CHOICES, DRAFT, IN_REVIEW, against_votes, votes_of
 from kapwa.studio.situations.fields import Fields, changes
 from kapwa.studio.situations.tables import Revision, Situation, Vote
 from kapwa.studio.situations.views.overview import waiting_votes
@@ -36,7 +38,6 @@ def situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     mine = Vote.objects.filter(situation=row.id, round=row.round, author=visit.member.author).first()
     best_shown = tells_best(visit, row)
     log = Event.objects.filter(project=visit.project, subject=row.id, erased=False).order_by("seq")
-    remarks = log.filter(kind="situation.discussed")
     votes = Vote.objects.filter(situation=row.id)
     return show(
         visit,
@@ -47,12 +48,14 @@ def situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
         is_author=is_author,
         best_shown=best_shown,
         owns=is_author or visit.may(MODERATORS),
+        hidden=hidden,
         # Before the reveal a page tells how many voted, and nothing of what.
         votes=votes.filter(round__lt=row.round) if hidden else votes,
         voted=len(votes_of(row)),
-        remarks=remarks.exclude(body__text=""),  # "" where it quoted what was removed
+        against=against_votes(row) if row.revealed else None,
         decision=log.filter(kind=f"situation.{row.state}").last(),  # who decided on the present state, and why
         history=_history(Revision.objects.filter(situation=row.id), with_best=best_shown),
+        **comments_shown(visit, row.id, "discuss", number),
         **reading(visit, row.fields),
     )
 
@@ -86,8 +89,18 @@ def submit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpRes
     """Send a draft to review, if nothing is missing from it."""
     row = situation_or_404(visit, number)
     refuse_others(visit, row)
+    take_publication(visit)
     _happens(visit, row, "submitted", {})
     return _onward(visit, Situation.objects.filter(project=visit.project, state=DRAFT, author=visit.member.author))
+
+
+@page("situations/<int:number>/delete/", write=WRITERS)
+def delete_situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+    """Delete a draft that was never in review."""
+    row = situation_or_404(visit, number)
+    refuse_others(visit, row)
+    act(visit, "situation.deleted", {}, subject=row.id)
+    return redirect("situations", project=visit.project.slug)
 
 
 @page("situations/<int:number>/return/", write=WRITERS)
@@ -120,18 +133,18 @@ def reveal(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
 def discuss(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Say something, or keep a dissent."""
     row = situation_or_404(visit, number)
-    text = tidy(request.POST.get("text", ""))
-    if not text:
-        raise UsageError(_("Nothing was written."), hint=_("Write what you think, then send it."))
-    body = {"text": text, "dissent": request.POST.get("dissent") == "yes"}
-    body["language"] = row.fields.get("language") or visit.project.language
-    return _happens(visit, row, "discussed", body)
+    language = row.fields.get("language") or visit.project.language
+    return _happens(visit, row, "discussed", comment_said(visit, language, "situation"))
 
 
 @page("situations/<int:number>/accept/", write=MODERATORS)
 def accept(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
-    """Accept a situation whose votes allow it."""
-    _happens(visit, situation_or_404(visit, number), "accepted", {"quorum": visit.project.quorum})
+    """Accept a situation whose votes allow it; against what most people chose as the best only for a reason."""
+    row = situation_or_404(visit, number)
+    body: dict[str, Any] = {"quorum": visit.project.quorum}
+    if against := against_votes(row):
+        body |= {"against": against._asdict(), "reason": tidy(request.POST.get("reason", ""))}
+    _happens(visit, row, "accepted", body)
     in_review = Situation.objects.filter(project=visit.project, state=IN_REVIEW)
     return _onward(visit, in_review.order_by("-revealed", "number"))
 
@@ -148,23 +161,38 @@ def retire(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     return _happens(visit, situation_or_404(visit, number), "retired", retirement(request))
 
 
+class SessionForm(forms.Form):
+    """A meeting of a focus group: what it is called, who is there, and when."""
+
+    title = forms.CharField(max_length=200)
+    attendees = forms.MultipleChoiceField()
+    starts = forms.CharField(required=False, max_length=40)
+
+    def __init__(self, members: Iterable[Membership], posted: QueryDict | None) -> None:
+        super().__init__(posted)
+        self.fields["attendees"].choices = [(member.author, member.pseudonym) for member in members]
+
+    def clean_title(self) -> str:
+        """Return the title, tidied."""
+        return checked(tidy, self.cleaned_data["title"], 200)
+
+    def clean_starts(self) -> str:
+        """Return a day and time as a form posts it, "" for none."""
+        return checked(_checked_time, self.cleaned_data["starts"])
+
+
 @page("sessions/", read=READERS, write=MODERATORS)
 def sessions(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List meetings of focus groups, and begin one."""
     members = Membership.objects.filter(project=visit.project, left=None).order_by("pseudonym")
-    if request.method == "POST":
-        here = set(request.POST.getlist("attendees")[:200])
-        known = [member.author for member in members if member.author in here]
-        title = tidy(request.POST.get("title", ""), 200)
-        if not title or not known:
-            raise UsageError(_("A session needs a title and participants."), hint=_("Go back and fill in both."))
-        starts = _checked_time(request.POST.get("starts", ""))
-        body = {"title": title, "attendees": known, "scribe": visit.member.author, "starts": starts}
-        act(visit, "session.opened", body)
+    form = SessionForm(members, request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        act(visit, "session.opened", form.cleaned_data | {"scribe": visit.member.author})
         return redirect("sessions", project=visit.project.slug)
     opened = _opened(visit.project)
     waiting = Situation.objects.filter(project=visit.project, state=IN_REVIEW).order_by("number")
-    return show(visit, "sessions", sessions=opened, members=members, waiting=waiting)
+    shown = {"sessions": opened, "members": members, "waiting": waiting, "meeting": form}
+    return show(visit, "sessions", 400 if form.errors else 200, **shown)
 
 
 def _opened(project: Project) -> QuerySet[Event]:

@@ -6,37 +6,66 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from kapwa.errors import KapwaError
+from kapwa.studio.core.consent import unwilling_authors
+from kapwa.studio.core.forms import form_of, topic_name
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
 from kapwa.studio.core.log import record, single_writer
-from kapwa.studio.core.roles import MODERATORS, READERS, REVIEWERS, WRITERS
+from kapwa.studio.core.members import names
+from kapwa.studio.core.roles import COORDINATORS, MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.core.searching import earlier, terms_in
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Topic
 from kapwa.studio.core.text import tidy
 from kapwa.studio.core.views.common import act, show, whole
+from kapwa.studio.core.views.listing import ListFilter, named, page_of
 from kapwa.studio.situations.asking import ask, model_name
-from kapwa.studio.situations.checks import check_fields
-from kapwa.studio.situations.events import CLOSED, DRAFT, FROZEN, IN_REVIEW, REASONS, check_whole, refuse_while_voting
+from kapwa.studio.situations.checks import check_fields, missing
+from kapwa.studio.situations.events import (
+    CLOSED,
+    DRAFT,
+    FROZEN,
+    IN_REVIEW,
+    REASONS,
+    STATES,
+    check_whole,
+    refuse_while_voting,
+)
 from kapwa.studio.situations.fields import GLOSS, GROUPS, TEXT_FIELDS, Fields, changes, prompts, read_fields, texts
 from kapwa.studio.situations.tables import Elicited, Revision, Situation, Vote
-from kapwa.suites.kalahi.form import CATEGORIES, PARTS, TOPICS
+from kapwa.suites.kalahi.form import CATEGORIES, PARTS
 
 _LINES = "<!-- lines -->"
 
 
 @page("situations/", read=READERS)
 def situations(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """List the situations, by state if asked."""
-    rows = Situation.objects.filter(project=visit.project).order_by("number")
-    state = request.GET.get("state", "")
-    return show(visit, "situations", situations=rows.filter(state=state) if state else rows, state=state)
+    """List the situations, those of a state, topic, language or author, or with some words, if asked."""
+    every = Situation.objects.filter(project=visit.project).order_by("number")
+    authors = names(visit.project)
+    about = list(every.values_list("fields__topic", "fields__language", "author"))
+    topics, tags, wrote = ([row[column] for row in about] for column in range(3))
+    choices = {
+        "state": (_("State"), [(state, _(state)) for state in (*STATES, *CLOSED)]),
+        "fields__topic": (_("Topic"), [(name, topic_name(name)) for name, _name in named(topics)]),
+        "fields__language": (_("Language"), [(tag, language(tag).name) for tag, _tag in named(tags)]),
+        "author": (_("Writer"), [(author, authors[author]) for author, _who in named(wrote) if author in authors]),
+    }
+    asked = ListFilter(request.GET, choices)
+    rows = every.filter(**{name: value for name in choices if (value := asked.chosen(name))})
+    if words := asked.chosen("q"):
+        texts = Q(fields__context__icontains=words) | Q(fields__user__icontains=words)
+        rows = rows.filter(texts | Q(fields__personal_situation__icontains=words))
+    held = form_of(visit.project).release(visit.project).held(unwilling_authors(visit.project))
+    shown = {"shown": page_of(rows, request.GET), "asked": asked, "any": every.exists()}
+    return show(visit, "situations", **shown, held=held if visit.may(COORDINATORS) else ())
 
 
 @page("situations/new/", read=WRITERS, write=WRITERS)
@@ -49,7 +78,7 @@ def new_situation(request: HttpRequest, visit: Visit) -> HttpResponse:
             body |= {"origin": origin.id, "base": origin.revision}
         if request.POST.get("elicited"):
             body["elicited"] = request.POST["elicited"][:36]
-        event = act(visit, "situation.drafted", body)
+        event = act(visit, "situation.drafted", body, once=True)
         return redirect("situation", project=visit.project.slug, number=event.body["number"])
     elicited = Elicited.objects.filter(project=visit.project, id=request.GET.get("elicited", "")).first()
     # Which response is best is what a variation is about.
@@ -112,7 +141,7 @@ def _desk(visit: Visit, fields: dict[str, str], near: Situation | None, **contex
         "desk",
         fields=fields,
         languages=[language(tag) for tag in dict.fromkeys([*visit.project.languages, checks["own"].tag])],
-        topics=dict.fromkeys(filter(None, [*(named or TOPICS), fields.get("topic")])),
+        topics=dict.fromkeys(filter(None, [*(named or form_of(visit.project).topics), fields.get("topic")])),
         categories=dict.fromkeys(filter(None, [*CATEGORIES, fields.get("category")])),
         variations=[(variation, tells_best(visit, variation)) for variation in alike.order_by("number")],
         **checks,
@@ -135,8 +164,13 @@ def reading(visit: Visit, fields: Fields) -> dict[str, Any]:
 def checks_and_previews(visit: Visit, fields: Fields, near: Situation | None) -> dict[str, Any]:
     """Return what the checks say, and how the three variants read."""
     others = Situation.objects.filter(project=visit.project).exclude(cluster=near.cluster if near else "")
-    findings = check_fields(fields, {other.number: other.fields for other in others})
-    return {"findings": findings, **translations(visit, fields), **reading(visit, fields)}
+    yet = missing(fields)
+    findings = [one for one in check_fields(fields, {other.number: other.fields for other in others}) if one not in yet]
+    written = any(fields.get(name) for name in TEXT_FIELDS)
+    if not written:
+        findings = []
+    told = {"findings": findings, "missing": yet, "written": written, "places": [*TEXT_FIELDS, "best"]}
+    return {**told, **translations(visit, fields), **reading(visit, fields)}
 
 
 def translations(visit: Visit, fields: Fields) -> dict[str, Any]:
@@ -151,10 +185,11 @@ def translations(visit: Visit, fields: Fields) -> dict[str, Any]:
 def check_writing(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Say what the checks find in a text that is not saved; nothing is recorded."""
     near = _named(visit, request.POST.get("number") or request.POST.get("origin"))
-    return render(request, "studio/told.html", checks_and_previews(visit, read_fields(request.POST), near))
+    told = checks_and_previews(visit, read_fields(request.POST), near)
+    return render(request, "studio/told.html", {**told, "beside": True})
 
 
-@page("ask/", read=WRITERS, write=WRITERS, hold_write_lock=False)
+@page("ask/", read=WRITERS, write=WRITERS, hold_write_lock=False, long=("POST",))
 def ask_model(request: HttpRequest, visit: Visit) -> HttpResponseBase:
     """Ask the model about one situation, or what it was not asked yet: the page grows by a line with each answer."""
     chosen = _named(visit, request.POST.get("number"))

@@ -146,13 +146,32 @@ class Typed {
     this.say(here() === person ? (this.stored === false ? "full" : "unsent") : "signed_out", "", signing());
   }
 
-  // The studio said no: it can be changed and sent again, as another where its number is taken.
-  async refused(message, wrong) {
+  // The studio said no: it can be changed and sent again, as another where its number is taken. What is wrong with a
+  // field stands beside it, and what is asked for besides, such as a reason, is added to the form.
+  async refused(message, shown) {
     this.unlock();
     if (this.draft.state === "refused") this.hidden.uuid = number();
     this.say("refused", message);
-    const field = this.form.elements[`field_${wrong}`];
-    (field?.length ? field[0] : field)?.focus();
+    for (const old of this.form.querySelectorAll(".wrong[id]")) old.remove();
+    const wrong = [...shown.querySelectorAll("main .wrong[id]")].map((line) => this.beside(line)).filter(Boolean);
+    const asked = shown.querySelector("main #why .why");
+    if (asked && !this.form.querySelector(".why textarea[name=reason]")) {
+      this.line.before(asked);
+      wrong.push(asked.querySelector("textarea"));
+    }
+    wrong[0]?.focus();
+  }
+
+  // Puts a line beside the field that it is about; returns the field.
+  beside(line) {
+    const name = line.id.slice(6);
+    const found = this.form.elements[name] || this.form.elements[`field_${name}`];
+    const field = found?.length && !found.options ? found[0] : found;
+    if (!field) return null;
+    const place = field.closest("fieldset") || field;
+    if (place === field) field.after(line); else place.append(line);
+    field.setAttribute("aria-describedby", [field.getAttribute("aria-describedby"), line.id].filter(Boolean).join(" "));
+    return field;
   }
 }
 
@@ -236,7 +255,7 @@ async function deliver(draft) {
   const said = [...shown.querySelectorAll("main [role=alert]")].map((line) => line.textContent.trim());
   Object.assign(draft, { state: answer.status === 409 ? "refused" : "typed", message: said.join(" ") });
   if (store) await store.putDraft(draft).catch(() => {});
-  forms.get(draft.key)?.refused(draft.message || texts.failed.textContent, shown.querySelector(".wrong[id]")?.id.slice(6));
+  forms.get(draft.key)?.refused(draft.message || texts.failed.textContent, shown);
   return true;
 }
 
@@ -248,7 +267,9 @@ async function sent(draft, onward) {
   const place = next.hash || new URL(draft.action).hash || "#";
   next.hash = ""; // to go to a place on the same page would load nothing, so the next page goes there itself
   if (store) await store.setFact("sent", place).catch(() => {});
-  return location.assign(next.href.replace("#", ""));
+  const address = next.href.replace("#", "");
+  // "Back" goes to where the form was opened from: on the form itself what was sent could be sent once more.
+  return typed.form.dataset.once === undefined ? location.assign(address) : location.replace(address);
 }
 
 // All that waits to be sent, also of pages that were closed.
@@ -318,12 +339,27 @@ document.querySelector("form.leave")?.addEventListener("submit", async (event) =
   event.target.submit();
 });
 
+// What somebody agrees to all at once was on the screen: the rest is not sent.
+function seen(form) {
+  const cards = [...form.querySelectorAll("input[name=shown]")];
+  const watch = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) target.closest("li").querySelector("input[name=shown]").disabled = false;
+    }
+  });
+  for (const shown of cards) {
+    shown.disabled = true;
+    watch.observe(shown.closest("li").querySelector(".tick")); // what is beneath the text
+  }
+}
+
 async function begin() {
   keys(texts);
   const wide = matchMedia("(min-width: 44rem)").matches;
   for (const fold of document.querySelectorAll("details.gloss")) fold.open ||= wide; // beside the text there is room
   for (const field of document.querySelectorAll("main [maxlength], main [data-longest]")) limit(field, texts.room.textContent);
   store = person ? await open(project, person).catch(() => null) : null;
+  document.querySelectorAll("form[data-seen]").forEach(seen);
   for (const form of document.querySelectorAll("main form[method=post]")) {
     if (!form.elements.uuid) continue;
     const typed = new Typed(form);

@@ -24,11 +24,11 @@ from kapwa.suites.blend.judge import Answerer
 from kapwa.suites.blend.mcq_build.options import (
     LEAST_VOTES,
     MOST_UNKNOWING,
-    Choice,
+    OptionSet,
+    OptionTarget,
     Pool,
     Rule,
     Skipped,
-    Target,
     by_question,
     choose,
     ineligible,
@@ -39,15 +39,15 @@ from kapwa.suites.blend.mcq_build.values import option_text
 from kapwa.suites.blend.mcq_build.verdicts import (
     RULES_SOURCE,
     Pair,
-    Verdict,
-    Verdicts,
+    PairVerdict,
+    PairVerdicts,
     pair_of,
     read_review,
     verdicts_csv,
 )
 from kapwa.suites.blend.mcq_data import LETTERS, MCQ_COLUMNS, MCQ_NAME, ChoiceQuestion
-from kapwa.suites.blend.questions import Question, kind_of
-from kapwa.tables_io import csv_bytes
+from kapwa.suites.blend.questions import CountryQuestion, kind_of
+from kapwa.tables import csv_bytes
 
 __all__ = ["Built", "build_mcq"]
 
@@ -72,7 +72,7 @@ class Built(NamedTuple):
 
 
 def build_mcq(
-    questions: Sequence[Question],
+    questions: Sequence[CountryQuestion],
     out: str | Path,
     *,
     rule: Rule = "code",
@@ -99,10 +99,10 @@ def build_mcq(
     fit = {name: group for name, group in groups.items() if name not in unfit}
     texts = {name: neutral(group[0]) for name, group in fit.items()}
     judgeable = [pool.target(question) for group in fit.values() for pool in [Pool(group)] for question in group]
-    targets = [target for target in judgeable if isinstance(target, Target)]
+    targets = [target for target in judgeable if isinstance(target, OptionTarget)]
     targets.sort(key=lambda target: target.question.country)  # stable: questions stay in order
     answers = {name: frozenset(_texts(group)) for name, group in fit.items()}
-    verdicts = Verdicts(read_review(Path(review), answers) if review is not None else ())
+    verdicts = PairVerdicts(read_review(Path(review), answers) if review is not None else ())
     chosen = _chosen(targets, verdicts, texts, judge, seed, max_variants)
     mcqs = _with_letters([(target, choices) for target, choices in chosen if isinstance(choices, list)], seed)
     order = list(groups)
@@ -133,13 +133,13 @@ def _row(mcq: ChoiceQuestion) -> tuple[str, ...]:
 
 
 def _chosen(
-    targets: Sequence[Target],
-    verdicts: Verdicts,
+    targets: Sequence[OptionTarget],
+    verdicts: PairVerdicts,
     texts: Mapping[str, str],
     judge: Answerer | None,
     seed: int,
     most: int,
-) -> list[tuple[Target, list[Choice] | Skipped]]:
+) -> list[tuple[OptionTarget, list[OptionSet] | Skipped]]:
     """Choose the options of every target, asking ``judge`` about pairs of texts until it has judged all that stand.
 
     Only pairs that a choice needs are judged. What comes out depends on the verdicts alone, not on the order in which
@@ -168,7 +168,7 @@ def _refuse_arguments(folder: Path, rule: str, max_variants: int) -> None:
         raise UsageError(message, hint="Name another folder with -o.")
 
 
-def _texts(group: Sequence[Question]) -> Iterator[str]:
+def _texts(group: Sequence[CountryQuestion]) -> Iterator[str]:
     """Every text of a question that can be an option or an accepted answer, case-folded."""
     for question in group:
         for text in (text for answers in question.groups for text in answers.en):
@@ -176,7 +176,7 @@ def _texts(group: Sequence[Question]) -> Iterator[str]:
             yield (option_text(text, question.kind) or text).casefold()
 
 
-def _unjudged(chosen: Sequence[tuple[Target, Any]], verdicts: Verdicts, judge: str) -> list[Pair]:
+def _unjudged(chosen: Sequence[tuple[OptionTarget, Any]], verdicts: PairVerdicts, judge: str) -> list[Pair]:
     """The pairs of texts that must differ and have no verdict of ``judge`` or a person, each once, in order.
 
     They are each wrong option with every accepted answer and the other wrong ones. Numbers, dates and times are
@@ -193,7 +193,7 @@ def _unjudged(chosen: Sequence[tuple[Target, Any]], verdicts: Verdicts, judge: s
     return [texts for pair, texts in sorted(pairs.items()) if verdicts.lacks(pair, judge)]
 
 
-def _with_letters(chosen: Sequence[tuple[Target, list[Choice]]], seed: int) -> list[ChoiceQuestion]:
+def _with_letters(chosen: Sequence[tuple[OptionTarget, list[OptionSet]]], seed: int) -> list[ChoiceQuestion]:
     """Give every choice its letters: in each country the four letters are right equally often, give or take one.
 
     Which MCQ gets which letter, and the order of the wrong options, are decided by hashes of the seed.
@@ -221,28 +221,28 @@ def _with_letters(chosen: Sequence[tuple[Target, list[Choice]]], seed: int) -> l
 
 
 def _spelling_verdicts(
-    mcqs: Sequence[ChoiceQuestion], texts: Mapping[str, str], known: Sequence[Verdict]
-) -> list[Verdict]:
+    mcqs: Sequence[ChoiceQuestion], texts: Mapping[str, str], known: Sequence[PairVerdict]
+) -> list[PairVerdict]:
     """Pairs of options that stand together because their spelling differs and nobody judged them: for review.
 
     Numbers, dates and times are left out: whether two of them are the same needs no judgement.
     """
     judged = {verdict.pair for verdict in known}
-    verdicts: dict[Pair, Verdict] = {}
+    verdicts: dict[Pair, PairVerdict] = {}
     for mcq in mcqs:
         name = mcq.question_id
         for one, other in combinations(mcq.options, 2) if kind_of(mcq.question) == "text" else ():
             pair = pair_of(name, one, other)
             if pair not in judged:
                 first, second = sorted((one, other))
-                verdicts.setdefault(pair, Verdict(name, texts[name], first, second, "distinct", RULES_SOURCE))
+                verdicts.setdefault(pair, PairVerdict(name, texts[name], first, second, "distinct", RULES_SOURCE))
     return [verdicts[pair] for pair in sorted(verdicts)]
 
 
 def _card(
     mcqs: Sequence[ChoiceQuestion],
     skipped: Sequence[Skipped],
-    known: Sequence[Verdict],
+    known: Sequence[PairVerdict],
     settings: dict[str, Any],
     source: DataSource | None,
 ) -> bytes:

@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 from kapwa.languages.reading import shipped
 from kapwa.metrics.matching import Matcher
 from kapwa.suites.blend.mcq_build.values import Value, mentioned_values, option_text
-from kapwa.suites.blend.questions import Group, Kind, Question, top_votes
+from kapwa.suites.blend.questions import AnswerGroup, CountryQuestion, Kind, top_votes
 from kapwa.suites.items import grouped
 
 Rule = Literal["code", "paper"]
@@ -85,21 +85,21 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class OptionTarget:
     """A question of one country, ready to be made into MCQs.
 
     ``right``: texts of the answers tied at the top; ``accepted``: one English text for each answer group that
     people gave; ``candidates``: wrong options that differ from every accepted answer.
     """
 
-    question: Question
+    question: CountryQuestion
     right: tuple[str, ...]
     accepted: tuple[str, ...]
     candidates: tuple[Candidate, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class OptionSet:
     """The right answer and three wrong ones with the culture each stands for."""
 
     right: str
@@ -110,13 +110,13 @@ class Choice:
 Same = Callable[[str, str], bool]
 
 
-def by_question(questions: Sequence[Question]) -> dict[str, list[Question]]:
+def by_question(questions: Sequence[CountryQuestion]) -> dict[str, list[CountryQuestion]]:
     """Group questions by id, ids in the order they first come, countries by name."""
     groups = grouped(sorted(questions, key=lambda question: question.country), lambda question: question.id)
     return {name: groups[name] for name in dict.fromkeys(question.id for question in questions)}
 
 
-def ineligible(group: Sequence[Question], rule: Rule) -> Skipped | None:
+def ineligible(group: Sequence[CountryQuestion], rule: Rule) -> Skipped | None:
     """Return why the question of ``group`` (one entry a country) is left out in all countries; None if it is kept.
 
     ``code``: in any country a "not applicable", more than 2 without an answer (every key of ``idks`` counts), or no
@@ -137,7 +137,7 @@ def ineligible(group: Sequence[Question], rule: Rule) -> Skipped | None:
     return None
 
 
-def neutral(question: Question) -> str:
+def neutral(question: CountryQuestion) -> str:
     """The English question with its country's name replaced, as all countries share it."""
     name = re.escape(question.country.replace("_", " "))
     return re.sub(rf"\b(?:the )?{name}\b", "[country]", question.english)
@@ -180,7 +180,7 @@ def _contained(ones: frozenset[str], others: frozenset[str], least: int) -> bool
 class Pool:
     """All answers to one question: what wrong options there are, and which words people used for one thing."""
 
-    def __init__(self, group: Sequence[Question]) -> None:
+    def __init__(self, group: Sequence[CountryQuestion]) -> None:
         self._group = group
         # By folded answer, every text that annotators of some country grouped with it: synonyms that people made.
         self._synonyms: dict[str, set[str]] = {}
@@ -190,7 +190,7 @@ class Pool:
         names = (re.escape(question.country.replace("_", " ")) for question in group)
         self._names_a_country = re.compile(rf"\b(?:{'|'.join(names)})\b", re.IGNORECASE)
 
-    def target(self, question: Question) -> Target | Skipped:
+    def target(self, question: CountryQuestion) -> OptionTarget | Skipped:
         """Return what MCQs can be made of for the country of ``question``, or why there are none."""
         most = top_votes(question.groups)
         top = [group for group in question.groups if group.votes == most]
@@ -210,9 +210,9 @@ class Pool:
             if not clash(rival.meaning, accepted) and not rival.meaning.spellings & native
         )
         texts = (_option_of(group, question) or next(iter(group.en), "") for group in question.groups)
-        return Target(question, right, tuple(dict.fromkeys(filter(None, texts))), candidates)
+        return OptionTarget(question, right, tuple(dict.fromkeys(filter(None, texts))), candidates)
 
-    def _candidates(self, question: Question) -> Iterator[Candidate]:
+    def _candidates(self, question: CountryQuestion) -> Iterator[Candidate]:
         """Answers of other countries with enough votes, one for each spelling, in alphabetical order."""
         votes: defaultdict[str, Counter[str]] = defaultdict(Counter)
         cultures: defaultdict[str, set[str]] = defaultdict(set)
@@ -233,7 +233,7 @@ class Pool:
             yield Candidate(commonest, tuple(sorted(cultures[folded])), meaning(texts, question.kind))
 
 
-def _same_question(one: Question, other: Question) -> bool:
+def _same_question(one: CountryQuestion, other: CountryQuestion) -> bool:
     """Whether two countries were asked the same thing: one form of answer, and half of the words at least.
 
     An id may stand for different questions (Gu-ch-38 in Indonesia); rewordings ("secondary school") still pass.
@@ -242,17 +242,17 @@ def _same_question(one: Question, other: Question) -> bool:
     return one.kind == other.kind and len(words & others) >= _LEAST_SHARED * len(words | others)
 
 
-def _option_of(group: Group, question: Question) -> str | None:
+def _option_of(group: AnswerGroup, question: CountryQuestion) -> str | None:
     """The first English text of a group that can be an option."""
     return next((text for answer in group.en if (text := option_text(answer, question.kind)) is not None), None)
 
 
-def skipped(question: Question, reason: str, detail: str) -> Skipped:
+def skipped(question: CountryQuestion, reason: str, detail: str) -> Skipped:
     """Say why a question gives no MCQ in its country."""
     return Skipped(question.country, question.id, question.topic, question.english, reason, detail)
 
 
-def choose(target: Target, same: Same, *, seed: int, most: int) -> list[Choice] | Skipped:
+def choose(target: OptionTarget, same: Same, *, seed: int, most: int) -> list[OptionSet] | Skipped:
     """Choose up to ``most`` different combinations of a right answer and three wrong ones, by hashes of the seed.
 
     Wrong options differ from each other and, by ``same``, from every accepted answer; each stands for another
@@ -265,21 +265,21 @@ def choose(target: Target, same: Same, *, seed: int, most: int) -> list[Choice] 
     def compatible(one: Candidate, other: Candidate) -> bool:
         return not clash(one.meaning, other.meaning) and not same(one.text, other.text)
 
-    def combinations(right: str, attempt: int | str) -> Iterator[Choice]:
+    def combinations(right: str, attempt: int | str) -> Iterator[OptionSet]:
         """Every choice of three compatible candidates of three cultures, in an order that the attempt shuffles."""
         order = sorted(fit, key=lambda rival: rank(seed, item, attempt, rival.text))
         for i, first in enumerate(order):
             others = [rival for rival in order[i + 1 :] if compatible(rival, first)]
             for second, third in pairs(others, 2):
                 if compatible(third, second) and (wrong := _with_cultures((first, second, third))) is not None:
-                    yield Choice(right, wrong)
+                    yield OptionSet(right, wrong)
 
     turns = sorted(target.right, key=lambda text: rank(seed, item, "right", text))
     if next(combinations(turns[0], 0), None) is None:
         return skipped(target.question, "too_few_options", "; ".join(rival.text for rival in fit))
     drawn = (islice(combinations(turns[i % len(turns)], i), 1) for i in range(_TRIES * most))
     rest = (combinations(right, "all") for right in target.right)
-    chosen: dict[tuple[str, frozenset[str]], Choice] = {}
+    chosen: dict[tuple[str, frozenset[str]], OptionSet] = {}
     for choice in chain.from_iterable(chain(drawn, rest)):
         chosen.setdefault((choice.right, frozenset(text for text, _ in choice.wrong)), choice)
         if len(chosen) == most:

@@ -7,6 +7,7 @@ contains or shares a word with an accepted answer.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +16,9 @@ from typing import Literal, cast
 from kapwa.datasets.rows import Origin
 from kapwa.errors import nearest
 from kapwa.suites.blend.judge import Answerer, ask_verdicts
-from kapwa.tables_io import Row, csv_bytes, printable, read_sheet
+from kapwa.tables import TextRow, csv_bytes, printable, read_sheet
+
+log = logging.getLogger(__name__)
 
 Finding = Literal["same", "distinct", "unparsed", ""]
 COLUMNS = ("question_id", "question", "option_a", "option_b", "verdict", "source", "override")
@@ -32,7 +35,7 @@ Pair = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PairVerdict:
     """What was found about two texts; ``source`` is a model's id, "person", or "rules" (spelling alone)."""
 
     question_id: str
@@ -60,14 +63,14 @@ def pair_of(question_id: str, one: str, other: str) -> Pair:
     return question_id, lesser, greater
 
 
-class Verdicts:
+class PairVerdicts:
     """All verdicts known, by pair; ``review``: those of a table that a person looked through."""
 
-    def __init__(self, review: Iterable[Verdict] = ()) -> None:
+    def __init__(self, review: Iterable[PairVerdict] = ()) -> None:
         rows = (row for row in review if row.override or row.source != RULES_SOURCE)
         self._known = {row.pair: row for row in rows}
 
-    def __iter__(self) -> Iterator[Verdict]:
+    def __iter__(self) -> Iterator[PairVerdict]:
         return (self._known[pair] for pair in sorted(self._known))
 
     def same(self, question_id: str, one: str, other: str) -> bool:
@@ -87,20 +90,23 @@ class Verdicts:
         """
         prompts = (PROMPT.format(question=questions[name], one=one, other=other) for name, one, other in pairs)
         words: Mapping[bool | None, Finding] = {True: "same", False: "distinct", None: "unparsed"}
-        for (name, one, other), same in zip(pairs, ask_verdicts(judge, prompts), strict=True):
-            verdict = Verdict(name, questions[name], one, other, words[same], judge.id)
+        said = ask_verdicts(judge, prompts)
+        if said.warning:
+            log.warning("%s", said.warning)
+        for (name, one, other), same in zip(pairs, said.values, strict=True):
+            verdict = PairVerdict(name, questions[name], one, other, words[same], judge.id)
             before = self._known.get(verdict.pair)
             self._known[verdict.pair] = replace(verdict, override=before.override) if before else verdict
 
 
-def read_review(path: Path, known: Mapping[str, frozenset[str]]) -> list[Verdict]:
+def read_review(path: Path, known: Mapping[str, frozenset[str]]) -> list[PairVerdict]:
     """Read a reviewed table: the columns of ``verdicts.csv``, of which ``override`` is the person's.
 
     ``known``: by question id, every text (case-folded) that may be an option or an answer. Raises DataError naming
     the row for an unknown question or text (a typing error would otherwise do nothing), for another word than
     "same" or "distinct", and for two rows that disagree on a pair.
     """
-    reviewed: dict[Pair, Verdict] = {}
+    reviewed: dict[Pair, PairVerdict] = {}
     for row in read_sheet(path, required=("question_id", "option_a", "option_b", "override")):
         verdict = _reviewed(row, path, known)
         before = reviewed.setdefault(verdict.pair, verdict)
@@ -110,7 +116,7 @@ def read_review(path: Path, known: Mapping[str, frozenset[str]]) -> list[Verdict
     return list(reviewed.values())
 
 
-def _reviewed(row: Row, path: Path, known: Mapping[str, frozenset[str]]) -> Verdict:
+def _reviewed(row: TextRow, path: Path, known: Mapping[str, frozenset[str]]) -> PairVerdict:
     cells = {name: row.cells.get(name, "").strip() for name in COLUMNS}
     cells |= {name: cells[name].casefold() for name in _WORDS}
     origin, question_id = Origin(path, row.number), cells["question_id"]
@@ -127,9 +133,9 @@ def _reviewed(row: Row, path: Path, known: Mapping[str, frozenset[str]]) -> Verd
             hint = 'Write "same" or "distinct", or leave the cell empty.'
             raise origin.problem(f"{cells[column]!r} is not a verdict.", column, hint)
     cells["source"] = cells["source"] or PERSON_SOURCE
-    return Verdict(**{name: cast("Finding", cells[name]) for name in COLUMNS})
+    return PairVerdict(**{name: cast("Finding", cells[name]) for name in COLUMNS})
 
 
-def verdicts_csv(verdicts: Iterable[Verdict]) -> bytes:
+def verdicts_csv(verdicts: Iterable[PairVerdict]) -> bytes:
     """Render verdicts as the table that people review, in the order of :data:`COLUMNS`."""
     return csv_bytes(COLUMNS, ([printable(getattr(verdict, name)) for name in COLUMNS] for verdict in verdicts))

@@ -1,0 +1,83 @@
+"""``kapwa run CONFIG.yaml``: the runs that a file describes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from kapwa.cli.dry_run import show_dry_run
+from kapwa.cli.evaluating import run_each
+from kapwa.cli.output import note, show_json, show_table, show_text
+from kapwa.errors import UsageError
+
+if TYPE_CHECKING:
+    from kapwa.config.reading import RunConfig
+    from kapwa.runs.directory import Run
+
+# How a run file's name ends, which no task's does.
+RUN_FILES = (".yaml", ".yml")
+# What the command line says beside a run file; all else stands in the file.
+_BESIDE = ("task", "dry_run", "json")
+
+
+def run_file(context: typer.Context, path: Path, *, dry_run: bool, json: bool) -> None:
+    """Make the runs that a file describes, or show what they would ask."""
+    from kapwa.config.environment import variables_set
+    from kapwa.config.reading import read_config
+
+    _refuse_options(context)
+    config = read_config(path)
+    if not dry_run:
+        config.check_keys()
+    try:
+        with variables_set(config.variables) as names:
+            if names:
+                note(f"Read from {path.with_name('.env')}: {', '.join(names)}.")
+            tasks = config.open_tasks()
+            if dry_run:
+                dry_runs = [show_dry_run(task, config.models, config.out, json=json) for task in tasks]
+                show_json(dry_runs) if json else _show_models(config)
+                return
+            run_each(tasks, config.models, _page(config), json=json)
+    except KeyboardInterrupt:
+        note("Stopped before anything was asked.")
+        raise typer.Exit(130) from None
+
+
+def _refuse_options(context: typer.Context) -> None:
+    """Raise UsageError for an option that would have to stand in the file, to be there the next time."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        if source is not None and source.name == "COMMANDLINE" and parameter.name not in _BESIDE:
+            hint = "Write it into the file: 'model' under 'models', the others by the names of the options."
+            raise UsageError(f"{parameter.opts[0]} does not go with a run file.", hint=hint)
+
+
+def _show_models(config: RunConfig) -> None:
+    """Print whom the runs would ask, at which address and with whose key."""
+    unset = config.unset_keys()
+    rows = []
+    for model in config.models:
+        variable = model.options.key_variable
+        state = "" if not variable else f"{variable} (not set)" if variable in unset else variable
+        rows.append((model.name, model.spec, model.options.base_url or "", state))
+    show_text("")
+    show_table(("model", "name", "address", "key from"), rows)
+    note(f"{len(config.tasks) * len(config.models)} runs in {config.out}. Nothing was asked or written.")
+
+
+def _page(config: RunConfig) -> Callable[[Sequence[Run]], str] | None:
+    """Return what writes the one report that the file asks for; None where it asks for none."""
+    report = config.report
+    if report is None:
+        return None
+
+    def write(runs: Sequence[Run]) -> str:
+        from kapwa.report.writing import write_report
+
+        return f"all {len(runs)} runs: {write_report(runs, report)}"
+
+    return write

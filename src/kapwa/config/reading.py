@@ -1,0 +1,312 @@
+"""Read a run file; what is wrong with it is told with its place and remedy, before any model is loaded."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from kapwa.config.asking import AskedModel
+from kapwa.config.environment import NAME, read_variables
+from kapwa.config.schema import PRICES, FileKeys, paths_of
+from kapwa.datasets.yaml_models import read_model
+from kapwa.errors import DataError, KapwaError, UsageError, nearest
+from kapwa.loading import (
+    ASKS_CULTURES,
+    ASKS_KEYS,
+    TaskSettings,
+    checked_spec,
+    load_judge,
+    open_task,
+    options_dict,
+    our_word,
+    suite_of,
+)
+from kapwa.models.base import ModelOptions, refuse_secrets
+from kapwa.models.openai_client import checked_url
+from kapwa.parallel.base import Ray, open_engine
+from kapwa.runs.costs import Prices, Pricing
+from kapwa.runs.directory import brief_model
+from kapwa.runs.runner import check_places
+from kapwa.runs.settings import RunSettings
+from kapwa.runs.stopping import Limits
+from kapwa.suites.base import Setting, Task
+from kapwa.tables.yaml_files import Located, Place, load_yaml
+
+_WHAT, _SEE = "run file", "see docs/how-to/run-a-file.md."
+_OPTION = re.compile(r"--([a-z][a-z-]*[a-z])")
+_OLD_RUN = "decided:"
+_NO_KEY = "Never write a key into the file: key_variable names the variable of the environment that holds it."
+# Of the prices of a file, which are in a table.
+_TABLE = "prices"
+# What an option of a task is written as, by its kind.
+_KINDS: dict[str, tuple[Any, str]] = {
+    "number": ((int, float), "a number"),
+    "text": (str, "a text"),
+    "names": ((str, list), "a list of names"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredTask:
+    """A task that a run file names, not yet opened: its settings, and ``judge``, a model and its options."""
+
+    name: str
+    settings: TaskSettings
+    seed: int
+    judge: tuple[str, ModelOptions] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """What a run file says, checked: nothing was opened, loaded or made.
+
+    ``models``: each with the settings of its run of each of ``tasks``. ``out``: the folder of runs. ``report``: the
+    page about all runs, where one is wanted. ``variables``: those of ``.env`` beside the file, which are shown nowhere.
+    """
+
+    path: Path
+    tasks: Sequence[ConfiguredTask]
+    models: Sequence[AskedModel]
+    out: Path
+    report: Path | None
+    variables: Mapping[str, str] = field(repr=False)
+    _lines: Located = field(repr=False)
+
+    def open_tasks(self) -> list[Task]:
+        """Read the data of all tasks; raise DataError, naming the row of the file, for what cannot be asked."""
+        return [self._opened(number, task) for number, task in enumerate(self.tasks)]
+
+    def _opened(self, number: int, task: ConfiguredTask) -> Task:
+        settings = task.settings
+        try:
+            if task.judge is not None:
+                spec, options = task.judge
+                judge = load_judge(spec, self.out / "judge-answers.sqlite", **options_dict(options))
+                settings = replace(settings, options={**settings.options, "judge": judge})
+            return open_task(task.name, settings, task.seed)
+        except UsageError as error:
+            raise _placed(error, self.path, self._lines, ("tasks", number)) from None
+
+    def unset_keys(self) -> list[str]:
+        """Return the variables that are to hold a model's key, and are set neither here nor in ``.env``."""
+        models = [model.options for model in self.models]
+        judges = [task.judge[1] for task in self.tasks if task.judge is not None]
+        named = dict.fromkeys(each.key_variable for each in [*models, *judges] if each.key_variable)
+        return [name for name in named if not (os.environ.get(name) or self.variables.get(name))]
+
+    def check_keys(self) -> None:
+        """Raise UsageError where the variable of a model's key is not set."""
+        for name in self.unset_keys():
+            hint = f"Set it in the environment, or write a line {name}=… into {self.path.with_name(NAME)}."
+            raise UsageError(f"{self.path}: {name}, which is to hold a model's key, is not set.", hint=hint)
+
+
+def read_config(path: str | Path) -> RunConfig:
+    """Read a run file and the ``.env`` beside it; raise DataError naming file, row, key and remedy.
+
+    Names of files in it start from its own folder. What only the data tell is checked when tasks are opened.
+    """
+    file = Path(path)
+    located = load_yaml(file)
+    keys: Any
+    keys, problems = read_model(file, FileKeys, _WHAT, _SEE, located=located, hint=_key_hint)
+    _raise(problems)
+    reading = _Reading(file, located, file.parent)
+    tasks = [reading.task(number, task, keys) for number, task in enumerate(keys.tasks)]
+    models = [reading.model(number, model, keys) for number, model in enumerate(keys.models)]
+    _raise(reading.problems)
+    out = file.parent / (keys.out or RunSettings().out)
+    check_places(out, None if keys.cache is None else file.parent / keys.cache)
+    report = None if keys.report is None else file.parent / keys.report
+    return RunConfig(
+        file,
+        [task for task in tasks if task is not None],
+        [model for model in models if model is not None],
+        out,
+        report,
+        variables=read_variables(file.with_name(NAME)),
+        _lines=located,
+    )
+
+
+@dataclass(slots=True)
+class _Reading:
+    """A file that is read: where its lines are, the folder that its paths start from, and what is wrong with it."""
+
+    path: Path
+    located: Located
+    base: Path
+    problems: list[DataError] = field(default_factory=list)
+
+    def task(self, number: int, keys: Any, whole: Any) -> ConfiguredTask | None:
+        """Return one of the tasks; None where it cannot be, which is a problem more."""
+        place: Place = ("tasks", number)
+        try:
+            declared = suite_of(keys.task).options_of(keys.task)
+        except KapwaError as error:
+            self._refuse(error, (*place, "task"))
+            return None
+        settings = self.paths(TaskSettings, keys.given(TaskSettings))
+        options = {name: value for name, value in (keys.model_extra or {}).items() if value is not None}
+        for name, value in options.items():
+            if name not in declared:
+                known = [*declared, *type(keys).model_fields]
+                self._note(f"is not a key of the task {keys.task!r}.", (*place, name), _key_hint(name, known))
+            else:
+                options[name] = self._option(declared[name], value, (*place, name))
+        seed = keys.seed if keys.seed is not None else whole.seed or 0
+        judge = None
+        if keys.judge is not None and "judge" not in declared:
+            self._note(f"is not a key of the task {keys.task!r}.", (*place, "judge"), "Leave it out.")
+        elif keys.judge is not None:
+            judge = self._checked(keys.judge, (*place, "judge"))
+        settings = {"draw_seed": seed, **settings, "options": options}
+        return ConfiguredTask(keys.task, TaskSettings(**settings), seed, judge)
+
+    def _option(self, setting: Setting, value: Any, place: Place) -> Any:
+        """Return the value of an option as the task's suite takes it; note a problem where it is none."""
+        kind, what = _KINDS[setting.kind]
+        if isinstance(value, bool) or not isinstance(value, kind):
+            self._note(f"is {value!r}; it must be {what}.", place, setting.help)
+            return None
+        if setting.kind == "names":
+            names = value.split(",") if isinstance(value, str) else [str(part) for part in value]
+            return tuple(self._beside(name.strip()) for name in names if name.strip())
+        return self._beside(value) if isinstance(value, str) else value
+
+    def model(self, number: int, keys: Any, whole: Any) -> AskedModel | None:
+        """Return one of the models, with the settings of its run of each task; None where it cannot be."""
+        place: Place = ("models", number)
+        checked = self._checked(keys, place)
+        try:
+            prices = self._pricing(keys, whole).of(keys.model)
+            settings = [self._run_settings(task, keys, whole, prices) for task in whole.tasks]
+            engine = self._engine(keys, whole)
+        except UsageError as error:
+            self._refuse(error, place)
+            return None
+        if checked is None:
+            return None
+        spec, options = checked
+        names = Counter(each.label or brief_model(each.model) for each in whole.models)
+        name = keys.label or brief_model(keys.model)
+        if names[name] > 1:
+            hint = "Give each a 'label:' of its own, by which reports and lists tell them apart."
+            self._note(f"{names[name]} models are called {name!r}.", place, hint)
+        return AskedModel(spec, options, settings, engine, prices)
+
+    def _checked(self, keys: Any, place: Place) -> tuple[str, ModelOptions] | None:
+        """Return a model's name, a path in it from the file's folder, and its options; None where they cannot be."""
+        backend, colon, name = keys.model.partition(":")
+        spec = f"{backend}:{self._beside(name)}" if colon else keys.model
+        try:
+            _, _, options = checked_spec(spec, keys.given(ModelOptions))
+            refuse_secrets("extra", options.extra, _NO_KEY)
+            if options.base_url:
+                checked_url(options.base_url)
+        except UsageError as error:
+            self._refuse(error, place)
+            return None
+        return spec, options
+
+    def _pricing(self, keys: Any, whole: Any) -> Pricing:
+        table = None if whole.prices is None else self.base / whole.prices
+        own = {name: getattr(keys, name) for name in PRICES if getattr(keys, name) is not None}
+        return Pricing(**{**whole.given(Pricing), _TABLE: table, **own})
+
+    def _run_settings(self, task: Any, model: Any, whole: Any, prices: Prices | None) -> RunSettings:
+        """Return the settings of the run of a task by a model: those of the file, of the task, of the model."""
+        levels = (whole, task, model)
+        limits: dict[str, Any] = {}
+        for keys in levels:
+            limits |= {name: value for name, value in keys.given(Limits).items() if name != _TABLE}
+        settings: dict[str, Any] = {"out": self.base / RunSettings().out}
+        for keys in levels:
+            settings |= self.paths(RunSettings, keys.given(RunSettings))
+        until = settings.get("until")
+        if isinstance(until, str) and until.startswith(_OLD_RUN):
+            settings["until"] = f"{_OLD_RUN}{self.base / until.removeprefix(_OLD_RUN)}"
+        return RunSettings(**settings, limits=Limits(**limits, prices=prices))
+
+    def _engine(self, keys: Any, whole: Any) -> Ray | None:
+        names = ["engine", *(each.name for each in fields(Ray))]
+        return open_engine(**{name: getattr(keys if name in keys.model_fields_set else whole, name) for name in names})
+
+    def paths(self, settings: type, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return ``given`` with its paths as they are from here; data may be a name: where something is there."""
+        moved = dict(given)
+        for name in paths_of(settings):
+            value = given.get(name)
+            if isinstance(value, list):
+                moved[name] = [self.base / part for part in value]
+            elif value is not None:
+                moved[name] = self._beside(value) if name == "data" else self.base / value
+        return moved
+
+    def _beside(self, name: str) -> str:
+        """Return ``name``, or the path from here where something of that name lies beside the file."""
+        there = self.base / name
+        return str(there) if self.base != Path() and name and there.exists() else name
+
+    def _refuse(self, error: KapwaError, place: Place) -> None:
+        self.problems.append(_placed(error, self.path, self.located, place))
+
+    def _note(self, message: str, place: Place, hint: str) -> None:
+        self._refuse(UsageError(message, hint=hint), place)
+
+
+def _placed(error: KapwaError, path: Path, located: Located, place: Place) -> DataError:
+    """Return an error of options as one of the file: where it stands, and with keys in place of options."""
+    column = ".".join(part for part in place if isinstance(part, str))
+    message, hint = (_with_keys(text) for text in (error.summary, error.hint or ""))
+    return DataError(message, path=path, row=located.line(place), column=column, hint=hint or None)
+
+
+def _with_keys(text: str) -> str:
+    """Return a message for the command line with the keys of a file in place of options: "'max_cost'"."""
+    if "kapwa " in text:  # a command to be typed
+        return text
+    return _OPTION.sub(lambda option: f"'{option[1].replace('-', '_')}'", text)
+
+
+def _key_hint(name: str, known: Collection[str]) -> str:
+    """Say which key may be meant: ours for another tool's word, else the nearest."""
+    ours = our_word(name)
+    if name in ASKS_KEYS and "base_url" in known:
+        return _NO_KEY
+    if name in ASKS_CULTURES and "where" in known:
+        return "Choose cultures by the column: 'where: {culture: [Kenya, Peru]}'."
+    return f"In Kapwa it is called {ours!r}." if ours in known else nearest(name, known)
+
+
+def _first_sentence(text: str | None) -> str:
+    sentence, mark, _ = (text or "").partition("? ")
+    return sentence + mark.strip()
+
+
+def _distinct(problems: Sequence[DataError]) -> list[DataError]:
+    places: dict[tuple[int | None, str | None], DataError] = {}
+    for each in problems:
+        places.setdefault((each.row, each.column), each)
+    return list(places.values())
+
+
+def _raise(problems: Sequence[DataError]) -> None:
+    """Raise the first problem, with the others behind its remedy."""
+    if not problems:
+        return
+    # A value that may be of several kinds is wrong for each of them.
+    first, *others = _distinct(problems)
+    if others:
+        lines = [
+            first.hint or "",
+            "Also wrong:",
+            *(f"  {each.summary} {_first_sentence(each.hint)}" for each in others),
+        ]
+        first.hint = "\n  ".join(lines)
+    raise first

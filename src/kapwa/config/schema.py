@@ -1,0 +1,114 @@
+"""What a run file may hold: the fields of the settings that functions take, by the same names, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_type_hints
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+
+from kapwa.loading import TaskSettings
+from kapwa.models.base import ModelOptions
+from kapwa.parallel.base import Ray
+from kapwa.runs.costs import Pricing
+from kapwa.runs.settings import RunSettings
+from kapwa.runs.stopping import Limits
+
+# Of what is said of a run: what a call in a program says, and what is spelled by its parts.
+_NOT_IN_FILES = ("path", "progress", "limits", "prices")
+# What a run has of its own; of the rest of the run's settings, those of all runs.
+OF_A_TASK = ("seed", "validators", "key", "until", "margin", "control", "look_every", "plan")
+OF_A_MODEL = ("label",)
+LIMITS = ("max_failed", "max_tokens", "max_cost")
+PRICES = ("price_in", "price_out")
+
+
+def _fields(settings: type, names: Collection[str] = (), *, without: Collection[str] = ()) -> dict[str, Any]:
+    """Return the fields of a class of settings as those of a model: all, or those of ``names``."""
+    hints = _hints(settings)
+    known = [field.name for field in fields(settings) if field.init and field.name not in without]
+    return {name: (_written(hints[name]), None) for name in known if not names or name in names}
+
+
+def _hints(settings: type) -> dict[str, Any]:
+    """Return the types of the fields of a class of settings; an object that a file can only name is a text."""
+    return get_type_hints(settings, localns={"FrozenPlan": str, "Until": str})
+
+
+def _written(hint: Any) -> Any:
+    """Return the type of a value as it stands in a file, where a path is a text."""
+    return hint | str if Path in _parts(hint) else hint
+
+
+def _parts(hint: Any) -> Iterator[Any]:
+    yield hint
+    for part in get_args(hint):
+        yield from _parts(part)
+
+
+class _Keys(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    def given(self, settings: type) -> dict[str, Any]:
+        """Return the keys that were written here and that are fields of ``settings``, with their values."""
+        names = {field.name for field in fields(settings)}
+        return {name: getattr(self, name) for name in self.model_fields_set if name in names}
+
+
+class _OpenKeys(_Keys):
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+
+
+def _named(key: str) -> BeforeValidator:
+    """Let a text stand for an entry that says no more than its name."""
+    return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
+
+
+def _field(kind: Any, default: Any = None) -> Any:
+    return (kind, default)
+
+
+_ENGINE: dict[str, Any] = {"engine": (str, "local"), **_fields(Ray)}
+_OPTIONS = _fields(ModelOptions)
+
+JudgeKeys: Any = create_model("JudgeKeys", __base__=_Keys, model=(str, ...), **_OPTIONS)
+ModelKeys: Any = create_model(
+    "ModelKeys",
+    __base__=_Keys,
+    model=(str, ...),
+    **_OPTIONS,
+    **_ENGINE,
+    **_fields(RunSettings, OF_A_MODEL),
+    **_fields(Limits, LIMITS),
+    **_fields(Pricing, PRICES),
+)
+# What the task's suite declares besides is known once the task is: it is checked then.
+TaskKeys: Any = create_model(
+    "TaskKeys",
+    __base__=_OpenKeys,
+    task=(str, ...),
+    judge=_field(Annotated[JudgeKeys, _named("model")] | None),
+    **_fields(TaskSettings, without=("options",)),
+    **_fields(RunSettings, OF_A_TASK),
+    **_fields(Limits, LIMITS),
+)
+FileKeys: Any = create_model(
+    "FileKeys",
+    __base__=_Keys,
+    tasks=_field(Annotated[list[Annotated[TaskKeys, _named("task")]], Field(min_length=1)], ...),
+    models=_field(Annotated[list[Annotated[ModelKeys, _named("model")]], Field(min_length=1)], ...),
+    report=(str | None, None),
+    **_ENGINE,
+    **_fields(RunSettings, without=(*_NOT_IN_FILES, *OF_A_MODEL)),
+    **_fields(Limits, LIMITS),
+    **_fields(Pricing),
+)
+
+
+def paths_of(settings: type) -> Iterator[str]:
+    """Yield the fields of a class of settings whose values are paths."""
+    for name, hint in _hints(settings).items():
+        if Path in _parts(hint):
+            yield name

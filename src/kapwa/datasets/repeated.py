@@ -1,0 +1,76 @@
+"""What stands in data twice: one question with the same or another answer, equal options, one country by two names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from kapwa.datasets.findings import Finding
+from kapwa.datasets.rows import Origin
+from kapwa.languages.places import Place, resolve
+from kapwa.languages.same import same_text
+
+_SHOWN = 60
+# With these, or without, it is one question.
+_END = " .?!…。।؟።፧"
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """A question as far as it tells whether another one asks the same.
+
+    ``column``: where its text stands. ``answers``: the texts that count as right. ``shown_with``: what stands before
+    or beside the question, such as the hashes of pictures.
+    """
+
+    origin: Origin
+    column: str
+    culture: str
+    language: str
+    text: str
+    answers: tuple[str, ...]
+    options: tuple[str, ...] = ()
+    shown_with: tuple[str, ...] = ()
+
+
+def repeated_questions(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
+    """Yield a warning for each question that an earlier row asks the same culture, and for two answers to it."""
+    first: dict[tuple[object, ...], AskedQuestion] = {}
+    for question in questions:
+        fold = partial(same_text, language=question.language)
+        options = frozenset(map(fold, question.options))
+        asks = (question.culture, question.language, fold(question.text).rstrip(_END), options, question.shown_with)
+        earlier = first.setdefault(asks, question)
+        if earlier is question:
+            continue
+        answers, others = (sorted(map(fold, each.answers)) for each in (question, earlier))
+        message = f"asks the same as row {earlier.origin.row}"
+        if answers == others:
+            message += f"{', with the same answer' * bool(answers)}: it counts twice"
+        else:
+            there, here = ("; ".join(each.answers)[:_SHOWN] for each in (earlier, question))
+            message += f", but calls {here!r} right where that row says {there!r}: check which one is"
+        yield question.origin.finding("warning", message, question.column)
+
+
+def cultures_named_twice(cultures: Iterable[tuple[str, Origin]], column: str) -> Iterator[Finding]:
+    """Yield a warning for each culture whose name is written otherwise than an earlier one's, or means its country.
+
+    ``cultures``: of every row in their order, the culture and where the row stands.
+    """
+    rows: dict[str, Origin] = {}
+    for name, origin in cultures:
+        rows.setdefault(name, origin)
+    first: dict[Place | str, str] = {}
+    for name, origin in rows.items():
+        place = resolve(name.replace("_", " "), attribute="country")
+        meant = place if isinstance(place, Place) else same_text(name.replace("_", " "))
+        earlier = first.setdefault(meant, name)
+        if earlier != name:
+            message = (
+                f"{name!r} and {earlier!r} (row {rows[earlier].row}) are names of one "
+                f"{'country' if isinstance(place, Place) else 'culture'}: they are taken as two cultures of equal "
+                "weight; write one name in all rows if they are one"
+            )
+            yield origin.finding("warning", message, column)

@@ -1,0 +1,112 @@
+"""Read a YAML file as a pydantic model, with the row and field of everything that is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from kapwa.datasets.card import Card
+from kapwa.errors import DataError, nearest
+from kapwa.languages.codes import NO_TAG, tag_hint
+from kapwa.tables.yaml_files import Located, Place, load_yaml
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+_REMEDIES = {
+    "string_type": "Put the value in quotes: to YAML unquoted 1.0 is a number, 2024-05-01 a date, and no means false.",
+    "bool_type": "Write true or false, without quotes.",
+    "dict_type": "Write 'name: value' lines below it, indented.",
+    "list_type": "Write a list: one '- …' line for each.",
+    "string_too_short": "Say it in a few words; write 'none' where there is nothing to say.",
+}
+
+
+def read_model(
+    path: Path,
+    model: type[ModelT],
+    what: str = "card",
+    see: str = "see the form in docs/reference.",
+    *,
+    located: Located | None = None,
+    hint: Callable[[str, Collection[str]], str] = nearest,
+) -> tuple[ModelT | None, list[DataError]]:
+    """Read a YAML file as ``model``: that and no errors, or None and every error with its row, field and remedy.
+
+    ``what`` names the file in errors, ``see`` says where its form is described. ``located``: its content, where it was
+    read. ``hint``: says of a field that there is not which of those there are may be meant.
+    """
+    try:
+        located = located or load_yaml(path)
+        if not isinstance(located.value, dict):
+            raise DataError(f"is not a {what}.", path=path, row=1, hint=f"Write 'field: value' lines; {see}")
+        return model.model_validate(located.value), []
+    except DataError as error:
+        return None, [error]
+    except ValidationError as error:
+        found = located or Located(None, {})
+        details = error.errors()
+        return None, [_field_error(path, found, model, what, see, known_hint=hint, detail=each) for each in details]
+
+
+def _field_error(
+    path: Path,
+    located: Located,
+    model: type[BaseModel],
+    what: str,
+    see: str,
+    *,
+    known_hint: Callable[[str, Collection[str]], str],
+    detail: Any,
+) -> DataError:
+    message, kind, place = str(detail["msg"]).removeprefix("Value error, "), detail["type"], tuple(detail["loc"])
+    if not place:  # a validator over the whole file names its part of it, and the field in quotes, in the message
+        part, _, rest = message.partition(": ")
+        if part in model.model_fields:
+            message = rest
+            place = (part, rest.split("'")[1]) if rest.startswith("'") else (part,)
+    written: Place = ()  # pydantic's place names the types that a value was tried as, too
+    for step in place:
+        written = (*written, step) if kind == "missing" or (*written, step) in located.lines else written
+    column = ".".join(step for step in written if isinstance(step, str)) or None
+    row = located.line(written)
+    hint = _REMEDIES.get(kind) or see.capitalize()
+    if kind == "missing":
+        within = any(isinstance(step, int) for step in place)
+        row = located.line(place[:-1]) if within else None  # of the entry of a list
+        message = f"is missing from the {what}."
+        hint = f"Add a line '{place[-1] if within else column}: …'; {see}"
+    elif kind == "extra_forbidden":
+        known = _inner(model, place).model_fields
+        message, hint = f"is not a field of a {what}.", known_hint(str(place[-1]), known)
+    elif kind == "literal_error":
+        message, hint = f"cannot be {detail['input']!r}.", f"It is one of {detail['ctx']['expected']}."
+    elif kind == "string_pattern_mismatch":
+        message, hint = NO_TAG.format(detail["input"]), tag_hint(str(detail["input"])) or hint
+    elif kind == "too_short":
+        message = "the list is empty; name at least one."
+    return DataError(f"{message.rstrip('.')}.", path=path, row=row, column=column, hint=hint)
+
+
+def _inner(model: type[BaseModel], place: Place) -> type[BaseModel]:
+    """Return the model of the part of a file that ``place`` is in."""
+    for step in place:
+        if step in model.model_fields:
+            model = next(_models_in(model.model_fields[str(step)].annotation), model)
+    return model
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
+
+
+@cache
+def shipped_card(path: Path) -> Card:
+    """Return a card that ships with Kapwa: that of data which others released without one."""
+    return Card.model_validate(load_yaml(path).value)

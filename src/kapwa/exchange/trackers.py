@@ -1,0 +1,106 @@
+"""Scores of checkpoints for experiment trackers that keep them on this computer: Trackio, MLflow, W&B's offline files.
+
+A tracker is a function ``log(place, scores) -> int`` under the entry points ``kapwa.trackers``: it adds the points of
+``scores`` that ``place`` does not have yet, and returns how many it added. Packages add more. Nothing is sent anywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol
+
+from kapwa import registry
+from kapwa.errors import UsageError
+from kapwa.runs.checkpoints import Checkpoint, Series, scores_to_log
+
+PROJECT = "kapwa"
+# What every tracker takes in a name; other signs become "_".
+_UNSAFE = re.compile(r"[^\w.\- /]")
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedPoint:
+    """What is logged of one checkpoint: numbers by name, at a step."""
+
+    step: int
+    checkpoint: str
+    values: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedSeries:
+    """What is logged of a series: ``name`` is for readers; ``key`` tells it apart from every other series."""
+
+    name: str
+    key: str
+    points: Sequence[LoggedPoint]
+    facts: Mapping[str, str]
+
+
+class Tracker(Protocol):
+    """A tracker that keeps scores at ``place``."""
+
+    def __call__(self, place: str, scores: LoggedSeries) -> int:
+        """Add the points that are new, and return how many these are."""
+        ...
+
+
+def log_series(series: Sequence[Series], to: str) -> int:
+    """Log series to the tracker that ``to`` names, "NAME:PLACE", and return how many checkpoints were new there.
+
+    Raises UsageError for an unknown tracker, one whose package is not installed, and a place it cannot write to.
+    """
+    log, place = find_tracker(to)
+    return sum(log(place, _logged(each)) for each in series)
+
+
+def find_tracker(to: str) -> tuple[Tracker, str]:
+    """Return the tracker and the place that "NAME:PLACE" names; raise UsageError for another form or name."""
+    name, colon, place = to.partition(":")
+    if not name or not colon or not place:
+        hint = "For example: trackio:my-project, mlflow:mlruns or wandb:wandb"
+        raise UsageError(f"--to {to!r} is not of the form TRACKER:PLACE.", hint=hint)
+    if "://" in place:
+        raise UsageError(
+            f"--to {to!r} names a server; Kapwa logs to files on this computer only.",
+            hint="Name a folder or a file, and let the tracker send it.",
+        )
+    tracker: Tracker = registry.load("trackers", name)
+    return tracker, place
+
+
+def tracker_package(module: str, package: str) -> Any:
+    """Import a tracker's package; raise UsageError where it is not installed."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise UsageError(
+            f"Logging to it needs the package {package!r}, which is not installed.", hint=f"pip install {package}"
+        ) from error
+
+
+def _logged(series: Series) -> LoggedSeries:
+    first = series.checkpoints[0].run.manifest
+    told = "\0".join((series.task, str(first["data"]["digest"]), series.checkpoints[0].run.label))
+    facts = {"task": series.task, "data": str(first["data"]["name"]), "kapwa": str(first["kapwa"])}
+    return LoggedSeries(
+        name=series.task,
+        key=hashlib.blake2b(told.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest(),
+        points=[_point(series.task, each) for each in series.checkpoints],
+        facts=facts,
+    )
+
+
+def _point(task: str, checkpoint: Checkpoint) -> LoggedPoint:
+    values = dict(scores_to_log(checkpoint.run, f"{task}/"))
+    for name in ("requests", "read", "written", "seconds"):
+        if (spent := checkpoint.spent(name)) is not None:
+            values[f"{task}/cost_{name}"] = spent
+    values[f"{task}/not_asked"] = float(checkpoint.not_asked)
+    return LoggedPoint(
+        checkpoint.step, checkpoint.name, {_UNSAFE.sub("_", name): value for name, value in values.items()}
+    )

@@ -1,0 +1,1 @@
+"""What people and judging models say of answers and items: sheets, rubrics, verdicts, agreement, audits."""

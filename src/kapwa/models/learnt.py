@@ -1,0 +1,71 @@
+"""What a server's answers taught of how to ask it; kept with the answers, so that a resumed run need not ask again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from kapwa.models.refusals import Refusals
+from kapwa.models.thinking_settings import ServedThinking
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What is known of a served model.
+
+    ``model`` and ``base_url``: of which model at which address. ``thinks``: whether a thought was seen. ``room``: the
+    tokens of a thought for which the server has room; None: as many as are asked. ``refused``: settings that it
+    refuses, with the values that were asked first. ``groups``: whether one call may ask for several samples.
+    ``length_key``: its name for the limit on an answer; "" where it is the usual one.
+    """
+
+    model: str
+    base_url: str
+    thinks: bool = False
+    room: int | None = None
+    refused: Mapping[str, Any] = field(default_factory=dict)
+    groups: bool = True
+    length_key: str = ""
+
+    def kept(self) -> dict[str, Any]:
+        """Return plain values to keep; {} where nothing was learnt."""
+        nothing = self == Learnt(self.model, self.base_url)
+        return {} if nothing else {**asdict(self), "refused": dict(self.refused)}
+
+    @classmethod
+    def read(cls, kept: Mapping[str, Any], model: str, base_url: str) -> Learnt:
+        """Return what was kept of ``model``; what is of another model, or of no known form, counts for nothing.
+
+        At another address only that the model thinks still holds: servers of one model differ in what they take.
+        """
+        nothing = cls(model, base_url)
+        if kept.get("model") != model or not isinstance(kept.get("thinks"), bool):
+            return nothing
+        if kept.get("base_url") != base_url:
+            return cls(model, base_url, thinks=kept["thinks"])
+        room, refused, groups, key = (kept.get(name) for name in ("room", "refused", "groups", "length_key"))
+        return cls(
+            model,
+            base_url,
+            thinks=kept["thinks"],
+            room=room if isinstance(room, int) and room > 0 else None,
+            refused=refused if isinstance(refused, dict) else {},
+            groups=groups is not False,
+            length_key=key if isinstance(key, str) else "",
+        )
+
+
+def learnt_of(model: str, base_url: str, thinking: ServedThinking, refusals: Refusals, *, groups: bool) -> Learnt:
+    """Return what is known of thoughts, refused settings and samples."""
+    room = thinking.room if thinking.room < thinking.wish.budget else None
+    return Learnt(model, base_url, thinking.shown, room, dict(refusals.learnt), groups)
+
+
+def recall(learnt: Learnt, thinking: ServedThinking, refusals: Refusals) -> None:
+    """Take what was learnt of thoughts and of refused settings."""
+    if learnt.thinks:
+        thinking.thinks = thinking.shown = True
+    if learnt.room is not None:
+        thinking.room = min(thinking.room, learnt.room)
+    refusals.learn(learnt.refused)

@@ -1,0 +1,30 @@
+"""Stop strings end an answer, never a thought: a question that a model asks itself is no end of what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kapwa.models.thinking import split_thought
+from kapwa.records import Response
+
+
+def cut_at(text: str, stops: Sequence[str], *, opened: bool = False) -> str | None:
+    """Return a text up to the first of ``stops`` in its answer; None where the answer holds none of them.
+
+    ``opened``: the prompt opened a thought, in which the text begins.
+    """
+    if not any(stop in text for stop in stops):
+        return None
+    parted = split_thought(text, opened=opened)
+    if parted.unclosed:
+        return None
+    begin = max(0, text.rfind(parted.answer)) if parted.answer != text else 0
+    places = [place for stop in stops if (place := text.find(stop, begin)) >= 0]
+    return text[: min(places)] if places else None
+
+
+def stopped(response: Response, stops: Sequence[str]) -> Response:
+    """Return a response whose server was told no stop strings, cut at the first of them in its answer."""
+    cut = None if response.text is None else cut_at(response.text, stops, opened=response.thought_opened)
+    return response if cut is None else replace(response, text=cut, finish_reason="stop")

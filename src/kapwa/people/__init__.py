@@ -1,1 +1,0 @@
-"""Making a benchmark, and the human side of one."""

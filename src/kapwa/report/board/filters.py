@@ -1,0 +1,123 @@
+"""What the page's script knows of the board: the scores by each filter, and the tests of every two systems."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kapwa.report import wording
+from kapwa.report.board.ranks import InVariant
+from kapwa.report.board.table import MARKS, board_cell, marks_of
+from kapwa.report.tables.labels import estimate_over, labels_of
+from kapwa.report.tables.scores import score_cell
+from kapwa.report.tables.table import NONE
+from kapwa.report.view.comparisons import language_facts, variant_name
+from kapwa.report.view.tasks import TaskView
+from kapwa.report.wording import pack
+from kapwa.stats.families import is_clear, is_undecided, missing_share
+
+_DIGITS = {True: 1, False: 3}  # of a share in per cent, and of another measure
+
+
+def comparison_data(
+    views: Sequence[TaskView],
+    pairs: Sequence[Sequence[Mapping[str, Any]]],
+    groups: Mapping[str, str],
+    labelled: Sequence[int] = (),
+    variants: Sequence[Sequence[InVariant]] = (),
+) -> str:
+    """What the page's script needs to filter the board and to set any two systems side by side, packed.
+
+    ``pairs``: :func:`kapwa.report.board.ranks.ranking_pairs` of each view. ``groups``: of each system, where known.
+    ``labelled``: of the board's columns after those of tasks, people's labels and costs, the places of their tasks.
+    ``variants``: of each view (:func:`kapwa.report.board.ranks.in_variants`): readers choose in which a task is shown.
+    Scores are words as the page writes them; differences are rounded numbers, since the script turns them around.
+    """
+    tasks = []
+    for view, compared, each in zip(views, pairs, variants or [()] * len(views), strict=True):
+        # ``at``: its column in the board by variant, from which the script takes scores and ranks.
+        others = [
+            {**_script_data(one.view, one.pairs), "at": at}
+            for at, one in enumerate(each, start=1)
+            if one.view.variant != view.variant
+        ]
+        tasks.append({**_script_data(view, compared), "others": others})
+    return pack({"tasks": tasks, "groups": dict(groups), "audited": list(labelled)})
+
+
+def _script_data(view: TaskView, compared: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the script is told of a task in one variant."""
+    info = view.metrics[view.metric]
+    places = {label: place for place, label in enumerate(view.labels)}
+    choices = filter_choices(view)
+    return {
+        "task": view.title,
+        "variant": variant_name(view.variant),
+        "metric": view.titles[view.metric],
+        "digits": _DIGITS[wording.is_share(info)],
+        "systems": list(view.labels),
+        "marks": list(MARKS.values()),
+        "cultures": [subject.label for subject in view.subjects],
+        "choices": [(kind, name, members) for kind, name, members in choices],
+        "cells": chosen_cells(view, [members for _, _, members in choices]),
+        "pairs": [
+            [places[row["a"]], places[row["b"]], *_tested(row, info)]
+            for row in compared
+            if wording.known(row["difference"])
+        ],
+    }
+
+
+def filter_choices(view: TaskView) -> list[tuple[str, str, list[int]]]:
+    """What the board can be filtered by: every culture, the languages they were asked in, where several, and labels.
+
+    Each with its kind, its name and the places of its cultures among ``view.subjects``.
+    """
+    languages: dict[str, list[int]] = {}
+    for place, subject in enumerate(view.subjects):
+        name = language_facts(view.language_of(subject, view.variant))[0]
+        languages.setdefault(name, []).append(place)
+    cultures = [("Culture", subject.label, [place]) for place, subject in enumerate(view.subjects)]
+    spoken = languages.items() if len(languages) > 1 else ()
+    named = Counter(label for _, label, _ in labels_of(view))
+    labels = [
+        ("Label", label if named[label] == 1 else f"{label} ({kind})", members)
+        for kind, label, members in labels_of(view)
+    ]
+    return cultures + [("Language", name, members) for name, members in spoken] + labels
+
+
+def chosen_cells(view: TaskView, choices: Sequence[Sequence[int]]) -> list[list[tuple[str, str]]]:
+    """By choice, what the board shows of each system and then of each mark: its value, and what stands small under it.
+
+    A choice of one culture has its estimate and marks; one of several has their mean, each counting alike, and no mark.
+    """
+    info = view.metrics[view.metric]
+    items = [view.asked_items(run, view.metric) for run in range(len(view.runs))]
+    columns = []
+    for places in choices:
+        members = [view.subjects[place] for place in places]
+        cells = [
+            score_cell(estimate_over(view, run, view.metric, items[run], members), info, headline=True)
+            for run in range(len(view.runs))
+        ]
+        marks = marks_of(view, 0, members[0]) if len(members) == 1 else {}
+        for name, title in MARKS.items():
+            mark = marks.get(name)
+            facts = None if mark is None else {**mark._asdict(), "system": title, "kind": name, "least": None}
+            cells.append(NONE if facts is None else board_cell(facts, view))
+        columns.append([(cell.text, cell.small) for cell in cells])
+    return columns
+
+
+def _tested(row: Mapping[str, Any], info: Mapping[str, Any]) -> list[float | bool | str | None]:
+    """Difference and interval in the unit of the page, whether it is more than noise, and what keeps that open."""
+    share = wording.is_share(info)
+    scale, digits = 100 if share else 1, _DIGITS[share]
+    ends = (row[name] for name in ("difference", "low", "high"))
+    return [
+        *(round(scale * value, digits) if wording.known(value) else None for value in ends),
+        is_clear(row),
+        wording.tidy_share(missing_share(row)) if is_undecided(row) else "",
+    ]

@@ -1,0 +1,68 @@
+"""Ranks of systems: intervals, by paired tests of every two systems on the same items.
+
+A system stands below those that score higher by more than noise, and above those that score lower so (Holm over all
+pairs of a task). Hence all ranks of a column hold together in 95 of 100 boards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kapwa.report.view.marks import is_unranked
+from kapwa.report.view.tasks import TaskView
+from kapwa.stats.every_pair import every_pair
+from kapwa.stats.families import is_clear
+
+
+def ranking_pairs(view: TaskView) -> list[dict[str, Any]]:
+    """The comparisons that rank systems: of every two, over all cultures, of the first headline metric."""
+    items = [view.asked_items(place, view.metric) for place in range(len(view.runs))]
+    binary = bool(view.metrics[view.metric].get("binary"))
+    return every_pair(items, view.labels, view.metric, view.variant, binary=binary).to_dicts()
+
+
+def ranks(labels: Sequence[str], pairs: Sequence[Mapping[str, Any]], sign: int = 1) -> dict[str, tuple[int, int]]:
+    """The interval of each system's rank: from 1 + those that are better, to all but those that are worse.
+
+    ``labels``: the systems that have a rank. ``sign``: -1 where a lower score is better.
+    """
+    better, worse = dict.fromkeys(labels, 0), dict.fromkeys(labels, 0)
+    for row in pairs:
+        if is_clear(row) and row["a"] in better and row["b"] in better:
+            first, second = (row["a"], row["b"]) if sign * row["difference"] > 0 else (row["b"], row["a"])
+            worse[first] += 1
+            better[second] += 1
+    return {label: (1 + better[label], len(labels) - worse[label]) for label in labels}
+
+
+def ranked_labels(
+    view: TaskView, estimates: Mapping[str, Sequence[Mapping[str, Any] | None]], place: int = 0
+) -> list[str]:
+    """The systems of a task that have a rank: not too many of their answers are missing.
+
+    ``estimates``: of each system its scores (:func:`model_rows`); ``place``: that of the task among them.
+    """
+    return [name for name in view.labels if not is_unranked(estimates.get(name, {place: None})[place])]
+
+
+class InVariant(NamedTuple):
+    """A task in one of its prompt variants, and the comparisons that rank systems in it (:func:`ranking_pairs`)."""
+
+    view: TaskView
+    pairs: Sequence[Mapping[str, Any]]
+
+
+def in_variants(view: TaskView, pairs: Sequence[Mapping[str, Any]]) -> list[InVariant]:
+    """Each prompt variant of a task with ranks of its own; [] for one variant, one system, or no scores.
+
+    ``pairs``: those of the main variant. Systems are compared on each variant that two or more cultures, or the only
+    one, were asked.
+    """
+    if len(view.variants) < 2 or len(view.runs) < 2 or view.waits:
+        return []
+    others = {name: view.of_variant(name) for name in view.variants if name != view.variant}
+    return [
+        InVariant(others[name], ranking_pairs(others[name])) if name in others else InVariant(view, pairs)
+        for name in view.variants
+    ]

@@ -1,0 +1,1 @@
+"""Tables: one kind (:mod:`kapwa.report.tables.scores.table`), for pages, terminals, Markdown, LaTeX, CSV and JSON."""

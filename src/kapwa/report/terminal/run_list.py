@@ -1,0 +1,104 @@
+"""The runs of a folder, a line each: what was asked of whom, how far it came, and the headline score."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from kapwa.errors import KapwaError, RunError, UnfinishedRunError
+from kapwa.report import wording
+from kapwa.report.sentences import missing
+from kapwa.report.view.marks import is_of_first, is_unranked
+from kapwa.report.view.means import model_rows
+from kapwa.report.view.tasks import arrange
+from kapwa.runs.directory import Run, brief_model
+from kapwa.runs.schema import NAME, RUN
+from kapwa.runs.store import JOURNAL, AnswerStore
+
+_NO_SCORE = {"metric": None, "value": None, "low": None, "high": None, "cultures": 0, "score": ""}
+
+
+def list_runs(folder: Path) -> list[dict[str, Any]]:
+    """Return every run in ``folder``, the newest first; raise RunError where there is no such folder.
+
+    Of each: path, task, model, label, state ("complete", "failed", "stopped", "unfinished", "damaged"), ``detail``
+    of it in words, date (UTC), and the first headline metric of the first variant with its 95 % interval: of the one
+    culture, or the mean of ``cultures``, each counting alike; ``score`` says it in words. A run that cannot be read
+    stands there with the reason.
+    """
+    if not folder.is_dir():
+        raise RunError(f"{folder} is not a folder.", hint="Name the folder that holds the run folders.")
+    places = {file.parent for name in (NAME, JOURNAL) for file in folder.glob(f"*/{name}")}
+    found = [_row(place) for place in sorted(places)]
+    return sorted(found, key=lambda row: row["date"] or "", reverse=True)
+
+
+def _row(place: Path) -> dict[str, Any]:
+    try:
+        run = Run(place)
+        state, detail = ("complete", "") if run.complete else ("failed", f"{run.failed} without an answer")
+        if run.stopped:
+            state, detail = "stopped", f"{run.manifest['counts']['not_asked']} not asked"
+        score, told = _headline(run), dict(run.manifest)
+    except KapwaError as error:
+        told = RUN.peek(place) or {}
+        state, detail, score = "damaged", error.summary, _NO_SCORE
+        if isinstance(error, UnfinishedRunError):
+            state, detail = "unfinished", _answer_count(place)
+    model = told.get("model")
+    name = str(model.get("id", "")) if isinstance(model, dict) else ""
+    return {
+        "path": str(place),
+        "task": str(told.get("task", "")),
+        "model": name,
+        "label": str(told.get("label") or brief_model(name)),
+        "state": state,
+        "detail": detail,
+        "date": finished if isinstance(finished := told.get("finished"), str) else _changed(place),
+        **score,
+    }
+
+
+def _headline(run: Run) -> dict[str, Any]:
+    view = arrange([run])[0]
+    cultures = sum(view.estimate(0, subject, view.metric) is not None for subject in view.subjects)
+    ((row,),) = model_rows([(view, view.metric)]).values()
+    info, found = view.metrics[view.metric], row or {}
+    value, low, high = (found.get(name) for name in ("value", "low", "high"))
+    gone = missing.beside(found, info)
+    between = "; ".join(filter(None, [wording.interval(low, high, info), gone]))
+    words = f"{view.metric} {wording.amount(value, info)} ({between})"
+    if is_unranked(found):
+        words = f"{view.metric}: no score, {missing.unranked_words(found, info)}"
+    if is_of_first(found):
+        value = low = high = None
+    words += f", mean of {cultures} cultures" if cultures > 1 else ""
+    if found.get("value") is None and info.get("judged_by") == "verdicts":
+        words = "waits for verdicts"
+    return {"metric": view.metric, "value": value, "low": low, "high": high, "cultures": cultures, "score": words}
+
+
+def _answer_count(place: Path) -> str:
+    try:
+        with AnswerStore(place / JOURNAL, mode="read") as store:
+            return f"{wording.count(store.counts().answered, 'answer')} kept"
+    except RunError as error:
+        return error.summary
+
+
+def _changed(place: Path) -> str | None:
+    """When a run that does not say it was last written to."""
+    times = [file.stat().st_mtime for file in (place / NAME, place / JOURNAL) if file.exists()]
+    return datetime.fromtimestamp(max(times), tz=UTC).isoformat(timespec="seconds") if times else None
+
+
+def run_lines(rows: list[dict[str, Any]]) -> list[str]:
+    """Tell the rows of :func:`list_runs`, two lines each: the path, whole so that it can be copied, and the rest."""
+    lines = []
+    for row in rows:
+        state = f"{row['state']}: {row['detail']}" if row["detail"] else row["state"]
+        date = (row["date"] or "")[:16].replace("T", " ")
+        parts = (row["task"], row["label"], state, row["score"], date and f"{date} UTC")
+        lines += [row["path"], "  " + " · ".join(wording.label_text(part) for part in parts if part)]
+    return lines

@@ -1,0 +1,136 @@
+"""What a run cost: tokens read, written, thought and taken from a server's cache, requests, and their price."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, Field
+
+from kapwa.datasets.rows import Filled, RowModel, read_rows
+from kapwa.errors import raise_first
+from kapwa.records import Response
+from kapwa.tables import read_records
+
+MILLION = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Tokens of ``answers`` answers: ``read`` (``cached`` of them at hand already), ``written`` (``thought`` of them).
+
+    What a server does not count is 0.
+    """
+
+    answers: int = 0
+    read: int = 0
+    written: int = 0
+    thought: int = 0
+    cached: int = 0
+
+    def plus(self, responses: Iterable[Response]) -> Spent:
+        """Return what was spent with ``responses``, too; failed ones are no answers."""
+        counts = [self.answers, self.read, self.written, self.thought, self.cached]
+        for response in responses:
+            counts[0] += not response.failed
+            if response.usage is not None:
+                usage = response.usage
+                counts[1] += usage.prompt_tokens
+                counts[2] += usage.completion_tokens
+                counts[3] += usage.thinking_tokens or 0
+                counts[4] += usage.cached_tokens or 0
+        return Spent(*counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Prices of a million tokens read, written, and read from the server's cache (None: as those read)."""
+
+    price_in: float = 0.0
+    price_out: float = 0.0
+    price_cached: float | None = None
+
+    def cost(self, spent: Spent) -> float:
+        """Return the price of what was spent."""
+        cached = spent.cached if self.price_cached is not None else 0
+        read = (spent.read - cached) * self.price_in + cached * (self.price_cached or 0.0)
+        return (read + spent.written * self.price_out) / MILLION
+
+
+Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class PriceRow(RowModel):
+    """The prices of one model, in any currency: of a million tokens."""
+
+    unique: ClassVar[tuple[str, ...]] = ("model",)
+
+    model: Filled
+    price_in: Price
+    price_out: Price
+    price_cached: Annotated[Price | None, BeforeValidator(lambda cell: cell or None)] = None
+
+
+def read_prices(path: str | Path) -> dict[str, Prices]:
+    """Read a table (CSV, TSV, JSON lines, XLSX) with the columns model, price_in, price_out and perhaps price_cached.
+
+    ``model``: as for ``--model``, or without what stands before the first ":". Raises DataError naming the row.
+    """
+    rows = read_rows(read_records(Path(path)), PriceRow, what="prices")
+    raise_first(rows.problems)
+    return {row.model: Prices(row.price_in, row.price_out, row.price_cached) for row in rows.rows}
+
+
+def price_of(model: str, prices: Mapping[str, Prices]) -> Prices | None:
+    """Return the prices of the model ``model``, by its whole name or the part after its backend."""
+    return prices.get(model) or prices.get(model.partition(":")[2])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pricing:
+    """What a user says of prices: those of every model, or a table of them."""
+
+    price_in: float | None = None
+    price_out: float | None = None
+    prices: Path | None = None
+
+    def of(self, model: str) -> Prices | None:
+        """Return the prices of a model; None where they are unknown."""
+        if self.price_in is not None or self.price_out is not None:
+            return Prices(self.price_in or 0.0, self.price_out or 0.0)
+        return None if self.prices is None else price_of(model, read_prices(self.prices))
+
+
+def as_record(spent: Spent, prices: Prices | None, asked: Mapping[str, Any], items: float) -> dict[str, Any]:
+    """Return what run.json says of the cost; ``asked``: requests, retries and seconds. Prices only where known."""
+    record: dict[str, Any] = {**asdict(spent), **asked}
+    if prices is not None:
+        cost = prices.cost(spent)
+        record |= {**asdict(prices), "cost": cost, "cost_per_1000_items": 1000 * cost / items if items else None}
+    return record
+
+
+def cost_line(record: Mapping[str, Any]) -> str:
+    """Return what a run cost: "1,204 input tokens, 3,400 output tokens (2,900 for thinking); 20 requests …".
+
+    A server that counts no tokens, as some do not while they stream, is said to tell none.
+    """
+    cached = f" ({record['cached']:,} from the server's cache)" if record.get("cached") else ""
+    thinking = f" ({record['thought']:,} of them for thinking)" if record.get("thought") else ""
+    tokens = f"{record['read']:,} input tokens{cached}, {record['written']:,} output tokens{thinking}"
+    if not (record["read"] or record["written"]):
+        tokens = "Tokens: not told by the server"
+    line = f"{tokens}; {record['requests']:,} requests"
+    line += f", {record['retries']:,} of them repeated" if record.get("retries") else ""
+    if record.get("cost") is not None:
+        line += f". Cost: {amount(record['cost'])}"
+        if record.get("cost_per_1000_items") is not None:
+            line += f", {amount(record['cost_per_1000_items'])} for 1,000 items"
+    return f"{line}."
+
+
+def amount(cost: float) -> str:
+    """Write a sum of money, of which small ones matter too."""
+    return f"{cost:,.2f}" if cost >= 1 or cost == 0 else f"{cost:.2g}"

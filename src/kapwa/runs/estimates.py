@@ -1,0 +1,100 @@
+"""The estimates of a run: of each culture and stratum, then the means over cultures that reports lead with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import polars as pl
+
+from kapwa.runs.floors import FloorValues, leading_floors
+from kapwa.runs.signature import Signature
+from kapwa.stats.missing import ranges_of
+from kapwa.stats.tables import ALL, estimate_table, mean_table
+from kapwa.suites.base import MetricInfo, holds_shares
+
+# What tells the numbers of a run apart.
+_SIGNED = ("metric", "variant", "culture", "language", "group", "stratum")
+_LOWER = ("low", "least_low")
+_UPPER = ("high", "most_high")
+
+
+def metrics_of_run(manifest: Mapping[str, Any]) -> dict[str, MetricInfo]:
+    """The metrics that ``manifest`` names, and how they read."""
+    return {name: MetricInfo(**info) for name, info in manifest["metrics"].items()}
+
+
+def shares_among(metrics: Mapping[str, MetricInfo], scores: pl.DataFrame) -> dict[str, bool]:
+    """Of each metric, whether it lies between 0 and 1."""
+    values = {name: scores.filter(metric=name)["value"] for name in metrics}
+    return {name: info.binary or holds_shares(asdict(info), values[name]) for name, info in metrics.items()}
+
+
+def estimates_of(manifest: Mapping[str, Any], scores: pl.DataFrame, floors: pl.DataFrame) -> pl.DataFrame:
+    """Estimate every metric of a run: rows of cultures, then the means over cultures (without culture), signed.
+
+    ``floors``: the run's table of floors and ceilings; those a score is held against stand beside it.
+    """
+    metrics = metrics_of_run(manifest)
+    shares, ranges = shares_among(metrics, scores), ranges_of({name: asdict(info) for name, info in metrics.items()})
+    tables = [
+        estimate_table(scores, metrics=shares, groups=manifest["groups"], ranges=ranges),
+        mean_table(scores, metrics=shares, ranges=ranges),
+    ]
+    estimates = _with_floors(_cut(pl.concat(tables), metrics), floors, metrics)
+    # No two numbers of a run have one signature.
+    signature, signed = Signature(manifest), []
+    for metric, variant, culture, language, group, stratum in estimates.select(_SIGNED).iter_rows():
+        whose = {"culture": culture or "mean", "language": language or "", group: stratum}
+        signed.append(signature.of(metric, variant, whose))
+    return estimates.with_columns(pl.Series("signature", signed, dtype=pl.String))
+
+
+def _cut(estimates: pl.DataFrame, metrics: Mapping[str, MetricInfo]) -> pl.DataFrame:
+    """Cut intervals at the ends of a metric's range.
+
+    A share is never below 0, whatever a t interval says, and where no true value can lie, cutting loses no coverage. A
+    metric without an end has null there: nothing is cut.
+    """
+    schema = {"metric": pl.String, "range_low": pl.Float64, "range_high": pl.Float64}
+    ranges = pl.DataFrame([(name, i.low, i.high) for name, i in metrics.items()], schema=schema, orient="row")
+    lower = [
+        pl.when(pl.col(end) < pl.col("range_low"))
+        .then(pl.min_horizontal("range_low", "value"))
+        .otherwise(end)
+        .alias(end)
+        for end in _LOWER
+    ]
+    upper = [
+        pl.when(pl.col(end) > pl.col("range_high"))
+        .then(pl.max_horizontal("range_high", "value"))
+        .otherwise(end)
+        .alias(end)
+        for end in _UPPER
+    ]
+    joined = estimates.join(ranges, on="metric", how="left", maintain_order="left")
+    return joined.with_columns(*lower, *upper).drop("range_low", "range_high")
+
+
+def _with_floors(estimates: pl.DataFrame, floors: pl.DataFrame, metrics: Mapping[str, MetricInfo]) -> pl.DataFrame:
+    """Add ``base_floor``, ``highest_floor`` and ``ceiling`` to the rows over all items; null where there is none.
+
+    A culture's own floors stand in place of those over all cultures.
+    """
+    cultures = set(estimates["culture"].drop_nulls())
+    by_place = floors.rows_by_key(("metric", "variant"), named=True, include_key=True)
+    found: dict[tuple[str, str, str | None], FloorValues] = {}
+    columns: list[FloorValues] = []
+    for metric, variant, culture, group in estimates.select("metric", "variant", "culture", "group").iter_rows():
+        key = (metric, variant, culture)
+        if key not in found:
+            rows = by_place.get((metric, variant), ())
+            own = [row for row in rows if culture is not None and row["note"] == culture]
+            named = {row["name"] for row in own}
+            shared = [row for row in rows if row["note"] not in cultures and row["name"] not in named]
+            low_is_good = metrics[metric].higher_is_better is False
+            found[key] = leading_floors([*own, *shared], low_is_good=low_is_good)
+        columns.append(found[key] if group == ALL else FloorValues())
+    values = {name: [getattr(one, name) for one in columns] for name in FloorValues._fields}
+    return estimates.with_columns(pl.Series(name, value, dtype=pl.Float64) for name, value in values.items())

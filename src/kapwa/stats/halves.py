@@ -1,0 +1,73 @@
+"""Two parts of a benchmark that share no item, such as a public and a private half: the difference of a score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from kapwa.stats.missing import mean_over_cultures
+
+
+class Apart(NamedTuple):
+    """The score of one part less that of the other: ``difference`` with its 95 % interval ``low`` to ``high``.
+
+    The interval holds whatever missing answers were. ``first`` and ``second``: the two scores; ``n``: items of each.
+    """
+
+    difference: float
+    low: float
+    high: float
+    first: float
+    second: float
+    n: tuple[int, int]
+    missing: tuple[int, int]
+
+    @property
+    def shown(self) -> bool:
+        """Whether the first part scores higher, by the interval."""
+        return self.low > 0
+
+
+def apart(first: pl.DataFrame, second: pl.DataFrame, *, share: bool) -> Apart | None:
+    """Compare two parts (:func:`kapwa.stats.series.items_of_run`) over the cultures of both, each counting alike.
+
+    The parts are independent samples of clusters. Interval: from those of both scores, by the method of variance
+    estimates recovery (Newcombe 1998, method 10; Zou and Donner 2008). None where a part has no interval.
+    """
+    cultures = set(first["culture"]) & set(second["culture"])
+    here = pl.col("culture").is_in(sorted(cultures))
+    parts = [mean_over_cultures(part.filter(here), share=share) for part in (first, second)]
+    if not cultures or any(part["low"] is None or part["least_low"] is None for part in parts):
+        return None
+    one, other = parts
+    ends = [recovered(one, other)]
+    if one["missing"] or other["missing"]:
+        ends += [recovered(_at(one, "least"), _at(other, "most")), recovered(_at(one, "most"), _at(other, "least"))]
+    return Apart(
+        difference=one["value"] - other["value"],
+        low=min(low for low, _ in ends),
+        high=max(high for _, high in ends),
+        first=one["value"],
+        second=other["value"],
+        n=(one["n"], other["n"]),
+        missing=(one["missing"], other["missing"]),
+    )
+
+
+def recovered(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[float, float]:
+    """Return the interval of one value less another, from the intervals of both."""
+    difference = one["value"] - other["value"]
+    below = math.hypot(one["value"] - one["low"], other["high"] - other["value"])
+    above = math.hypot(one["high"] - one["value"], other["value"] - other["low"])
+    return difference - below, difference + above
+
+
+def _at(part: Mapping[str, Any], case: str) -> dict[str, float]:
+    """An estimate where all that is missing is at its least, or at its most; its interval is as long as measured."""
+    value = part[case]
+    if case == "least":
+        return {"value": value, "low": part["least_low"], "high": value + (part["high"] - part["value"])}
+    return {"value": value, "low": value - (part["value"] - part["low"]), "high": part["most_high"]}

@@ -1,0 +1,41 @@
+"""Lists as compact tables: what to look for, which of them to show, and pages of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.core.paginator import Page, Paginator
+from django.utils.translation import gettext as _
+
+SHOWN = 50
+
+
+class ListFilter(forms.Form):
+    """Words to look for, and what to choose among, such as a topic or a state; what is not among these is no choice."""
+
+    q = forms.CharField(required=False, max_length=200, widget=forms.TextInput(attrs={"type": "search", "dir": "auto"}))
+
+    def __init__(self, asked: Mapping[str, str], choices: Mapping[str, tuple[str, Iterable[tuple[str, str]]]]) -> None:
+        """Read what is ``asked``; ``choices``: by name, a label and the values with their texts."""
+        super().__init__(asked)
+        self.fields["q"].label = _("Search")
+        for name, (label, options) in choices.items():
+            field = forms.ChoiceField(required=False, label=label, choices=[("", "–"), *options])
+            self.fields[name] = field
+        self.full_clean()
+
+    def chosen(self, name: str) -> str:
+        """Return what is asked for, "" for nothing."""
+        return str(self.cleaned_data.get(name, ""))
+
+
+def named(values: Iterable[str]) -> list[tuple[str, str]]:
+    """Return texts as choices, each once."""
+    return [(value, value) for value in dict.fromkeys(filter(None, values))]
+
+
+def page_of(rows: Sequence[Any] | Any, asked: Mapping[str, str]) -> Page[Any]:
+    """Return the page of rows that is asked for."""
+    return Paginator(rows, SHOWN).get_page(asked.get("page"))

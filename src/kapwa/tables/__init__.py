@@ -1,0 +1,73 @@
+"""Read and write users' tables: CSV, TSV, XLSX, JSON, JSON lines, Parquet and YAML, with exact row numbers.
+
+Every table that Kapwa reads is read here, and every sheet that people fill in is written by this package's rules for
+safe cells. What a table's columns must be is said by who reads it (:mod:`kapwa.datasets.rows`).
+"""
+
+from kapwa.tables.cells import (
+    disarm,
+    json_cell,
+    json_in,
+    printable,
+    rearm,
+    refuse_half,
+    refuse_nul,
+    without_nul,
+    written_value,
+)
+from kapwa.tables.json_files import json_objects
+from kapwa.tables.parquet_files import parquet_batches, parquet_schema
+from kapwa.tables.reading import (
+    TABLE_SUFFIXES,
+    InMemory,
+    in_memory,
+    open_table,
+    peek_header,
+    read_parts,
+    read_records,
+    read_sheet,
+    read_table,
+    standing_in,
+)
+from kapwa.tables.separated import separator_of
+from kapwa.tables.table import CUT_OFF, MAX_CELL, NO_ROWS, Cell, Most, Record, Remark, RowError, TextRow, TextTable
+from kapwa.tables.writing import csv_bytes, csv_text, schema_of
+
+__all__ = [
+    "CUT_OFF",
+    "MAX_CELL",
+    "NO_ROWS",
+    "TABLE_SUFFIXES",
+    "Cell",
+    "InMemory",
+    "Most",
+    "Record",
+    "Remark",
+    "RowError",
+    "TextRow",
+    "TextTable",
+    "csv_bytes",
+    "csv_text",
+    "disarm",
+    "in_memory",
+    "json_cell",
+    "json_in",
+    "json_objects",
+    "open_table",
+    "parquet_batches",
+    "parquet_schema",
+    "peek_header",
+    "printable",
+    "read_parts",
+    "read_records",
+    "read_sheet",
+    "read_table",
+    "rearm",
+    "refuse_half",
+    "refuse_nul",
+    "schema_of",
+    "separator_of",
+    "standing_in",
+    "without_nul",
+    "written_value",
+]

@@ -1,0 +1,74 @@
+"""Tables in Parquet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kapwa.errors import DataError
+from kapwa.tables.table import CUT_OFF, NO_ROWS, Cell, Record, TextTable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@contextmanager
+def _refusing_damaged(path: Path) -> Iterator[None]:
+    """Raise DataError for a file that is no Parquet, or only a part of it."""
+    import polars as pl
+
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).split("\n", 1)[0][:200]
+        raise DataError(f"cannot be read as Parquet ({reason}).", path=path, hint=CUT_OFF) from None
+
+
+def parquet_schema(path: Path) -> dict[str, pl.DataType]:
+    """Return the columns of a file and their kinds; no row is read."""
+    import polars as pl
+
+    with _refusing_damaged(path):
+        return dict(pl.scan_parquet(path, glob=False).collect_schema())
+
+
+def parquet_batches(path: Path, columns: Sequence[str], rows: int) -> Iterator[pl.DataFrame]:
+    """Yield some columns of a file, at most ``rows`` rows at a time, none of them empty."""
+    import polars as pl
+
+    with _refusing_damaged(path):
+        scan = pl.scan_parquet(path, glob=False).select(columns)
+        yield from (batch for batch in scan.collect_batches(chunk_size=rows, maintain_order=True) if batch.height)
+
+
+def parquet_table(path: Path) -> TextTable:
+    """Read a table whose columns hold texts, numbers, true and false, or lists and objects of them."""
+    import polars as pl
+
+    with _refusing_damaged(path):
+        frame = pl.read_parquet(path, glob=False)
+    if frame.is_empty():
+        raise DataError("holds no rows.", path=path, hint=NO_ROWS)
+    records = [
+        Record(number, {name: _parquet_cell(value, path, number, name) for name, value in row.items()})
+        for number, row in enumerate(frame.iter_rows(named=True), start=1)
+    ]
+    return TextTable(path, tuple(frame.columns), records, [])
+
+
+def _parquet_cell(value: object, path: Path, row: int, column: str) -> Cell:
+    if value is None or value != value:  # noqa: PLR0124 - NaN, with which pandas fills empty cells
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return tuple(value)
+    if isinstance(value, bool | int | float):
+        return str(value)
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    hint = "Save the column as texts."
+    raise DataError(f"holds {type(value).__name__}, not text.", path=path, row=row, column=column, hint=hint)

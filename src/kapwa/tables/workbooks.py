@@ -1,0 +1,271 @@
+"""The first sheet of an XLSX workbook as lines of text.
+
+Dates and times are written as people write them, a head of two rows becomes one, merged cells and formula errors are
+named.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kapwa.errors import DataError
+
+# The number of a row in its file, and its cells.
+Line = tuple[int, list[str]]
+# A workbook of a million rows is smaller; what unpacks to more is damaged, or meant to fill the memory.
+MAX_UNPACKED = 1_000_000_000
+# A few bytes can fill every cell up to the last column, XFD; no table that people made is so wide or so large.
+MAX_COLUMNS = 1_000
+MAX_CELLS = 20_000_000
+_MINUTE = datetime.timedelta(minutes=1)
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*?\bref="([A-Z]+[0-9]+:[A-Z]+[0-9]+)"')
+_LONGEST_TAG = 200
+_LOOKED_AT = 100
+_TITLE_LINES = 4
+_LINE_END = re.compile(r"\r\n?")
+
+
+_ERRORS = frozenset(
+    {"#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#N/A", "#NULL!", "#NUM!", "#SPILL!", "#CALC!", "#FIELD!"}
+)
+
+
+class SheetLines(NamedTuple):
+    """The lines of a sheet that hold anything, with their cells up to the last filled one.
+
+    ``problems``: cells that do not say what they hold. ``remarks``: a text and the row it is about, on how the sheet
+    was read.
+    """
+
+    lines: list[Line]
+    problems: list[DataError]
+    remarks: list[tuple[str, int | None]]
+
+
+class _Range(NamedTuple):
+    """Merged cells: the name of their range, such as "C4:C6", and its corners, all from 1."""
+
+    name: str
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+    @property
+    def column(self) -> str:
+        """The letters of its first column."""
+        return self.name.partition(":")[0].rstrip("0123456789")
+
+
+def read_sheet_lines(path: Path, counted: Callable[[Iterable[Any]], Iterator[Any]] = iter) -> SheetLines:
+    """Read the first sheet of a workbook as lines of text.
+
+    Times are written HH:MM (with seconds only where there are some) and dates YYYY-MM-DD, whatever the sheet shows.
+    ``counted`` sees each sheet's rows, with all cells that they have, as they are read, and may raise DataError.
+    Raises DataError where the file is no workbook, or where another sheet than the first holds the table.
+    """
+    from openpyxl.utils import range_boundaries  # heavy, and only this format needs it
+
+    sheet = _first_sheet(path, counted)
+    ranges = [_Range(name, *range_boundaries(name)) for name in sheet.merged]
+    remarks: list[tuple[str, int | None]] = []
+    if sheet.others:
+        shown = ", ".join(map(repr, sheet.others))
+        remarks.append((f"only the first sheet, {sheet.name!r}, is read; {shown} holds a table too", None))
+    lines = sheet.lines
+    # A title stands above it; that is said where the header is looked for.
+    above = next((i for i, (_, cells) in enumerate(lines[:_TITLE_LINES]) if sum(map(_filled, cells)) > 1), 0)
+    head = _head_of_two_rows(lines[above:], ranges)
+    if head:
+        remarks.append(
+            (f"rows {head.upper} and {head.lower} are read as one header: {', '.join(head.names)}", head.upper)
+        )
+        lines = [*lines[:above], (head.lower, head.names), *lines[above + 2 :]]
+        ranges = [merged for merged in ranges if merged.bottom > head.lower]
+    problems = [*_formula_errors(path, lines), *_fill_merged(path, lines, ranges)]
+    return SheetLines(lines, problems, remarks)
+
+
+def _filled(cell: str) -> bool:
+    return bool(cell.strip())
+
+
+class _Head(NamedTuple):
+    """The rows of a header that takes two, and the names that both give its columns."""
+
+    upper: int
+    lower: int
+    names: list[str]
+
+
+def _head_of_two_rows(lines: Sequence[Line], ranges: Sequence[_Range]) -> _Head | None:
+    """Return the header of a sheet whose first row has cells merged over columns that the second row names.
+
+    A column has the name in the second row, or that in the first where the second has none (a cell merged over both);
+    where two columns would have one name, that of the group stands before it. None where the sheet has no such header.
+    """
+    if len(lines) < 2 or lines[1][0] != lines[0][0] + 1:
+        return None
+    (upper, above), (lower, below) = lines[:2]
+    groups = [merged for merged in ranges if merged.top == merged.bottom == upper and merged.left < merged.right]
+    width = max(len(above), len(below))
+    above = above + [""] * (width - len(above))
+    below = below + [""] * (width - len(below))
+    if sum(1 for cell in above if cell.strip()) < 2 or sum(1 for cell in below if cell.strip()) < 2:
+        return None  # a title is one cell
+    if not any(all(cell.strip() for cell in below[merged.left - 1 : merged.right]) for merged in groups):
+        return None
+    group_of = list(above)
+    for merged in groups:
+        group_of[merged.left - 1 : merged.right] = [above[merged.left - 1]] * (merged.right - merged.left + 1)
+    names = [second.strip() or first.strip() for first, second in zip(group_of, below, strict=True)]
+    if len(set(names)) < len(names):
+        both = zip(group_of, below, strict=True)
+        names = [" ".join(filter(None, (first.strip(), second.strip()))) for first, second in both]
+    return _Head(upper, lower, names)
+
+
+def _formula_errors(path: Path, lines: Iterable[Line]) -> Iterator[DataError]:
+    """Name each cell whose formula could not be worked out, such as #REF!."""
+    from openpyxl.utils import get_column_letter
+
+    for row, cells in lines:
+        for place, cell in enumerate(cells, start=1):
+            if cell in _ERRORS:
+                letters = get_column_letter(place)
+                message = f"{letters}{row} holds the formula error {cell} and no text."
+                hint = "Correct the formula or write the text itself, then save the workbook again."
+                yield DataError(message, path=path, row=row, column=letters, hint=hint)
+
+
+def _fill_merged(path: Path, lines: Sequence[Line], ranges: Iterable[_Range]) -> Iterator[DataError]:
+    """Give merged cells of one column the text that people see in each, and say where they are: "C4:C6".
+
+    A title or a note that is merged over a row of its own is named as what it is.
+    """
+    rows = dict(lines)
+    for merged in ranges:
+        first = rows.get(merged.top, [])
+        text = first[merged.left - 1] if len(first) >= merged.left else ""
+        alone = merged.top == merged.bottom and sum(1 for cell in first if cell.strip()) == 1
+        if not text.strip() or alone:
+            continue
+        for row in range(merged.top + 1, merged.bottom + 1) if merged.left == merged.right else ():
+            cells = rows.get(row)
+            if cells is not None:
+                cells += [""] * (merged.left - len(cells))
+                cells[merged.left - 1] = cells[merged.left - 1] or text
+        hint = "Unmerge them, and fill in each cell."
+        message = f"the cells {merged.name} are merged: only {merged.name.partition(':')[0]} holds the text."
+        yield DataError(message, path=path, row=merged.top, column=merged.column, hint=hint)
+
+
+def _merged_in(path: Path, member: str) -> list[str]:
+    """The merged cells of a sheet ("C4:C6"), which openpyxl does not tell of a workbook that it reads row by row."""
+    ranges: list[str] = []
+    rest = b""
+    with zipfile.ZipFile(path) as archive, archive.open(member.lstrip("/")) as file:
+        while part := file.read(1 << 20):
+            hits = list(_MERGED.finditer(rest + part))
+            ranges += [hit[1].decode() for hit in hits]
+            rest = (rest + part)[hits[-1].end() if hits else 0 :][-_LONGEST_TAG:]
+    return ranges
+
+
+class _Sheet(NamedTuple):
+    """The first sheet of a workbook: its lines, its merged cells, and which other sheets hold a table."""
+
+    name: str
+    lines: list[Line]
+    merged: list[str]
+    others: list[str]
+
+
+def _first_sheet(path: Path, counted: Callable[[Iterable[Any]], Iterator[Any]]) -> _Sheet:
+    """Read a workbook's first sheet; raise DataError for no workbook, and where only another sheet holds a table."""
+    import openpyxl  # heavy, and only this format needs it
+
+    with contextlib.suppress(zipfile.BadZipFile, OSError, ValueError, NotImplementedError):  # openpyxl's to refuse
+        with zipfile.ZipFile(path) as archive:
+            # As the file declares them; reading a member ends at its declared size.
+            size = sum(member.file_size for member in archive.infolist())
+        if size > MAX_UNPACKED:
+            message = f"unpacks to {size:,} bytes; at most {MAX_UNPACKED:,} are read."
+            hint = "If this is intended, split it, or save its table as CSV."
+            raise DataError(message, path=path, hint=hint)
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        names = [sheet.title for sheet in book.worksheets]
+        lines = _lines_of(path, book.worksheets[0], counted)
+        merged = _merged_in(path, book.worksheets[0]._worksheet_path)
+        first_rows = partial(_first_rows, counted)
+        others = [sheet.title for sheet in book.worksheets[1:] if _looks_like_table(_lines_of(path, sheet, first_rows))]
+    except DataError:
+        raise
+    except Exception as error:  # noqa: BLE001 - openpyxl raises many kinds for damaged files
+        damaged = isinstance(error, zipfile.BadZipFile)
+        why = ": it is not a workbook, or it is damaged" if damaged else f" ({type(error).__name__})"
+        hint = "Open it in a spreadsheet and save it again, as XLSX or as 'CSV UTF-8'."
+        raise DataError(f"cannot be read as XLSX{why}.", path=path, hint=hint) from None
+    if others and not _looks_like_table(lines):
+        raise DataError(
+            f"only its first sheet is read, and that one, {names[0]!r}, holds no table.",
+            path=path,
+            hint=f"Move the sheet {others[0]!r} to the front, or save it as a workbook of its own.",
+        )
+    return _Sheet(names[0], lines, merged, others)
+
+
+def _first_rows(counted: Callable[[Iterable[Any]], Iterator[Any]], rows: Iterable[Any]) -> Iterator[Any]:
+    """Yield as many rows as tell whether a sheet holds a table."""
+    return islice(counted(rows), _LOOKED_AT)
+
+
+def _lines_of(path: Path, sheet: Any, counted: Callable[[Iterable[Any]], Iterator[Any]]) -> list[Line]:
+    """Return the lines of a sheet that hold anything; raise DataError for one that is too wide or too large."""
+    # Else a formatted empty cell in the last corner, XFD1048576, makes 17 thousand million cells.
+    sheet.reset_dimensions()
+    lines: list[Line] = []
+    width = 0
+    for number, values in counted(enumerate(sheet.values, start=1)):
+        filled = max((i for i, value in enumerate(values, start=1) if value is not None), default=0)
+        width = max(width, filled)
+        if width > MAX_COLUMNS or width * len(lines) > MAX_CELLS:
+            message = f"is too wide or too large: at most {MAX_COLUMNS:,} columns and {MAX_CELLS:,} cells are read."
+            hint = "Delete what stands far to the right of the table, or save the table alone as 'CSV UTF-8'."
+            raise DataError(message, path=path, row=number, hint=hint)
+        if filled:
+            lines.append((number, [_cell_text(value) for value in values[:filled]]))
+    return lines
+
+
+def _looks_like_table(lines: Iterable[Line]) -> bool:
+    """Whether there are two lines of two cells: a column's names and a row."""
+    return sum(sum(1 for cell in cells if cell.strip()) > 1 for _, cells in lines) > 1
+
+
+def _cell_text(cell: Any) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, datetime.datetime):
+        midnight = cell.time() == datetime.time()
+        return cell.date().isoformat() if midnight else f"{cell.date().isoformat()} {_cell_text(cell.time())}"
+    if isinstance(cell, datetime.time):
+        return cell.isoformat("auto" if cell.second or cell.microsecond else "minutes")
+    if isinstance(cell, datetime.timedelta) and not cell % _MINUTE:  # 24:00 and later
+        hours, minutes = divmod(cell // _MINUTE, 60)
+        return f"{hours:02}:{minutes:02}"
+    if not isinstance(cell, str):
+        return str(cell)
+    # The format writes characters that XML lacks as "_x000D_"; a real underscore before such a text as "_x005F_".
+    from openpyxl.utils.escape import unescape
+
+    return _LINE_END.sub("\n", unescape(cell) if "_x" in cell else cell)

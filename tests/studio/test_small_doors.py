@@ -1,0 +1,224 @@
+"""Doors that stood ajar: names that look alike, questions called like fields, texts that come back, old visits."""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studio_people import URL, Someone, author_of, enter, send_to_review
+
+ALIKE = (
+    "KORA",
+    "kora",
+    "Ko\u200bra",
+    "Коrа",
+    "Ｋｏｒａ",
+    "Kóra",
+    " Kora.",
+    "K0ra",
+    "Kora\u2060",
+    "Ⲕora".replace("Ⲕ", "к"),
+)
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_a_name_that_looks_like_anothers_is_taken(project: Any, name: str) -> None:
+    from kapwa.studio import commands
+
+    kora, other = enter(project, "Kora", "writer"), enter(project, "Iba", "writer")
+    stranger = Someone(project.slug)
+    stranger.act("/enter/", {"code": commands.invite_people(project, ["writer"], 1, URL)[0].code})
+    assert "is already in use" in stranger.post("/join/", {"pseudonym": name}, 400)
+    assert "is already in use" in other.post("me/", {"action": "profile", "pseudonym": name}, 400)
+    kora.act("me/", {"action": "profile", "pseudonym": "KORA"})  # whose it is may write it otherwise
+
+
+def test_names_that_do_not_look_alike_are_two(empty_database: Path) -> None:
+    from kapwa.studio.core.members import looks
+
+    names = [
+        "Ana",
+        "Anna",
+        "Kora",
+        "Cora",
+        "준",
+        "민지",
+        "هدى",
+        "كريم",
+        "كرم",
+        "कि",
+        "के",
+        "ไม้",
+        "ไม่",
+        "אנה",
+        "ሰላም",
+        "😀",
+        "🙂",
+        "1",
+        "2",
+    ]
+    names += ["Мария", "Марина", "Νίκος", "Николай"]
+    assert len(set(map(looks, names))) == len(names)
+    assert looks("Ali") == looks("AlI") == looks("Al1")
+
+
+@pytest.mark.parametrize("name", ["agree", "public", "uuid", "age_band"])
+def test_a_question_may_be_called_as_another_field_is(project: Any, people: dict[str, Someone], name: str) -> None:
+    from kapwa.studio.core.background import asked
+    from kapwa.studio.models import Membership
+
+    people["ana"].act("who/", {"background": ["age_band"], "background_own": f"{name}\nbayan o baryo\nbayan o baryo"})
+    project.refresh_from_db()
+    keys = [question.key for question in asked(project)]
+    assert keys == ["age_band", f"own {name}", "bayan o baryo"]
+    berto = people["berto"]
+    page = berto.get("about/")
+    assert page.count(f'name="own {name}"') == 1
+    berto.post("about/", {f"own {name}": "sagot"}, 400)  # not kept without their word
+    assert Membership.objects.get(pseudonym="Berto").background == {}
+    berto.act("about/", {f"own {name}": "sagot", "age_band": "25-34", "agree": "on"})
+    member = Membership.objects.get(pseudonym="Berto")
+    assert member.background == {f"own {name}": "sagot", "age_band": "25-34"}
+    assert not member.background_public
+
+
+def test_a_project_asks_no_more_than_people_can_answer(project: Any, people: dict[str, Someone]) -> None:
+    many = "\n".join(f"tanong {n}" for n in range(300))
+    assert "at most 40 questions" in people["ana"].post("who/", {"background_own": many}, 400)
+
+
+def test_nobody_agrees_to_their_own_text_that_others_brought_back(everyday: Any, askers: dict[str, Someone]) -> None:
+    """Edited there, to another text altogether, and back."""
+    from kapwa.studio.models import Question, Wording
+
+    typed = {"language": "ko", "text": "아침에 무엇을 먹나요", "topic": "Food", "kind": "text"}
+    askers["minji"].act("questions/new/", typed)
+    one = Question.objects.get(text=typed["text"])
+    for text in ("명절에는 어디로 여행을 가세요?", f"{typed['text']}?"):
+        one.refresh_from_db()
+        askers["ana"].act(f"questions/{one.number}/edit/", {**typed, "text": text, "base": one.text_event})
+    word = Wording.objects.get(question=one, language="ko")
+    assert set(word.authors) == {author_of("민지"), author_of("Ana")}
+    place = f"translate/ko/{one.number}/"
+    askers["minji"].post(place, {"action": "agree", "wording": word.text_event}, status=409)
+    askers["jun"].post(place, {"action": "agree", "wording": word.text_event})
+
+
+def test_a_visit_that_began_with_an_older_start_goes_no_further(studio: Path) -> None:
+    """Nor does it lock out who comes with the newest code."""
+    from kapwa.studio import commands
+    from kapwa.studio.models import Project
+
+    new = {"action": "new", "title": "Amin", "culture": "Filipino", "languages": "Tagalog", "form": "kalahi"}
+    before, owner = Someone(""), Someone("")
+    before.post("/enter/", {"code": commands.start_code()})
+    assert "Begin a project" in before.get("/begin/")
+    code = commands.start_code()
+    assert "Sign in" in before.get("/begin/")
+    before.post("/begin/", new)
+    assert not Project.objects.exists()
+    owner.post("/enter/", {"code": code})
+    owner.post("/begin/", new)
+    owner.post("/join/", {"pseudonym": "Ana"})
+    assert Project.objects.get().members.get().pseudonym == "Ana"
+
+
+def test_the_starts_link_stands_in_no_list_of_processes(tmp_path: Path) -> None:
+    from kapwa.cli.studio import _page_to_open
+
+    link = "http://127.0.0.1:8000/join/1234-5678-9012-3456/"
+    shown = _page_to_open(tmp_path, link)
+    page = tmp_path / "open.html"
+    assert shown == page.resolve().as_uri()
+    assert "1234" not in shown
+    assert re.search(r'content="0;url=([^"]+)"', page.read_text())[1] == link  # type: ignore[index]
+    if os.name == "posix":
+        assert page.stat().st_mode & 0o777 == 0o600
+
+
+def test_reminders_go_out_for_situations_and_whatever_a_title_holds(
+    project: Any, people: dict[str, Someone], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from django.conf import settings
+    from django.core import mail
+
+    from kapwa.studio.core.reminders import remind
+    from kapwa.studio.models import Project
+
+    monkeypatch.setattr(settings, "KAPWA_MAIL", True)
+    monkeypatch.setattr(settings, "EMAIL_BACKEND", "django.core.mail.backends.locmem.EmailBackend")
+    send_to_review(people["berto"], 1, "Nena")
+    for name in ("edo", "carla"):
+        people[name].act("me/", {"action": "profile", "pseudonym": name, "email": f"{name}@example.org"})
+    Project.objects.update(title="Baryo\nBcc: lahat@example.org")
+    mail.outbox = []
+    assert remind() == (2, 2)
+    assert {message.subject for message in mail.outbox} == {"Baryo Bcc: lahat@example.org"}
+    assert "Bumoto sa sitwasyon 1" in mail.outbox[0].body
+
+
+def test_the_command_reminds_of_situations(tmp_path: Path) -> None:
+    """In a process in which nobody asked for a page before."""
+    import warm
+
+    home = str(tmp_path / "home")
+    assert warm.kapwa("studio", "new", "baryo", "--home", home, cwd=tmp_path).returncode == 0
+    code = """
+import sys
+from pathlib import Path
+from kapwa.studio.settings import configure
+configure(Path(sys.argv[1]))
+from django.db import transaction
+from kapwa.studio import commands
+from kapwa.studio.core.log import record
+from kapwa.studio.core.security import PAGES
+from kapwa.studio.core.tables import Membership, Person, Project
+from kapwa.studio.core.reminders import waiting_for
+project = Project.objects.get()
+person = Person.objects.create(access="x", email="a@example.org")
+member = Membership.objects.create(project=project, person=person, roles=["writer"], consent_version=1)
+with transaction.atomic():
+    record(project, "situation.drafted", {"changes": {"context": "x"}}, actor=member.author)
+print([todo.title for todo in waiting_for(member)])
+"""
+    import subprocess
+
+    done = subprocess.run(
+        [str(warm.programs() / "python"), "-c", code, home], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert "Finish your draft 1" in done.stdout, done.stderr
+
+
+def test_every_unit_of_a_server_is_hardened(tmp_path: Path) -> None:
+    from kapwa.studio.deploying import write_files
+
+    write_files(tmp_path / "files", "studio.example.org")
+    units = sorted((tmp_path / "files" / "systemd").glob("*.service"))
+    assert len(units) == 3
+    lines = {
+        "NoNewPrivileges=yes",
+        "PrivateTmp=yes",
+        "ProtectSystem=strict",
+        "ReadWritePaths=/srv/studio",
+        "UMask=0077",
+    }
+    for unit in units:
+        assert lines <= set(unit.read_text().splitlines()), unit.name
+
+
+def test_idle_connections_end_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, studio: Path) -> None:
+    import waitress
+
+    from kapwa.studio import commands
+
+    given: dict[str, Any] = {}
+
+    def made(application: Any, **options: Any) -> Any:
+        given.update(options)
+        raise OSError(98, "in use")
+
+    monkeypatch.setattr(waitress, "create_server", made)
+    with pytest.raises(Exception, match="cannot be used"):
+        next(commands.serve(tmp_path, host="127.0.0.1", port=1, url=""))
+    assert given["channel_timeout"] + given["cleanup_interval"] <= 25

@@ -1,0 +1,145 @@
+"""The reader of choices beyond Latin letters: its examples, list letters of all languages, spellings, percentages."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kapwa.languages.phrases import reply_words
+from kapwa.suites.choices.reader import read_choice
+from kapwa.suites.choices.rules import rules
+from kapwa.suites.choices.shares import read_percentages
+from kapwa.suites.choices.signs import OptionSigns
+from kapwa.suites.items import ALL_LETTERS
+
+FOODS = ("Rice", "Bread", "Noodles", "Potatoes")
+SPELT = yaml.safe_load(Path(__file__).with_name("spelt_options.yaml").read_text(encoding="utf-8"))
+EXAMPLES = [(rule.how, *example) for rule in rules() for example in rule.gives]
+LETTERS = [(code, sign, place) for code, words in reply_words().items() for sign, place in words.letters.items()]
+
+
+@pytest.mark.parametrize(("how", "reply", "letter"), EXAMPLES)
+def test_examples_of_the_rules_are_read_by_them(how: str, reply: str, letter: str) -> None:
+    assert read_choice(reply, FOODS) == (letter, how)
+
+
+@pytest.mark.parametrize(("language", "sign", "place"), LETTERS)
+def test_list_letters_of_every_language_are_read(language: str, sign: str, place: int) -> None:
+    options = [f"food {number}" for number in range(max(4, place + 1))]
+    assert read_choice(f"({sign})", options, language).letter == ALL_LETTERS[place]
+    assert read_choice(f"{sign}) food {place}", options, language).letter == ALL_LETTERS[place]
+
+
+@pytest.mark.parametrize("digits", ["٠١٢٣٤", "۰۱۲۳۴", "०१२३४", "০১২৩৪", "๐๑๒๓๔", "០១២៣៤", "၀၁၂၃၄", "０１２３４"])
+def test_numerals_of_any_script_name_an_option(digits: str) -> None:
+    for place in range(4):
+        assert read_choice(digits[place + 1], FOODS).letter == ALL_LETTERS[place]
+        assert read_choice(f"Option {digits[place + 1]}.", FOODS).letter == ALL_LETTERS[place]
+
+
+@pytest.mark.parametrize(
+    ("language", "reply", "letter"),
+    [
+        ("my", "၂", "B"),
+        ("si", "පිළිතුර: (ආ)", "B"),
+        ("si", "නිවැරදි පිළිතුර ඇ වේ.", "C"),
+        ("zh", "乙", "B"),
+        ("zh", "我选择丙。", "C"),
+        ("zh", "应该是第二个选项。", "B"),
+        ("ja", "選択肢２が正しいです。", "B"),
+        ("ja", "イが正解です。", "B"),
+        ("he", "ד׳", "D"),
+        ("fil", "Hindi A kundi D.", "D"),
+        ("sw", "Jibu ni B. Kundi la A si sahihi.", "B"),
+        ("ar", "أ أو ب؟ ب.", "B"),
+        ("en", "B or D? I'd lean towards D.", "D"),
+        ("en", "Answer: 2", "B"),
+        ("en", "The answer is 2.", "B"),
+        ("es", "Respuesta: **3**", "C"),
+        ("ar", "الإجابة: ٢", "B"),
+        ("ko", "두 번째 선택지", "B"),
+        ("ko", "세 번째입니다", "C"),
+        ("am", "ሁለተኛው አማራጭ", "B"),
+        ("am", "2ኛው", "B"),
+        ("fil", "Ang ikalawang pagpipilian", "B"),
+        ("ru", "2-й вариант", "B"),
+        ("gu", "ત્રીજો વિકલ્પ", "C"),
+        ("en", "Answer: 2 hours", None),
+        ("en", "A? B? C? Honestly no idea.", None),
+        ("en", "C seems most plausible.", "C"),
+    ],
+)
+def test_words_and_signs_of_languages(language: str, reply: str, letter: str | None) -> None:
+    assert read_choice(reply, FOODS, language).letter == letter
+
+
+def test_a_number_is_no_place_where_options_hold_numbers() -> None:
+    for reply in ("2", "Answer: 2"):
+        assert read_choice(reply, ("1 hour", "2 hours", "3 hours", "5 hours")).letter is None
+    assert read_choice('{"answer": 2}', FOODS).letter is None  # nobody knows where it begins to count
+
+
+@pytest.mark.parametrize(("language", "options", "letter", "reply"), SPELT)
+def test_texts_are_compared_in_the_spelling_of_their_language(
+    language: str, options: list[str], letter: str, reply: str
+) -> None:
+    assert read_choice(reply, options, language).letter == letter
+
+
+def test_options_that_a_language_spells_alike_stay_apart() -> None:
+    for text, letter in (("إعداد", "A"), ("اعداد", "B")):
+        assert read_choice(text, ("إعداد", "اعداد", "أرز"), "ar").letter == letter
+
+
+@pytest.mark.parametrize(
+    ("written", "place"),
+    [
+        ("B", 1),
+        ("(b)", 1),
+        ("Ｂ", 1),
+        ("ব", None),
+        ("ب", 1),
+        ("②", 1),
+        ("2", None),
+        ("B and C", None),
+        ("bread", None),
+    ],
+)
+def test_a_cell_is_a_letter_and_nothing_more(written: str, place: int | None) -> None:
+    assert OptionSigns(FOODS, "en").lettered(written) == place
+
+
+@pytest.mark.parametrize(
+    ("reply", "language"),
+    [
+        ("A: 33,50%\nB: 66,50%", "en"),
+        ("A: 33,5 %\nB: 66,5 %", "de"),
+        ("A：33.5％\nB：66.5％", "zh"),
+        ("A: ٣٣٫٥٪\nB: ٦٦٫٥٪", "ar"),
+        ("أ) ٣٣٫٥٪\nب) ٦٦٫٥٪", "ar"),
+        ("A: %33,5\nB: %66,5", "tr"),
+        ("- **A. evet**: 33,5%\n- **B. hayır**: 66,5%.", "tr"),
+        ("EVET: 33,5%; HAYIR: 66,5%", "tr"),
+        ('{"A": "33.5%", "B": "66.5%"}', "en"),
+        ("A: 33.5\nB: 66.5", "en"),
+        ("क: ३३.५%\nख: ६६.५%", "hi"),
+        ("33.5% A, 66.5% B", "en"),
+        ("About 33.5 percent would say A and 66.5 percent would say B.", "en"),
+        ("- 66,5 %: B\n- 33,5 %: A", "de"),
+        ("33,5% evet\n66,5% hayır\n(100%)", "tr"),
+        ("33.5%选A，66.5%选B", "zh"),
+        ("၃၃.၅% က၊ ၆၆.၅% ခ", "my"),
+    ],
+)
+def test_percentages_are_read_in_any_script_and_dress(reply: str, language: str) -> None:
+    shares = read_percentages(reply, ("evet", "hayır"), language)
+    assert shares is not None
+    assert tuple(shares) == pytest.approx((0.335, 0.665))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["A: 33,50% of 50%\nB: 66,50%", "A: 33%", "A and B: 50%", "About 60% say A, the rest B.", "30%–40% A, 60% B"],
+)
+def test_other_percentages_are_none(reply: str) -> None:
+    assert read_percentages(reply, ("evet", "hayır"), "tr") is None

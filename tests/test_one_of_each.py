@@ -1,0 +1,56 @@
+"""One name, one meaning; and a call of many arguments names them."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "kapwa"
+MOST_POSITIONAL = 6
+# Functions that take any number of like things: struct.pack and numba's signature of a kernel.
+VARIADIC = {"struct.pack", "types.void"}
+# Numba compiles the kernels' inner functions into the loops that call them, by position alone.
+KERNELS = {"metrics/pairwise_numba.py", "metrics/pairwise_edits.py"}
+# Django looks for this name in each migration. An answer of a participant is a table of the studio's database, where a
+# new name is a migration; everybody's suites are written against the answer of a model.
+TWICE = {"Migration", "Answer"}
+
+
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    """Yield each module's path below the sources and its tree."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        yield path.relative_to(SOURCE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def many_positional(tree: ast.AST) -> Iterator[ast.Call]:
+    """Yield the calls that pass more than six arguments by their positions; polars' ``select`` lists columns."""
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and len(call.args) > MOST_POSITIONAL:
+            selects = isinstance(call.func, ast.Attribute) and call.func.attr == "select"
+            if not selects and ast.unparse(call.func) not in VARIADIC:
+                yield call
+
+
+def test_calls_name_their_arguments() -> None:
+    """The seventh argument has its name before it, or a record holds several."""
+    assert list(many_positional(ast.parse("f(1, 2, 3, 4, 5, 6, 7)")))
+    assert not list(many_positional(ast.parse("f(1, 2, 3, 4, 5, 6, g=7)")))
+    found = [
+        f"{module}:{call.lineno}"
+        for module, tree in modules()
+        if module not in KERNELS
+        for call in many_positional(tree)
+    ]
+    assert found == []
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    """No two modules define a class of one name: whoever searches for a name finds the thing that is meant."""
+    defined: defaultdict[str, list[str]] = defaultdict(list)
+    for module, tree in modules():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                defined[node.name].append(module)
+    twice = {name: where for name, where in defined.items() if len(where) > 1}
+    assert {name: where for name, where in twice.items() if name not in TWICE} == {}
+    assert set(twice) == TWICE
