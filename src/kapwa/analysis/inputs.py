@@ -38,7 +38,8 @@ class Settings:
     questions of surveys that stay although they look like codes, and that are left out; "table:question" means that of
     one table. ``choose``: what an ambiguous identity or row of a survey means, as an ISO code; "" leaves it out.
     ``country_column``: the column that names the rows of the surveys. ``markers``: compare texts again without each
-    identity's name and so many words that mark it (:mod:`kapwa.analysis.unmarked`); 0 does not.
+    identity's name and so many words that mark it (:mod:`kapwa.analysis.unmarked`); 0 does not. ``depicted``: count
+    who is depicted (:mod:`kapwa.analysis.depicted`).
     """
 
     attribute: str | None = None
@@ -56,6 +57,7 @@ class Settings:
     choose: Mapping[str, str] = field(default_factory=dict)
     country_column: str | None = None
     markers: int = 0
+    depicted: bool = False
 
 
 class AnalysisSettings(TypedDict, total=False):
@@ -76,6 +78,7 @@ class AnalysisSettings(TypedDict, total=False):
     choose: Mapping[str, str]
     country_column: str | None
     markers: int
+    depicted: bool
 
 
 def settings_of(options: Mapping[str, Any]) -> Settings:

@@ -21,9 +21,20 @@ NAME = "analysis.json"
 _AGAIN = "Analyze again with the same command; concepts already done are kept."
 RECORD = FolderRecord("analysis", NAME, FORMAT, _AGAIN)
 # What programs are given; the rest is long and stands in the folder's Parquet files.
-_IN_DICT = ("corpora", "tests", "correlations", "factors", "factor_pairs", "unmarked", "templates", "notes")
-# Tables that analyses of before do not have.
-_LATER = ("unmarked", "templates")
+_IN_DICT = (
+    "corpora",
+    "tests",
+    "correlations",
+    "factors",
+    "factor_pairs",
+    "unmarked",
+    "templates",
+    "depicted_tests",
+    "notes",
+)
+# Tables that analyses of before do not have, and the setting that theirs lack.
+_LATER = {"unmarked": "markers", "templates": "markers"}
+_LATER |= dict.fromkeys(("depicted", "depicted_identities", "depicted_tests"), "depicted")
 
 Schema = Mapping[str, pl.DataType]
 
@@ -73,6 +84,9 @@ class Analysis:
     factor_words: pl.DataFrame = _table("factor_words")
     unmarked: pl.DataFrame = _table("unmarked")
     templates: pl.DataFrame = _table("templates")
+    depicted: pl.DataFrame = _table("depicted")
+    depicted_identities: pl.DataFrame = _table("depicted_identities")
+    depicted_tests: pl.DataFrame = _table("depicted_tests")
     texts: pl.DataFrame = _table("texts")
     values: pl.DataFrame = _table("values")
     notes: pl.DataFrame = _table("notes")
@@ -91,7 +105,7 @@ class Analysis:
         """Return a table by name; raise UsageError for one that no analysis has, RunError for a damaged one."""
         if name not in SCHEMAS:
             raise UsageError(f"An analysis has no table {name!r}.", hint=nearest(name, SCHEMAS))
-        if name in _LATER and "markers" not in self.manifest.get("settings", {}):
+        if name in _LATER and _LATER[name] not in self.manifest.get("settings", {}):
             return empty(name)  # an older analysis
         if name not in self._tables:
             self._tables[name] = read_table(self.path / f"{name}.parquet", list(SCHEMAS[name]), SCHEMAS[name], _AGAIN)

@@ -101,6 +101,15 @@ def eecc(
             show_default="0, which does not",
         ),
     ] = 0,
+    depicted: Annotated[
+        bool,
+        typer.Option(
+            "--depicted",
+            rich_help_panel=COMPUTATION,
+            help="Also count which people the texts state, by identity: pronouns, relations, roles, ages, wealth, town "
+            "or country, names; how varied they are, and how far identities lie apart.",
+        ),
+    ] = False,
     pairs: Annotated[
         int | None,
         typer.Option(
@@ -189,6 +198,7 @@ def eecc(
             workers=workers,
             permutations=permutations,
             markers=markers,
+            depicted=depicted,
             pairs=pairs,
             brevity=brevity,
             backend=backend,

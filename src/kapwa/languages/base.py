@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import regex  # type: ignore[import-untyped, unused-ignore]
 
 from kapwa.languages.folding import Folding, spaced_tokens
-from kapwa.languages.schema import Denials, ReplyWords, Words
+from kapwa.languages.schema import Denials, People, ReplyWords, Words
 
 _AMPERSAND = regex.compile(r"(?<=\w{2})\s*&\s*(?=\w{2})")
 # No word of the languages whose affixes Kapwa strips is longer; beyond it stands something else.
@@ -73,6 +73,7 @@ class Language:
     quantities: Words = field(default_factory=Words)
     replies: ReplyWords = field(default_factory=ReplyWords)
     denials: Denials = field(default_factory=Denials)
+    people: People = field(default_factory=People)
     function_words: str = ""
     ampersand: str = ""
     scripts: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ DATA = Path(__file__).with_name("data")
 # Words of replies in languages that have no rules.
 REPLIES = DATA / "replies"
 # Fields that a language has as its file has them.
-_SAME_NAME = "name resource rules scripts inside notes function_words quantities replies denials"
+_SAME_NAME = "name resource rules scripts inside notes function_words quantities replies denials people"
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every value is text: "no" is a word, not false
 
 

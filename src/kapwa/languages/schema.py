@@ -108,6 +108,17 @@ def _clock(value: Any) -> dict[str, int]:
     return {pattern: _whole(minutes) for pattern, minutes in _pairs(value)}
 
 
+def _kinds(value: Any) -> dict[str, tuple[str, ...]]:
+    """Read a table of kinds and their words; a word is of one kind."""
+    kinds = {str(kind): words_of(words) for kind, words in _table(value).items()}
+    held: dict[str, str] = {}
+    for kind, words in kinds.items():
+        for word in words:
+            if held.setdefault(word, kind) != kind:
+                raise ValueError(f"{word!r} stands at {held[word]} and at {kind}")
+    return kinds
+
+
 def _parts(value: Any) -> dict[str, tuple[int, int]]:
     parts: dict[str, tuple[int, int]] = {}
     for hours, words in _table(value).items():
@@ -154,6 +165,7 @@ Valued = Annotated[Mapping[str, int], BeforeValidator(_valued)]
 Letters = Annotated[Mapping[str, str], BeforeValidator(_letters)]
 Numbers = Annotated[Mapping[str, int], BeforeValidator(_numbers)]
 DayParts = Annotated[Mapping[str, tuple[int, int]], BeforeValidator(_parts)]
+Kinds = Annotated[Mapping[str, tuple[str, ...]], BeforeValidator(_kinds)]
 Clock = Annotated[Mapping[str, int], BeforeValidator(_clock)]
 Places = Annotated[Mapping[str, int], BeforeValidator(_letter_places)]
 Scripts = Annotated[tuple[str, ...], BeforeValidator(_scripts)]
@@ -290,6 +302,22 @@ class Denials(FileSection):
     compounds: Pattern = Field(default="", description="Compounds whose parts are not meant: 'hot dog' is no dog.")
 
 
+class People(FileSection):
+    """Words by which a text states who somebody is: a table has kinds and their words, in every form in use.
+
+    Nothing is guessed from a name. Hyphens are read as spaces. A language without capitals has no 'not_names'.
+    """
+
+    pronouns: Kinds = Field(default={}, description="Pronouns by what they state: 'she: she, her, hers'.")
+    relations: Kinds = Field(default={}, description="Relations between people: 'mother: mother, mothers, mum'.")
+    roles: Kinds = Field(default={}, description="Occupations and roles, by field: 'farming: farmer, shepherd'.")
+    ages: Kinds = Field(default={}, description="Ages of life: 'child: child, children, boy'.")
+    classes: Kinds = Field(default={}, description="Wealth and standing: 'poor: poor, penniless'.")
+    settings: Kinds = Field(default={}, description="Town or country: 'urban: city, cities'.")
+    titles: WordSet = Field(default=frozenset(), description="Abbreviations before a name: 'dr' of 'Dr. Cruz'.")
+    not_names: WordSet = Field(default=frozenset(), description="Written with a capital, and no names: 'Monday'.")
+
+
 class Examples(FileSection):
     """What must hold; 'kapwa languages check' tries each."""
 
@@ -328,6 +356,7 @@ class LanguageFile(FileSection):
     replies: ReplyWords = ReplyWords()
     quantities: Words = Words()
     denials: Denials = Denials()
+    people: People = People()
     examples: Examples = Examples()
 
     @model_validator(mode="before")

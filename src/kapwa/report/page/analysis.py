@@ -20,7 +20,7 @@ from kapwa.report.page.html import render
 from kapwa.report.sentences import analysis as sentences
 from kapwa.report.tables import analysis as tables
 from kapwa.report.tables import analysis_lists as lists
-from kapwa.report.tables import crossed, unmarked
+from kapwa.report.tables import crossed, depicted, unmarked
 from kapwa.report.view.analysis import (
     AnalysisView,
     CorpusView,
@@ -112,6 +112,7 @@ def _pane(
 ) -> dict[str, Any]:
     """Everything the page shows of one corpus alone."""
     without_words = not view.analysis.unmarked.is_empty()
+    with_people = not view.analysis.depicted_tests.is_empty()
     return {
         "corpus": corpus,
         "maps": [chart for chart in maps if chart.spots],
@@ -124,6 +125,8 @@ def _pane(
         "level_words": crossed.level_words(view, corpus),
         "unmarked": unmarked.unmarked_table(view, corpus) if without_words else None,
         "templates": unmarked.templates_table(view, corpus) if without_words else None,
+        "depicted": depicted.attributes_table(view, corpus) if with_people else None,
+        "depicted_by": depicted.identities_table(view, corpus) if with_people else None,
     }
 
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.sentences.crossed import crossed_sentences
+from kapwa.report.sentences.depicted import depicted_sentences
 from kapwa.report.sentences.unmarked import unmarked_sentences
 from kapwa.report.view.analysis import AnalysisView, CorpusView, Row, fine, matching, measure_words, span
 from kapwa.report.wording import isolate, label_text
@@ -45,6 +46,7 @@ def headline(view: AnalysisView) -> list[AnalysisHeadline]:
                 *crossed_sentences(view, corpus),
                 *_words_sentences(view, [corpus]),
                 *([] if view.analysis.unmarked.is_empty() else unmarked_sentences(view, corpus)),
+                *([] if view.analysis.depicted_tests.is_empty() else depicted_sentences(view, corpus)),
                 *_tau_sentences(view, corpus),
             ],
         )

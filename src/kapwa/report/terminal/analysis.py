@@ -10,9 +10,10 @@ from kapwa.analysis.result import Analysis
 from kapwa.report.sentences.analysis import headline
 from kapwa.report.tables.analysis import correlation_table, glance_table, partial_table
 from kapwa.report.tables.crossed import factor_table
+from kapwa.report.tables.depicted import attributes_table, identities_table
 from kapwa.report.tables.forms import plain, terminal_table
 from kapwa.report.tables.unmarked import templates_table, unmarked_table
-from kapwa.report.view.analysis import AnalysisView
+from kapwa.report.view.analysis import AnalysisView, CorpusView
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
@@ -21,6 +22,7 @@ MOST_ROWS = 44
 # What 80 columns have room for.
 _OF_GLANCE = ("Corpus", "Across", "Within", "Difference", "p (adjusted)")
 _OF_FACTORS = ("Attribute", "Variance", "Share", "Statistic", "p (adjusted)")
+_OF_DEPICTED = ("By", "Of one", "Of two", "Points more", "Most often", "Apart", "p (adjusted)")
 _OF_CORRELATIONS = ("Corpus", "Values, measure", "τ", "Shuffled names", "τ as released")
 _NOTE = (
     "τ: do countries nearer in values get more similar texts? 1 always, 0 no more than by chance, −1 the reverse; mean "
@@ -28,6 +30,16 @@ _NOTE = (
     "simulated maps with the same spatial smoothness, and the same likeness within regions and languages, give a τ as "
     "far from 0. τ as released: the published script's number, which ranks country names alphabetically."
 )
+
+
+def _depicted(view: AnalysisView, corpus: CorpusView) -> list[RenderableType]:
+    """The tables of who is depicted, as far as 80 columns have room."""
+    from rich.text import Text
+
+    tables = [table_of(view, corpus) for table_of in (attributes_table, identities_table)]
+    heads = (*_OF_DEPICTED, view.attribute[0].capitalize())
+    shown = [table.only(*heads) for table in tables if table is not None]
+    return [line for table in shown for line in (Text(""), terminal_table(table, MOST_ROWS, title=True))]
 
 
 def render_analysis(analysis: Analysis) -> Group:
@@ -47,6 +59,8 @@ def render_analysis(analysis: Analysis) -> Group:
         for table_of in () if view.analysis.unmarked.is_empty() else (unmarked_table, templates_table):
             if (table := table_of(view, corpus)) is not None:
                 lines += [Text(""), terminal_table(table, MOST_ROWS, title=True)]
+        if not view.analysis.depicted_tests.is_empty():
+            lines += _depicted(view, corpus)
     notes = []
     if (correlations := correlation_table(view)) is not None:
         lines += [Text(""), terminal_table(correlations.only(*_OF_CORRELATIONS), MOST_ROWS, title=True)]

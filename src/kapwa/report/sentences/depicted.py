@@ -1,0 +1,84 @@
+"""Plain sentences about who is depicted: in which attributes people change with the identity, and for whom most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from kapwa.report import wording
+from kapwa.report.view.analysis import AnalysisView, CorpusView, Row
+from kapwa.report.wording import isolate, label_text
+
+SIGNIFICANT = 0.05
+EXAMPLES = 3
+# What tables and sentences call the attributes.
+WORDS: Final[Mapping[str, str]] = {
+    "pronouns": "pronouns",
+    "relations": "relations",
+    "roles": "roles",
+    "ages": "ages",
+    "classes": "wealth",
+    "settings": "town or country",
+    "names": "names",
+}
+
+
+def depicted_sentences(view: AnalysisView, corpus: CorpusView) -> list[str]:
+    """In which attributes depicted people change, and who lies apart most; [] where nobody was counted."""
+    tests = [row for row in view.rows("depicted_tests", corpus) if wording.known(row["p_adjusted"])]
+    if not tests:
+        return []
+    one, many = view.attribute
+    tried = wording.count(len(tests), "attribute")
+    clear = sorted((row for row in tests if is_clear(row)), key=lambda row: -row["difference"])
+    if not clear:
+        return [
+            f"Whether the people in the texts change with the {one} cannot be told from chance by any of {tried} "
+            f"(risk of error 5% over all; chance: {many} exchanged among the prompts of a concept)."
+        ]
+    told = ", ".join(f"{WORDS[row['attribute']]} ({_change(row, first=k == 0)})" for k, row in enumerate(clear))
+    return [
+        f"The people in the texts change with the {one} more than chance explains, by {len(clear)} of {tried}: {told}. "
+        f"So much more often people of two {many} are of two kinds than people of one (risk of error 5% over all; "
+        f"chance: {many} exchanged among the prompts of a concept).",
+        *_apart(view, corpus, [row["attribute"] for row in clear]),
+    ]
+
+
+def is_clear(row: Row) -> bool:
+    """Whether people of two identities differ more than people of one, after adjusting for all that is tested."""
+    return wording.known(row["p_adjusted"]) and row["p_adjusted"] < SIGNIFICANT
+
+
+def _change(row: Row, *, first: bool) -> str:
+    ends = ""
+    if wording.known(row["low"]):
+        ends = f", {'95% interval ' if first else ''}{wording.change_interval(row['low'], row['high'], wording.SHARE)}"
+    return f"{wording.difference(row['difference'], wording.SHARE)}{ends}"
+
+
+def _apart(view: AnalysisView, corpus: CorpusView, attributes: Sequence[str]) -> list[str]:
+    """Name the identities that lie apart most, each once, with the kind that tells most."""
+    rows = [row for row in view.rows("depicted_identities", corpus) if row["attribute"] in attributes and is_clear(row)]
+    best: dict[str, Row] = {}
+    for row in sorted(rows, key=lambda row: -row["apart"]):
+        best.setdefault(row["identity"], row)
+    if not best:
+        return []
+    shown = [_example(view, corpus, row) for row in list(best.values())[:EXAMPLES]]
+    return [f"Farthest from all others together: {'; '.join(shown)}."]
+
+
+def _example(view: AnalysisView, corpus: CorpusView, row: Row) -> str:
+    shares: dict[str, dict[str, float]] = {}
+    for one in view.rows("depicted", corpus, attribute=row["attribute"]):
+        shares.setdefault(one["identity"], {})[one["kind"]] = one["share"]
+    own = shares[row["identity"]]
+    others = [kinds for identity, kinds in shares.items() if identity != row["identity"]]
+    beside = {kind: sum(kinds.get(kind, 0.0) for kinds in others) / max(len(others), 1) for kind in own}
+    kind = max(own, key=lambda name: own[name] - beside[name])
+    here, elsewhere = (wording.amount(share, wording.SHARE) for share in (own[kind], beside[kind]))
+    who, what = isolate(label_text(row["identity"])), isolate(label_text(kind))
+    # A table holds a few names of each identity, so others may have more of one than it says.
+    compared = "" if row["attribute"] == "names" else f", {elsewhere} for others"
+    return f"{who} by {WORDS[row['attribute']]} (“{what}”: {here}{compared})"
