@@ -37,12 +37,13 @@ if TYPE_CHECKING:
 
 
 class FormSettings(TypedDict, total=False):
-    """How many items and people a form is for, and the seed of the draw."""
+    """How many items and people a form is for, the seed of the draw, and by which rubric answers are rated."""
 
     items_n: int | None
     seed: int
     people: int
     formats: Sequence[str]
+    rubric: str | Path | None
 
 
 class McqSettings(TypedDict, total=False):
@@ -474,8 +475,9 @@ def write_forms(
     ``per_country``: draw so many wrong answers of each culture instead, for people to say what is wrong with them
     (one form a culture). ``variant`` and ``where`` choose among the items, be they of runs. ``settings`` go to
     :func:`kapwa.labels.choices.sheets.write_choice_form`, ``write_rating_form`` and
-    :func:`kapwa.labels.ratings.sheets.write_error_forms`: ``items_n``, ``seed``, ``people``. ``groups``: ratings only.
-    Raises UsageError and DataError as they do.
+    :func:`kapwa.labels.ratings.sheets.write_error_forms`: ``items_n``, ``seed``, ``people``. ``groups``: ratings only;
+    so is the setting ``rubric``, whose criteria people are asked by in place of the suite's. Raises UsageError and
+    DataError as they do.
     """
     from kapwa.labels.choices.sheets import write_choice_form
     from kapwa.labels.ratings.sheets import write_error_forms, write_rating_form
@@ -490,6 +492,10 @@ def write_forms(
             raise UsageError("Wrong answers come from runs, but no run is named.", hint="Name them with --run.")
         if counts.pop("items_n", None) is not None:
             raise UsageError("Wrong answers are drawn by culture, not by item.", hint="Leave --items out.")
+    rubric = counts.pop("rubric", None)
+    if rubric is not None and (per_country is not None or not runs):
+        hint = "Name runs with --answers, without --per-country."
+        raise UsageError("A rubric is for ratings of runs' answers.", hint=hint)
     for run in runs:
         if run.manifest["suite"] != (known.form or known.name):
             raise UsageError(f"{run.path} is a run of {run.manifest['task']}, not of {suite}.")
@@ -498,7 +504,7 @@ def write_forms(
         if per_country is not None:
             wrong = answers_of(runs, items, only_wrong=True)
             return write_error_forms(items, wrong, out, per_country=per_country, **counts)
-        return [write_rating_form(items, answers_of(runs, items), out, groups=groups, **counts)]
+        return [write_rating_form(items, answers_of(runs, items), out, groups=groups, rubric=rubric, **counts)]
     if groups != 1:
         raise UsageError("Groups split answers to rate; there are no answers here.", hint="Name runs with --answers.")
     task = next((f"{suite}/{name}" for name in known.choices if f"{suite}/{name}" in known.tasks), None)

@@ -37,6 +37,7 @@ def test_what_ships_is_made_of_the_criteria_of_the_suites() -> None:
     shipped = {
         "blend-errors",
         "correct",
+        "depicted",
         "eecc-adaptation",
         "item-criteria",
         "item-criteria-degrees",
@@ -51,6 +52,9 @@ def test_what_ships_is_made_of_the_criteria_of_the_suites() -> None:
     assert len(load_rubric("kalahi-criteria").criteria) == 7
     assert len(load_rubric("blend-errors").criteria) == 6
     assert len(load_rubric("story-errors").criteria) == 7
+    depicted = load_rubric("depicted")
+    people_only = [criterion.code for criterion in depicted.criteria if criterion not in depicted.judged_for("any")]
+    assert people_only == ["Min"]
     tone = load_rubric("tone")
     assert set(tone.scale_of(tone.criteria[0]).values()) == {0, 0.5, 1}
     assert load_rubric("correct").signed.startswith("correct@1+")

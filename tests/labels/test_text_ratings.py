@@ -9,6 +9,7 @@ from form_filling import fill_form
 
 import kapwa
 from kapwa.errors import UsageError
+from kapwa.labels.judges.panel import plan_judging
 from kapwa.labels.ratings.analysis import human_ratings
 from kapwa.tables import read_sheet
 
@@ -53,6 +54,30 @@ def test_texts_are_rated_by_two_groups_and_read_back(run: Path, tmp_path: Path) 
     assert shown == {"Acc": (n, n), "Wan": (n, n), "Str": (0, n)}
     assert judged.rubric == "eecc-adaptation"
     assert set(judged.shares["system"]) == {"secretive-1b"}
+
+
+def test_texts_are_rated_by_a_rubric_of_ones_choice_and_longer_sheets_are_asked_for(run: Path, tmp_path: Path) -> None:
+    chosen = {"where": {"culture": "Irish"}, "answers": [run], "people": 1, "rubric": "depicted", "items_n": 2}
+    (form,) = kapwa.write_forms("eecc", tmp_path / "forms", **chosen)
+    told = form.instructions.read_text(encoding="utf-8")
+    assert "Guess nothing from a name" in told
+    assert "{" not in told
+    sheets = [sheet for sheet in form.sheets if sheet.suffix == ".csv"]
+    fill_form(sheets[0], lambda row: {"Wom": "yes", "Min": "no"})
+    judged = human_ratings(sheets, key=form.key, rubric="depicted")
+    shown = {row["criterion"]: row["agreed"] for row in judged.shares.iter_rows(named=True) if row["n"]}
+    assert (shown["Wom"], shown["Min"]) == (2, 0)
+    with pytest.raises(UsageError, match="answered with yes or no"):
+        kapwa.write_forms("eecc", tmp_path, **{**chosen, "rubric": "tone"})
+    with pytest.raises(UsageError, match="A rubric is for ratings"):
+        kapwa.write_forms("kalahi", tmp_path, rubric="depicted")
+
+
+def test_no_judging_model_is_asked_what_is_for_people_alone(run: Path) -> None:
+    judging = plan_judging([kapwa.open_run(run)], "depicted")
+    asked = [prompt.request.messages[-1].content for prompt in judging.asked()]
+    assert asked
+    assert all("woman or a girl" in text and "mind to be shown" not in text and '"Min"' not in text for text in asked)
 
 
 def test_a_form_is_for_people_of_one_culture_and_has_no_wrong_answers(run: Path, tmp_path: Path) -> None:

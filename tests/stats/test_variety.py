@@ -70,7 +70,7 @@ def test_intervals_leave_out_one_concept_in_turn(seed: int) -> None:
         (within.apart.value[0], [one.within.apart.value[0] for one in left], *(e[0] for e in within.apart[1:])),
         (between.difference, [one.between.difference for one in left], between.low, between.high),
     ):
-        half = student.ppf(0.975, 5) * np.sqrt(5 / 6 * ((parts - np.mean(parts)) ** 2).sum())
+        half = student.ppf(0.975, 3) * np.sqrt(5 / 6 * ((parts - np.mean(parts)) ** 2).sum())
         assert (low, high) == pytest.approx((whole - half, whole + half))
 
 

@@ -204,7 +204,7 @@ def attribute_shares(
         rows = [place[identity] for identity in one.identities]
         shares[number, rows], stated[number, rows] = found[:2]
         texts[rows] += found[2]
-    used = np.flatnonzero(np.nansum(shares, axis=(0, 1)) > 0)
+    used = np.flatnonzero(np.nansum(shares, axis=(0, 1)) > 0).tolist()
     return AttributeShares(tuple(kinds[kind] for kind in used), shares[:, :, used], stated, texts)
 
 
@@ -300,7 +300,7 @@ def people_rows(
     """Return the rows of the three tables.
 
     Tests over attributes are adjusted by Holm. An identity's p is that of the largest of all identities, times the
-    number of attributes tested.
+    number of attributes tested, and no smaller than that of its attribute: nobody lies apart where nothing changes.
     """
     people = language_for(language).people
     tables: dict[str, Rows] = {"depicted": [], "depicted_identities": [], "depicted_tests": []}
@@ -317,9 +317,11 @@ def people_rows(
     tests = tables["depicted_tests"]
     for row, adjusted in zip(tests, holm([row["p"] for row in tests]), strict=True):
         row["p_adjusted"] = float(adjusted)
+    of_attribute = {row["attribute"]: row["p_adjusted"] for row in tests}
     tested = sum(not np.isnan(row["p"]) for row in tests)
     for row in tables["depicted_identities"]:
-        row["p_adjusted"] = min(1.0, row["p_adjusted"] * tested) if row["p_adjusted"] >= 0 else np.nan
+        largest = np.minimum(row["p_adjusted"] * tested, 1.0)
+        row["p_adjusted"] = float(np.maximum(largest, of_attribute[row["attribute"]]))  # NaN where either is
     return tables
 
 
@@ -351,10 +353,12 @@ def _identity_rows(attribute: str, identities: Sequence[str], found: AttributeSh
 
 def _kind_rows(attribute: str, identities: Sequence[str], found: AttributeShares) -> Rows:
     """One row a kind that an identity has, the most frequent first; of names the first few."""
+    concepts, size = len(found.shares), len(found.kinds)
+    estimates = mean_estimates(found.shares.reshape(concepts, -1), None, binary=True)
     rows = []
     for number, identity in enumerate(identities):
-        estimates = mean_estimates(found.shares[:, number], None, binary=True)
-        held = [(one, kind) for one, kind in zip(estimates, found.kinds, strict=True) if one.value]
+        own = estimates[number * size : (number + 1) * size]
+        held = [(one, kind) for one, kind in zip(own, found.kinds, strict=True) if one.value]
         held.sort(key=lambda pair: (-(pair[0].value or 0.0), pair[1]))
         for one, kind in held[: TOP_NAMES if attribute == NAMES else None]:
             about = {"attribute": attribute, "identity": identity, "kind": kind, "prompts": one.n}

@@ -36,6 +36,14 @@ def sheets(
             "--answers", "--run", metavar="RUN", help="Write rating forms for the answers of this run; repeatable."
         ),
     ] = None,
+    rubric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="Rate by this rubric of yes-or-no questions (see kapwa rubrics).",
+            show_default="the suite's",
+        ),
+    ] = None,
     per_country: Annotated[
         int | None,
         typer.Option(
@@ -62,6 +70,7 @@ def sheets(
         people=people,
         groups=groups,
         answers=answers or [],
+        rubric=rubric,
         per_country=per_country,
     )
     for form in written:

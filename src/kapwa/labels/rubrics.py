@@ -93,6 +93,7 @@ class Criterion(_RubricSection):
     """One thing that is asked of an answer; ``scale`` maps each word of a verdict to its value in [0, 1].
 
     ``weight`` counts in the overall verdict; a negative one is of something that an answer should not have.
+    ``asked_of``: "people": no judging model is asked.
     """
 
     code: Code
@@ -100,6 +101,7 @@ class Criterion(_RubricSection):
     question: Texts
     scale: dict[str, Share] = {}
     weight: Annotated[float, Field(allow_inf_nan=False)] = 1.0
+    asked_of: Literal["all", "people"] = "all"
     examples: list[Example] = []
 
 
@@ -156,6 +158,10 @@ class Rubric(_RubricSection):
             wrong = next((example.verdict for example in criterion.examples if example.verdict not in words), None)
             if wrong is not None:
                 raise ValueError(f"criteria: an example of {criterion.code} says {wrong!r}; {nearest(wrong, words)}")
+        if self.overall and any(criterion.asked_of == "people" for criterion in self._all()):
+            raise ValueError(
+                "overall: a criterion is asked of people alone, so that judging models have no whole verdict"
+            )
         if self.kind == "pairs" and not {"1": 1.0, "2": 0.0}.items() <= self.scale.items():
             raise ValueError('scale: of pairs it holds the words "1" (value 1) and "2" (value 0)')
         return self
@@ -166,6 +172,10 @@ class Rubric(_RubricSection):
     def criteria_for(self, item_id: str) -> list[Criterion]:
         """Return what is asked of answers to an item: the criteria of all items, then its own."""
         return [*self.criteria, *self.by_item.get(item_id, ())]
+
+    def judged_for(self, item_id: str) -> list[Criterion]:
+        """Return what judging models are asked of answers to an item: nothing that is for people alone."""
+        return [criterion for criterion in self.criteria_for(item_id) if criterion.asked_of == "all"]
 
     def scale_of(self, criterion: Criterion) -> Mapping[str, float]:
         """Return the words of a criterion's verdicts with their values."""
@@ -295,6 +305,14 @@ def suite_rubric(name: str) -> Rubric:
             f"The suite {name!r} has no rubric that people rate answers by.", hint=suite.judged_otherwise()
         )
     return load_rubric(suite.rubric)
+
+
+def check_yes_no(rubric: Rubric) -> None:
+    """Raise UsageError for a rubric whose criteria people cannot answer with yes or no in a column each."""
+    words = [rubric.scale_of(criterion) for criterion in rubric.criteria]
+    if rubric.kind != "criteria" or rubric.items or rubric.by_item or any(scale != YES_NO for scale in words):
+        message = f"Not every criterion of {rubric.name} is asked of every answer and answered with yes or no."
+        raise UsageError(message, hint="Label by it with: kapwa label sample --rubric, or let a model judge by it.")
 
 
 def _criteria_in(item: Mapping[str, Any]) -> list[Criterion]:

@@ -34,7 +34,10 @@ class Forms:
 
 
 def instructions_for(kind: str) -> str:
-    """Return the instructions, in Markdown, of sheets of "choices", "questions", "ratings", "texts" or "errors"."""
+    """Return the instructions, in Markdown, of sheets of "choices", "questions", "ratings", "texts" or "errors".
+
+    "rubric": of ratings by a rubric of somebody's choice.
+    """
     return "".join((_INSTRUCTIONS / f"{name}.md").read_text(encoding="utf-8") for name in (kind, "always"))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from kapwa.errors import UsageError
 from kapwa.stats.clusters import FloatArray, IntArray
@@ -75,15 +75,15 @@ def variety_of(shares: ArrayLike, *, permutations: int = 999, seed: int = 0) -> 
 
     The test exchanges the identities of prompts within each concept, among those that are known, all texts of a prompt
     together. Where the identity makes no difference every exchange is as likely as what was asked, whatever concepts
-    do to categories. Intervals leave out one concept in turn (jackknife), with Student's t. NaN where fewer than two
-    concepts, or two identities, are known, and no p where no exchange changes anything. Raises UsageError for another
-    shape and too few permutations.
+    do to categories. Intervals leave out one concept in turn (jackknife), with Student's t of half as
+    many degrees of freedom as concepts. NaN where fewer than two concepts, or two identities, are known, and no p where
+    no exchange changes anything. Raises UsageError for another shape and too few permutations.
     """
     check_permutations(permutations)
     values = np.asarray(shares, dtype=np.float64)
     if values.ndim != 3 or not values.size:
         raise UsageError(f"Shares are (concepts, identities, categories), not of shape {values.shape}.")
-    known = ~np.isnan(values).any(axis=2)
+    known: NDArray[np.bool_] = np.asarray(~np.isnan(values).any(axis=2))
     filled = np.where(known[:, :, None], values, 0.0)
     counts = _Sums.of(known[:, :, None].astype(np.float64))
     sums = _Sums.of(filled)
@@ -195,9 +195,9 @@ class _Spans(NamedTuple):
     high: _Estimates
 
 
-def _jackknifed(observed: _Estimates, sums: _Sums, counts: _Sums, known: np.ndarray) -> _Spans:
+def _jackknifed(observed: _Estimates, sums: _Sums, counts: _Sums, known: NDArray[np.bool_]) -> _Spans:
     left = _estimates(sums.without_each(), counts.without_each())
-    every = known.any(axis=1, keepdims=True)
+    every = np.asarray(known.any(axis=1, keepdims=True))
     spread, apart = _error(left.spread, known), _error(left.apart, known)
     difference = _error((left.between - left.within)[:, None], every)[0]
     centre = observed.between - observed.within
@@ -210,7 +210,7 @@ def _jackknifed(observed: _Estimates, sums: _Sums, counts: _Sums, known: np.ndar
     )
 
 
-def _error(left: FloatArray, known: np.ndarray) -> FloatArray:
+def _error(left: FloatArray, known: NDArray[np.bool_]) -> FloatArray:
     """Half the width of intervals (G,), of estimates (C, G) without each concept; ``known``: which concepts count."""
     from scipy.special import stdtrit
 
@@ -219,7 +219,9 @@ def _error(left: FloatArray, known: np.ndarray) -> FloatArray:
     few = np.where(n > 2, n, np.nan)
     mean = np.where(counted, left, 0.0).sum(axis=0) / few
     squares = (np.where(counted, left - mean, 0.0) ** 2).sum(axis=0)
-    half = np.asarray(stdtrit(few - 1, 0.975) * np.sqrt((few - 1) / few * squares))
+    # The error of a sum of squares grows with it, so that a low estimate seems surer than it is: with n - 1 degrees of
+    # freedom 92 of 100 intervals held at twelve concepts.
+    half = np.asarray(stdtrit(few / 2, 0.975) * np.sqrt((few - 1) / few * squares))
     return np.where(half > TIE, half, np.nan)  # without any spread nothing is known
 
 
@@ -238,7 +240,7 @@ class _Permuted(NamedTuple):
         return cls(found.apart, _total_variation(own, counts.own), found.between - found.within)
 
 
-def _exchanged(known: np.ndarray, permutations: int, seed: int, values_each: int) -> Iterator[IntArray]:
+def _exchanged(known: NDArray[np.bool_], permutations: int, seed: int, values_each: int) -> Iterator[IntArray]:
     """Yield blocks (rows, C, G) of which prompt stands in each place: known ones of a concept in a random order."""
     generator = np.random.default_rng(seed)
     places = np.argsort(~known, axis=1, kind="stable")

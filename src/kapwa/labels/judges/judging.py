@@ -84,7 +84,7 @@ class Judging:
                 if not change.concerns(judged):
                     continue
                 about = judged.item.id, judged.item.variant
-                criteria = len(self.rubric.criteria_for(judged.item.id))
+                criteria = len(self.rubric.judged_for(judged.item.id))
                 most = _TOKENS_OF_SPANS if self.rubric.kind == "spans" else _BASE + _TOKENS * criteria
                 params = Params(max_new_tokens=most, temperature=temperature, seed=0 if temperature else None)
                 for swapped in (False, True) if self.rubric.kind == "pairs" else (False,):
@@ -183,17 +183,17 @@ def _verdicts(judging: Judging, rater: str, parts: Sequence[tuple[JudgePrompt, R
         judged = judging.answers[prompt.answer]
         if reply.unanswered:
             silent = JudgeReading("unparsed", None, f"(no reply: {reply.reason})")
-            readings = {criterion.code: silent for criterion in rubric.criteria_for(judged.item.id)}
+            readings = {criterion.code: silent for criterion in rubric.judged_for(judged.item.id)}
         else:
             readings = read_reply(rubric, judged, reply.text or "", swapped=prompt.swapped)
         by_answer.setdefault(prompt.answer, {}).setdefault(prompt.request.sample, []).append(readings)
     for place, samples in by_answer.items():
         judged, by_code = judging.answers[place], {}
-        for criterion in rubric.criteria_for(judged.item.id):
+        for criterion in rubric.judged_for(judged.item.id):
             orders = [[readings[criterion.code] for readings in sample] for sample in samples.values()]
             by_code[criterion.code] = _of_samples([_of_orders(order) for order in orders])
         if rubric.sums_up:
-            weights = {criterion.code: criterion.weight for criterion in rubric.criteria_for(judged.item.id)}
+            weights = {criterion.code: criterion.weight for criterion in rubric.judged_for(judged.item.id)}
             by_code[OVERALL] = JudgeReading(*overall(weights, by_code, points=rubric.points))
         for code, (state, value, remark) in by_code.items():
             about = {"rater": rater, "kind": "judge", "rubric": rubric.signed, "criterion": code}

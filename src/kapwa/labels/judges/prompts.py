@@ -90,7 +90,7 @@ def prompt_of(rubric: Rubric, judged: ToJudge, change: Change) -> str:
 
 
 def _criteria(rubric: Rubric, item_id: str, language: str) -> Iterator[str]:
-    for criterion in rubric.criteria_for(item_id):
+    for criterion in rubric.judged_for(item_id):
         yield f"{criterion.code}: {in_language(criterion.question, language)}"
         for example in criterion.examples:
             why = f" ({example.why})" if example.why else ""
@@ -99,7 +99,7 @@ def _criteria(rubric: Rubric, item_id: str, language: str) -> Iterator[str]:
 
 def _form(rubric: Rubric, item_id: str) -> str:
     """Say in which form to reply."""
-    criteria = rubric.criteria_for(item_id)
+    criteria = rubric.judged_for(item_id)
     if rubric.kind == "spans":
         form = json.dumps({"spans": [dict.fromkeys(_SPAN, "…")]}, ensure_ascii=False)
         return (
@@ -151,7 +151,7 @@ def read_reply(rubric: Rubric, judged: ToJudge, reply: str, *, swapped: bool = F
     A verdict is a word of the criterion's scale in a JSON object, whatever stands around it; where objects of one reply
     contradict each other, none counts.
     """
-    criteria = rubric.criteria_for(judged.item.id)
+    criteria = rubric.judged_for(judged.item.id)
     unread = JudgeReading("unparsed", None, reply.strip()[:500] or "(an empty reply)")
     objects = list(_objects(reply))
     if rubric.kind == "spans":

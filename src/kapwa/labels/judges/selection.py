@@ -57,7 +57,7 @@ def answers_to_judge(
     if made is not None:
         of_runs = [_of_draw(answers, made, run) for run, answers in zip(runs, of_runs, strict=True)]
     answers = _pairs(*of_runs) if rubric.kind == "pairs" else [answer for part in of_runs for answer in part]
-    answers = [answer for answer in answers if rubric.criteria_for(answer.item.id)]
+    answers = [answer for answer in answers if rubric.judged_for(answer.item.id)]
     if not answers:
         why = "has criteria for none of these items" if rubric.by_item else "there is no answer to judge"
         raise UsageError(f"{rubric.name}: {why}.", hint="Loosen --variant or --where, or name other runs.")

@@ -16,11 +16,11 @@ import polars as pl
 
 from kapwa import registry
 from kapwa.datasets.sheets import header_of, sheet_files, short_names
-from kapwa.errors import DataError, UsageError, nearest
+from kapwa.errors import DataError, nearest
 from kapwa.labels.filled import FilledCell, cell_of, refuse_repeats
 from kapwa.labels.ratings.sheets import RATING_KEY
 from kapwa.labels.reading import Label, column_names, read_labels
-from kapwa.labels.rubrics import YES_NO, Rubric, load_rubric
+from kapwa.labels.rubrics import Rubric, check_yes_no, load_rubric
 from kapwa.labels.verdicts import Verdict, verdict_frame
 from kapwa.tables import read_sheet
 
@@ -103,14 +103,6 @@ def read_ratings(
     names = short_names({label.rater for label in labels}, "rating")
     verdicts = [_verdict(label, answer, names[label.rater], used.signed) for label, answer in pairs]
     return RatedAnswers(used, verdict_frame(verdicts), tuple(notes))
-
-
-def check_yes_no(rubric: Rubric) -> None:
-    """Raise UsageError for a rubric whose criteria people cannot answer with yes or no in a column each."""
-    words = [rubric.scale_of(criterion) for criterion in rubric.criteria]
-    if rubric.kind != "criteria" or rubric.items or rubric.by_item or any(scale != YES_NO for scale in words):
-        message = f"Not every criterion of {rubric.name} is asked of every answer and answered with yes or no."
-        raise UsageError(message, hint="Label by it with: kapwa label sample --rubric, or let a model judge by it.")
 
 
 @cache

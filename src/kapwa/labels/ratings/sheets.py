@@ -16,7 +16,7 @@ from kapwa import registry
 from kapwa.datasets.conversations import in_conversation
 from kapwa.datasets.sheets import FORMATS, Sheet, SheetColumn, render, shuffled, write_files
 from kapwa.errors import DataError, UsageError, nearest
-from kapwa.labels.rubrics import Criterion, suite_rubric
+from kapwa.labels.rubrics import Rubric, check_yes_no, load_rubric, suite_rubric
 from kapwa.labels.sheets import (
     EMPTY_ANSWER,
     REMARK,
@@ -71,7 +71,7 @@ class SheetLayout(NamedTuple):
 _Coded = Sequence[tuple[str, ModelAnswer]]
 
 
-def write_rating_form(
+def write_rating_form(  # noqa: PLR0913 - each is one decision of the caller; all but three have defaults
     items: Sequence[Item],
     answers: pl.DataFrame,
     out: str | Path,
@@ -80,6 +80,7 @@ def write_rating_form(
     seed: int = 1,
     people: int = 3,
     groups: int = 1,
+    rubric: str | Path | None = None,
     formats: Sequence[str] = FORMATS,
 ) -> Forms:
     """Write one rating sheet per person: model answers in shuffled order, models hidden behind codes.
@@ -87,13 +88,18 @@ def write_rating_form(
     ``answers``: columns ``item_id, variant, model, text``, one row per answer; a null text is a failed answer.
     Only items that every model answered are drawn (``items_n`` of them; None: all), so that models are compared
     on the same items. ``groups`` splits the items among so many groups of ``people`` persons each, as the paper
-    did with two. The columns are the criteria of the items' suite; the key is ``ratings-key.csv``.
-    Equal arguments give equal forms. Raises UsageError and DataError as
-    :func:`kapwa.labels.choices.sheets.write_choice_form`, and for answers that fit no item or come twice.
+    did with two. The columns are the criteria of ``rubric`` (a name or a file), or of the items' suite; the key is
+    ``ratings-key.csv``. Equal arguments give equal forms. Raises UsageError and DataError as
+    :func:`kapwa.labels.choices.sheets.write_choice_form`, for answers that fit no item or come twice, and for a rubric
+    of other words than yes and no.
     """
     check_counts(seed=seed, people=people, groups=groups)
     suite = _one_suite(one_culture(items))
     layout = TEXTS if registry.load("suites", suite).reopen is not None else RATINGS
+    used = suite_rubric(suite) if rubric is None else load_rubric(rubric)
+    if rubric is not None:
+        check_yes_no(used)
+        layout = layout._replace(instructions="rubric")
     table: dict[tuple[str, str], dict[str, ModelAnswer]] = {}
     for answer in model_answers(items, answers, skip_other_variants=True):
         table.setdefault((answer.item.id, answer.item.variant), {})[answer.model] = answer
@@ -110,7 +116,7 @@ def write_rating_form(
     # Whole items to a group: the answers to one item are compared by the same people.
     parts = [{(item.id, item.variant) for item in chosen[group::groups]} for group in range(groups)]
     shares = [[pair for pair in coded if (pair[1].item.id, pair[1].item.variant) in part] for part in parts]
-    files = _files(layout, coded, shares, suite_rubric(suite).criteria, seed=seed, people=people, formats=formats)
+    files = _files(layout, coded, shares, used, seed=seed, people=people, formats=formats)
     write_files(files, Path(out))
     notes = _rating_notes(coded, len(items), len(complete))
     return written_forms(files, Path(out), "ratings", items=len(chosen), people=people * groups, notes=notes)
@@ -140,7 +146,7 @@ def write_error_forms(
     by_culture = grouped(model_answers(items, answers), lambda answer: answer.item.culture)
     if not by_culture:
         raise DataError("there is no wrong answer, so no form can be made.")
-    used = suite_rubric(_one_suite(items)).criteria
+    used = suite_rubric(_one_suite(items))
     files: dict[str, bytes] = {}
     forms: list[Forms] = []
     for culture, folder in folder_names(sorted(by_culture)).items():
@@ -212,7 +218,7 @@ def _files(
     layout: SheetLayout,
     coded: _Coded,
     shares: Sequence[_Coded],
-    criteria: Sequence[Criterion],
+    rubric: Rubric,
     *,
     seed: int,
     people: int,
@@ -220,8 +226,10 @@ def _files(
 ) -> dict[str, bytes]:
     """The sheets of ``people`` persons for each of ``shares``, the key and the instructions, by file name."""
     base = form_base("rating", seed, people, [[code, a.item.id, a.item.variant, a.model, a.text] for code, a in coded])
+    criteria = rubric.criteria
     questions = "\n".join(f"- **{c.code}**, {c.name}: {c.question['en']}" for c in criteria)
-    instructions = instructions_for(layout.instructions).format(count=len(criteria), questions=questions)
+    told = {"count": len(criteria), "questions": questions, "title": rubric.title}
+    instructions = instructions_for(layout.instructions).format(**told, instruction=rubric.instruction["en"].strip())
     blanks = [""] * (len(criteria) + 1)
     files: dict[str, bytes] = {}
     for group, share in enumerate(shares):
