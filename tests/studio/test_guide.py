@@ -10,6 +10,11 @@ import pytest
 from django.test import Client
 from studio_people import URL, Someone, a_situation, enter
 
+from kapwa.studio import commands
+from kapwa.studio.core.desks import DESKS
+from kapwa.studio.core.log import differences
+from kapwa.studio.models import Elicited, Event, Question
+
 DOCS = Path(__file__).parents[2] / "docs"
 HELP = Path(__file__).parents[2] / "src/kapwa/studio/templates/studio/help"
 
@@ -34,19 +39,19 @@ def test_home_says_the_next_step_of_each_and_for_whom_each_stage_waits(
     assert first_step(berto) == ("Write a situation", "situations/new/")
     assert "There is nothing for you to do now." in edo.get("")
     assert stages(edo)[:2] == ["Topics 0 Waiting for: writers", "Situations written 0 Waiting for: writers"]
-    berto.post("situations/new/", a_situation("Liza"))
+    berto.act("situations/new/", a_situation("Liza"))
     assert first_step(berto) == ("Finish your draft 1", "situations/1/")
-    berto.post("situations/1/submit/")
+    berto.act("situations/1/submit/")
     assert first_step(edo) == ("Vote on situation 1", "situations/1/")
     assert "Situation 1: 0 of 3 have voted." in stages(edo)[2]  # Carla, Dina and Edo may
     for who in (carla, dina, edo):
-        who.post("situations/1/vote/", {"round": "1", "choice": "accept", "best": "1"})
+        who.act("situations/1/vote/", {"round": "1", "choice": "accept", "best": "1"})
     assert first_step(dina) == ("Reveal the votes on situation 1", "situations/1/")
     assert "Situation 1: 3 of 3 have voted. Reveal the votes." in stages(edo)[2]
     assert "Situation 1" not in enter(project, "Vina", "validator").get("")
-    dina.post("situations/1/reveal/")
+    dina.act("situations/1/reveal/")
     assert first_step(carla) == ("Discuss situation 1", "situations/1/")
-    dina.post("situations/1/accept/")
+    dina.act("situations/1/accept/")
     assert first_step(ana) == ("Make a release of 1 accepted situation", "releases/")
     mine = edo.get("").partition("What you have done")[2]
     assert "voted on a situation: 1" in mine
@@ -54,16 +59,7 @@ def test_home_says_the_next_step_of_each_and_for_whom_each_stage_waits(
     assert "What you have done" not in enter(project, "Nena", "reviewer").get("")
 
 
-def test_a_project_begins_with_somebody_to_invite(project: Any) -> None:
-    ana = enter(project, "Ana", "coordinator")
-    assert "You are the only member." in ana.get("")
-    enter(project, "Edo", "reviewer")
-    assert "You are the only member." not in ana.get("")
-
-
 def test_every_form_tells_its_path(everyday: Any, askers: dict[str, Someone]) -> None:
-    from kapwa.studio import commands
-
     assert stages(askers["omar"])[0] == "Questions written 0 Waiting for: writers"
     assert 'href="/p/araw/questions/"' not in askers["omar"].get("")  # who answers reads no list
     assert first_step(askers["minji"])[1] == "translate/ko/"  # the two prompts are to be worded
@@ -77,11 +73,11 @@ def test_every_form_tells_its_path(everyday: Any, askers: dict[str, Someone]) ->
 
 def test_the_next_task_follows_a_task(project: Any, people: dict[str, Someone]) -> None:
     for word in ("Liza", "Tomas", "Rosa"):
-        people["berto"].post("situations/new/", a_situation(word, context=f"Dumating si {word} nang hindi inaasahan."))
+        people["berto"].act("situations/new/", a_situation(word, context=f"Dumating si {word} nang hindi inaasahan."))
     after = people["berto"].client.post("/p/baryo/situations/1/submit/")
     assert after["Location"] == "/p/baryo/situations/2/"  # the next draft
     for number in (2, 3):
-        people["berto"].post(f"situations/{number}/submit/")
+        people["berto"].act(f"situations/{number}/submit/")
     vote = {"round": "1", "choice": "accept", "best": "1"}
     places = [people["edo"].client.post(f"/p/baryo/situations/{n}/vote/", vote)["Location"] for n in (1, 2, 3)]
     assert places == ["/p/baryo/situations/2/", "/p/baryo/situations/3/", "/p/baryo/"]
@@ -92,7 +88,7 @@ def worded(everyday: Any, askers: dict[str, Someone]) -> list[str]:
     """26 questions whose words wait for agreement; their texts."""
     texts = [f"아침에 무엇을 먹나요, {place}?" for place in range(1, 27)]
     for text in texts:
-        askers["minji"].post("questions/new/", {"text": text, "language": "ko", "topic": "Food", "kind": "text"})
+        askers["minji"].act("questions/new/", {"text": text, "language": "ko", "topic": "Food", "kind": "text"})
     return texts
 
 
@@ -103,9 +99,6 @@ def shown(page: str) -> list[str]:
 def test_26_wordings_are_agreed_to_with_one_press_and_exceptions(
     everyday: Any, askers: dict[str, Someone], worded: list[str]
 ) -> None:
-    from kapwa.studio.core.log import differences
-    from kapwa.studio.models import Event, Question
-
     jun = askers["jun"]
     page = jun.get("translate/ko/")
     texts = shown(page)
@@ -113,7 +106,7 @@ def test_26_wordings_are_agreed_to_with_one_press_and_exceptions(
     assert all(text in page for text in worded)  # nothing is agreed to unseen
     changed = Question.objects.get(text=worded[4])
     body = {"text": "점심에 무엇을 먹나요?", "topic": "Food", "kind": "text", "base": changed.text_event}
-    askers["minji"].post(f"questions/{changed.number}/edit/", body)
+    askers["minji"].act(f"questions/{changed.number}/edit/", body)
     except_two = {"uuid": "11111111-1111-4111-8111-111111111111", "shown": texts[:25], "except": texts[:2]}
     assert "Write what is wrong with the text" in jun.post("translate/ko/", except_two, 400)
     assert not Event.objects.filter(kind__in=("wording.agreed", "wording.refused")).exists()  # all of it, or nothing
@@ -135,8 +128,6 @@ def test_26_wordings_are_agreed_to_with_one_press_and_exceptions(
 
 
 def test_after_a_wording_comes_the_next(askers: dict[str, Someone], worded: list[str]) -> None:
-    from kapwa.studio.models import Question
-
     numbers = list(Question.objects.filter(text__in=worded).order_by("number").values_list("number", flat=True))
     word = Question.objects.get(number=numbers[2]).text_event
     path = f"/p/araw/translate/ko/{numbers[2]}/"
@@ -148,8 +139,6 @@ OURS = {"origin": URL, "referer": f"{URL}/p/baryo/elicit/"}
 
 
 def test_an_ended_visit_keeps_what_was_typed_for_the_same_person(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio.models import Elicited
-
     berto = people["berto"]
     page = berto.get("elicit/")
     uuid = re.search(r'name="uuid" value="([^"]+)"', page)
@@ -173,7 +162,7 @@ def test_an_ended_visit_keeps_what_was_typed_for_the_same_person(project: Any, p
     assert ">rice</textarea>" in page
     assert 'action="/p/baryo/elicit/"' in page
     again = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page.partition('id="typed"')[2]))
-    berto.post("elicit/", again | {"text": "rice"})
+    berto.act("elicit/", again | {"text": "rice"})
     assert Elicited.objects.get().text == "rice"
     # A form of another site is not kept to be sent.
     berto.client.cookies["sessionid"] = ""
@@ -186,7 +175,7 @@ def test_an_ended_visit_keeps_what_was_typed_for_the_same_person(project: Any, p
 def test_a_refused_form_stays_a_form(project: Any, people: dict[str, Someone]) -> None:
     edo = people["edo"]
     sent = {"text": "x" * 4001, "dissent": "yes"}
-    people["berto"].post("situations/new/", a_situation("Liza"))
+    people["berto"].act("situations/new/", a_situation("Liza"))
     page = edo.client.post(edo.full("situations/1/discuss/"), sent, headers=OURS).content.decode()
     assert "it may have 4,000" in page
     assert '<form method="post" action="/p/baryo/situations/1/discuss/">' in page
@@ -204,8 +193,6 @@ def test_a_refused_form_stays_a_form(project: Any, people: dict[str, Someone]) -
 
 
 def test_what_stands_beside_tasks_stands_in_the_docs() -> None:
-    from kapwa.studio.core.desks import DESKS
-
     pages = [path.read_text(encoding="utf-8").replace(">", " ") for path in DOCS.rglob("*.md")]  # quotations
     docs = " ".join(" ".join(pages).split())
     texts = {path.stem: re.findall(r'{% translate "(.+?)" %}</p>', path.read_text()) for path in HELP.glob("*.html")}

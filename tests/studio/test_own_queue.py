@@ -6,6 +6,8 @@ from typing import Any
 from studio_answers import answer, ask, member_of
 from studio_people import Someone, a_situation, send_to_review
 
+from kapwa.studio.models import Event, Situation
+
 HEAD = "topic,context,instruction,best,relevant_1,irrelevant_1"
 
 
@@ -56,8 +58,6 @@ def rows_of(count: int, first: int = 1) -> str:
 
 
 def test_a_long_import_says_how_far_it_is(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio.models import Event, Situation
-
     berto = people["berto"]
     sent = {"pasted": rows_of(450), "role": "situations", "action": "import"}
     answer = berto.client.post(berto.full("import/"), sent)

@@ -4,8 +4,13 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from studio_answers import answer, answerers, ask
 from studio_people import Someone, accepted, send_to_review
+
+from kapwa.studio.core.reading import members_of, one_page
+from kapwa.studio.models import Event, Membership, Person, Question, Revision, Situation, Wording
 
 MOST = 15  # queries of a page
 # The desk of answers counts what waits in the languages of the visitor, and in the others where that is nothing.
@@ -14,9 +19,6 @@ MOST_AT_DESKS = 25
 
 def asked_by(who: Someone, path: str) -> int:
     """How many queries a page makes once the process is warm."""
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
     who.get(path)
     with CaptureQueriesContext(connection) as made:
         who.get(path)
@@ -33,8 +35,6 @@ def copied(row: Any, **columns: Any) -> Any:
 
 
 def add_people(project: Any, count: int) -> None:
-    from kapwa.studio.models import Membership, Person
-
     people = Person.objects.bulk_create([Person(access=f"access {n}") for n in range(count)])
     about = {"project": project, "roles": ["reviewer", "writer"], "consent_version": 1, "consent_scopes": ["publish"]}
     named = enumerate(people)
@@ -42,8 +42,6 @@ def add_people(project: Any, count: int) -> None:
 
 
 def test_pages_of_three_hundred_situations(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio.models import Revision, Situation
-
     send_to_review(people["berto"], 1)
     accepted(people, 1, "carla", "edo")
     send_to_review(people["carla"], 2, "Tomas", context="Iba naman ito, sa bahay.")
@@ -64,8 +62,6 @@ def test_pages_of_three_hundred_situations(project: Any, people: dict[str, Someo
 
 
 def test_pages_of_five_hundred_questions(everyday: Any, askers: dict[str, Someone]) -> None:
-    from kapwa.studio.models import Event, Question, Wording
-
     question = ask(everyday, "아침에 무엇을 먹나요?", "ar")
     for who in answerers(everyday, 5):
         answer(who, question, "밥")
@@ -96,9 +92,6 @@ def test_pages_of_five_hundred_questions(everyday: Any, askers: dict[str, Someon
 
 
 def test_what_a_page_read_once_is_read_anew_by_the_next(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio.core.reading import members_of, one_page
-    from kapwa.studio.models import Membership
-
     with one_page():
         first = members_of(project)
         Membership.objects.filter(pseudonym="Edo").update(pseudonym="Ed")

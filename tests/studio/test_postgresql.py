@@ -11,7 +11,6 @@ import pytest
 
 import warm
 
-pytest.importorskip("django", reason="the extra 'studio' is not installed")
 pytest.importorskip("psycopg", reason="the extra 'studio' is not installed")
 HERE = Path(__file__).parent
 # PostgreSQL refuses to run as root.

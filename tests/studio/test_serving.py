@@ -8,20 +8,23 @@ import stat
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 import pytest
+from django.conf import settings
 from studio_people import Someone
 
 import warm
 from kapwa import studio
 from kapwa.cli.studio_home import network_of
+from kapwa.studio import doctor
+from kapwa.studio.settings import ADDRESS_NAME
 from ports import free_port
 
-pytest.importorskip("django", reason="the extra 'studio' is not installed")
 yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
 
 HOST = "studio.example.org"
@@ -345,15 +348,8 @@ def test_doctor_says_what_lacks_and_backup_is_one_of_it(tmp_path: Path) -> None:
 def test_doctor_finds_each_fault_and_nothing_where_nothing_is(
     project: Any, people: dict[str, Someone], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from datetime import UTC, datetime, timedelta
-
-    from django.conf import settings
-
-    from kapwa.studio import doctor
-    from kapwa.studio.settings import ADDRESS_NAME
-
     monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
-    people["berto"].post("topics/", {"name": "pista"})
+    people["berto"].act("topics/", {"name": "pista"})
 
     def lacking(*addresses: str) -> dict[str, str]:
         return {finding.name: finding.state for finding in doctor.examine(addresses) if finding.remedy}
@@ -391,10 +387,6 @@ def test_links_name_the_address_that_phones_reach(
     project: Any, people: dict[str, Someone], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the coordinator sits at the laptop that serves, whose browser says 127.0.0.1."""
-    from django.conf import settings
-
-    from kapwa.studio.settings import ADDRESS_NAME
-
     monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
     (tmp_path / ADDRESS_NAME).write_text("http://10.0.0.7:8000\n")
     asked = {"action": "invite", "roles": ["writer"], "count": "1"}

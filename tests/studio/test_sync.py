@@ -6,8 +6,18 @@ import random
 import uuid
 from typing import Any
 
+from django.db import transaction
 from studio_answers import ask
 from studio_people import Someone, enter
+
+from kapwa.labels.rubrics import suite_rubric
+from kapwa.studio import commands
+from kapwa.studio.core.desks import DeskTask, Option, Shown, Work
+from kapwa.studio.core.erasure import erase_author
+from kapwa.studio.core.log import record
+from kapwa.studio.models import Event
+from kapwa.studio.ratings.desks import _yes_or_no
+from kapwa.suites.kalahi.data import read_situations
 
 
 def a_record(who: Someone, subject: str = "food-1", **changes: Any) -> dict[str, Any]:
@@ -31,8 +41,6 @@ def send(who: Someone, *records: Any, status: int = 200) -> list[int]:
 
 
 def events(kind: str = "food.answered") -> Any:
-    from kapwa.studio.models import Event
-
     return Event.objects.filter(kind=kind).order_by("seq")
 
 
@@ -64,11 +72,6 @@ def test_a_batch_has_fifty_tasks_with_all_that_a_phone_shows(food: Any, answerer
 
 def test_batches_of_real_texts_fit_a_poor_network(project: Any, food: Any, answerer: Someone, monkeypatch: Any) -> None:
     """50 questions of a sample pack, 50 ratings of answers to situations of another, and of stories, as they travel."""
-    from kapwa.labels.rubrics import suite_rubric
-    from kapwa.studio.core.desks import DeskTask, Option, Shown, Work
-    from kapwa.studio.ratings.desks import _yes_or_no
-    from kapwa.suites.kalahi.data import read_situations
-
     situations, _ = read_situations("sample:filipino")
     full = [one for one in situations if one.variant == "full"]
     words = " ".join(text for one in full for text in (*one.fields["relevant"], *one.fields["irrelevant"])).split()
@@ -119,10 +122,6 @@ def test_another_content_under_the_same_number_is_kept_beside_the_first(food: An
 
 
 def test_what_was_kept_beside_goes_with_its_author(project: Any, food: Any, answerer: Someone) -> None:
-    from django.db import transaction
-
-    from kapwa.studio.core.erasure import erase_author
-
     first = a_record(answerer)
     send(answerer, first, {**first, "values": {**first["values"], "text": "KANARYO"}})
     with transaction.atomic():
@@ -133,11 +132,6 @@ def test_what_was_kept_beside_goes_with_its_author(project: Any, food: Any, answ
 def test_what_was_kept_beside_goes_with_the_words_of_others_in_it(
     project: Any, food: Any, answerer: Someone, monkeypatch: Any
 ) -> None:
-    from django.db import transaction
-
-    from kapwa.studio.core.erasure import erase_author
-    from kapwa.studio.core.log import record
-
     words = "Batiin mo siya at kumustahin, sabi ni KANARYO."
     with transaction.atomic():
         body = {"changes": {"language": "fil", "user": words}}
@@ -169,8 +163,6 @@ def test_nobody_sends_what_another_filled_in(project: Any, food: Any, answerer: 
     assert send(answerer, mine) == [200]
     assert len({event.actor for event in events()}) == 2
     # One phone, one after the other: the cookie follows the visit, and goes with it.
-    from kapwa.studio import commands
-
     shared = answerer.client
     shared.post("/leave/")
     assert shared.cookies["kapwa_here"].value == ""

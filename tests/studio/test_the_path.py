@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 from studio_answers import ask
-from studio_people import Someone, a_situation, accepted, author_of, enter, send_to_review
+from studio_people import Someone, a_situation, author_of, enter
+
+from kapwa.studio.core.forms import form_of
+from kapwa.studio.models import Event, Situation
 
 
 def places(who: Someone, path: str = "") -> list[str]:
@@ -31,26 +34,11 @@ def test_the_menu_has_a_few_places_by_role(project: Any, people: dict[str, Someo
 
 
 def test_home_leads_who_moderates_to_drafts_that_were_imported(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio.core.forms import form_of
-
     form_of(project).take_in(project, "sample:filipino")
     begins = people["ana"].get("").partition("Write a situation")[0]
     assert "/situations/1/" in begins
     assert "Send to review" in begins
     assert "Send to review" not in people["berto"].get("")  # a writer, of whom they are not
-
-
-def test_home_is_a_path_with_bars_and_news(project: Any, people: dict[str, Someone]) -> None:
-    send_to_review(people["berto"], 1)
-    accepted(people, 1, "carla", "edo")
-    send_to_review(people["carla"], 2, "Tomas", context="Iba naman ito, sa bahay.")
-    page = people["berto"].get("")
-    assert '<progress max="2" value="1" aria-label="Situations accepted">' in page
-    news = page.partition('id="news"')[2].partition("</section>")[0]
-    assert "Your situation 1 was accepted." in news
-    assert "situation 2" not in news
-    assert 'id="news"' not in people["edo"].get("")
-    assert page.count('class="button"') == 1  # one next step
 
 
 def found(who: Someone, query: str, path: str = "situations/") -> list[str]:
@@ -59,8 +47,6 @@ def found(who: Someone, query: str, path: str = "situations/") -> list[str]:
 
 
 def test_a_list_is_searched_filtered_and_paged(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio.models import Situation
-
     for number, (name, word, topic) in enumerate((("berto", "Liza", "friendship"), ("carla", "Tomás", "health")), 1):
         context = f"Nakita ko si {word} kahapon."
         people[name].act("situations/new/", a_situation(word, context=context, topic=topic))
@@ -84,7 +70,7 @@ def test_a_list_is_searched_filtered_and_paged(project: Any, people: dict[str, S
 
 def test_questions_are_found_by_their_words_topic_and_state(everyday: Any, askers: dict[str, Someone]) -> None:
     ask(everyday, "아침에 무엇을 먹나요?", "ar")
-    askers["minji"].post("questions/new/", {"text": "언제 자나요?", "language": "ko", "topic": "Sleep", "kind": "text"})
+    askers["minji"].act("questions/new/", {"text": "언제 자나요?", "language": "ko", "topic": "Sleep", "kind": "text"})
     jun = askers["jun"]
     assert found(jun, "", "questions/") == ["Prompt 1", "Prompt 2", "Question 3", "Question 4"]
     assert found(jun, "q=아침", "questions/") == found(jun, "topic=Food", "questions/") == ["Question 3"]
@@ -108,8 +94,6 @@ def test_questions_are_found_by_their_words_topic_and_state(everyday: Any, asker
 def test_an_error_stands_beside_its_field_and_what_was_typed_stays(
     people: dict[str, Someone], who: str, path: str, typed: dict[str, str], field: str
 ) -> None:
-    from kapwa.studio.models import Event
-
     before = Event.objects.count()
     page = people[who].post(path, typed, 400)
     assert re.findall(r'class="wrong" id="wrong-(\w+)" role="alert"', page) == [field]

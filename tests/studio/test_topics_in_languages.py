@@ -7,14 +7,14 @@ import pytest
 from studio_people import Someone, a_situation
 from test_links_for_many import arrives, asks, opened
 
+from kapwa.studio.core.interface import catalog
+from kapwa.studio.models import Situation
+
 
 @pytest.mark.parametrize("tag", ["am", "ar", "fil", "ko"])
 def test_topics_are_read_in_the_language_of_the_page_and_kept_as_they_are(
     project: Any, people: dict[str, Someone], tag: str
 ) -> None:
-    from kapwa.studio.core.interface import catalog
-    from kapwa.studio.models import Situation
-
     berto, read = people["berto"], catalog(tag).find("friendship").msgstr
     assert read not in ("", "friendship")
     berto.client.cookies["django_language"] = tag
