@@ -47,7 +47,7 @@ def name_of(person: int) -> str:
 class Planted:
     """A project of everyday questions, a coordinator, and people who answer in their turn, write and talk between."""
 
-    def __init__(self, project: Any, seed: int, people: int = 12, questions: int = 16) -> None:
+    def __init__(self, project: Any, seed: int, people: int = 12, questions: int = 14) -> None:
         self.project, self.random, self.people = project, Random(seed), people
         self.ana = enter(project, "Ana", "coordinator")
         self.ana.act("who/", {"background": ["locality"]})
@@ -85,7 +85,7 @@ class Planted:
         """What everybody does, in the order in which they come: most of it early who came early."""
         acts = []
         for person, count in enumerate(counts):
-            done = ["answer"] * count + ["write"] * self.random.randrange(1, 4) + ["tell", "change"]
+            done = ["answer"] * count + ["write"] * self.random.randrange(1, 3) + ["tell", "change"]
             acts += [(person + 8 * self.random.random(), person, action) for action in done]
         for _when, person, action in sorted(acts):
             yield person, action

@@ -50,13 +50,6 @@ def test_what_a_model_says_of_a_draft_is_kept_with_it(parrot: None, project: Any
     people["edo"].post("ask/", {"number": "1"}, status=403)
 
 
-def test_without_a_model_nothing_is_offered(project: Any, people: dict[str, Someone]) -> None:
-    people["berto"].act("situations/new/", a_situation("Liza"))
-    assert "How models answer it" not in people["berto"].get("situations/1/")
-    page = people["berto"].client.post("/p/baryo/ask/", {"number": "1"}).getvalue().decode()
-    assert "No model is configured" in page
-
-
 def test_many_are_asked_about_one_after_another_and_each_answer_shows_at_once(
     parrot: None, project: Any, people: dict[str, Someone], monkeypatch: Any
 ) -> None:

@@ -226,14 +226,33 @@ def test_the_command_takes_in_what_members_bring(food: Any, answerer: Someone, t
         take_in(find_project("baryo"), tmp_path / "gine.xlsx")
 
 
+NO_PAGE = """
+import sys
+from pathlib import Path
+from kapwa.studio.settings import configure
+configure(Path(sys.argv[1]))
+from django.db import transaction
+from kapwa.studio import commands
+from kapwa.studio.core.desks import DESKS
+from kapwa.studio.core.log import record
+from kapwa.studio.core.reminders import waiting_for
+from kapwa.studio.core.tables import Membership, Person
+print(*sorted(DESKS))
+commands.prepare()
+project = commands.new_project("baryo")
+person = Person.objects.create(access="x", email="a@example.org")
+member = Membership.objects.create(project=project, person=person, roles=["writer"], consent_version=1)
+with transaction.atomic():
+    record(project, "situation.drafted", {"changes": {"context": "x"}}, actor=member.author)
+print(*[todo.title for todo in waiting_for(member)])
+"""
+
+
 def test_a_command_knows_every_desk(tmp_path: Path) -> None:
-    """Also where no page was asked for, which loads all there is."""
-    code = (
-        "import sys, pathlib; from kapwa.studio.settings import configure; configure(pathlib.Path(sys.argv[1]));"
-        "from kapwa.studio.core.desks import DESKS; print(*sorted(DESKS))"
-    )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["adaptation", "answers", "audit", "baseline", "criteria", "errors", "pairs"]
+    """Also where no page was asked for, which loads all there is; and whom it would remind of what."""
+    done = subprocess.run([sys.executable, "-c", NO_PAGE, str(tmp_path)], capture_output=True, text=True, check=True)
+    known = ["adaptation", "answers", "audit", "baseline", "criteria", "errors", "pairs"]
+    assert done.stdout.splitlines() == [" ".join(known), "Finish your draft 1"]
 
 
 def submission(form: bytes, given: dict[str, str]) -> str:

@@ -68,13 +68,15 @@ def test_an_empty_studio_becomes_a_project_with_people(studio: Path) -> None:
 
 
 def test_only_the_newest_start_code_begins_and_once(studio: Path) -> None:
-    old = commands.start_code()
+    old, before, who = commands.start_code(), Someone(""), Someone("")
+    before.act("/enter/", {"code": old})
+    assert "Begin a project" in before.get("/begin/")
     new = commands.start_code()
-    who = Someone("")
     assert "This is not the code" in who.post("/enter/", {"code": old}, 403)
-    for path in ("/begin/", "/projects/"):
-        assert "Sign in" in who.get(path)
-    assert "Sign in" in who.post("/begin/", NEW)
+    for visitor in (who, before):  # nor does a visit that began with an older start go further
+        for path in ("/begin/", "/projects/"):
+            assert "Sign in" in visitor.get(path)
+        assert "Sign in" in visitor.post("/begin/", NEW)
     assert not Project.objects.exists()
     who.act("/enter/", {"code": new})
     who.act("/begin/", NEW)
@@ -193,6 +195,8 @@ def test_a_new_code_of_ones_own_ends_the_recovery_code_before(people: dict[str, 
     assert len(codes(shown)) == 1
     assert "This is not the code" in Someone("").post("/enter/", {"code": recovery}, 403)
     assert codes(people["berto"].post("me/", {"action": "code"})) == []
+    (recovery,) = codes(people["berto"].post("me/", {"action": "recovery"}))  # any member may keep one on paper
+    assert "Berto" in Someone("baryo").arrive(recovery, "").get("me/")
 
 
 def archive_of(project: Any, folder: Path) -> dict[str, Any]:
@@ -351,17 +355,6 @@ def test_an_evaluation_that_fails_says_why_to_coordinators(
     assert (tmp_path / "evaluations" / "baryo" / "baryo-1.0.0").is_dir()
     people["berto"].act("withdraw/", {"depth": "contributions", "sure": "yes"})
     assert not (tmp_path / "evaluations" / "baryo").exists()
-
-
-def test_without_a_model_the_page_gives_the_command_alone(
-    people: dict[str, Someone], tmp_path: Path, monkeypatch: Any
-) -> None:
-    monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
-    monkeypatch.setattr(evaluating, "backends", list)
-    page = a_release(people)
-    assert "kapwa run kalahi/mc --model MODEL --data baryo-1.0.0 --out runs" in page
-    assert "Evaluate MODEL" not in page
-    assert "No model is configured" in people["ana"].post("releases/1.0.0/evaluation/", {"task": "kalahi/mc"}, 400)
 
 
 def test_start_codes_are_counted_as_wrong_ones_are(studio: Path) -> None:

@@ -19,11 +19,10 @@ from kapwa.cli.main import app
 from kapwa.errors import DataError
 from kapwa.labels.audits.correction import PROPOSAL_SCHEMA
 from kapwa.studio.core.erasure import erase_author
-from kapwa.studio.core.exchange import export_project, import_project
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.log import RefusedError, differences, snapshot
 from kapwa.studio.core.text import key_of
-from kapwa.studio.models import Answer, Decision, Event, Membership, Project, Wording
+from kapwa.studio.models import Answer, Decision, Wording
 from kapwa.studio.questions.merging import MergedGroup
 from kapwa.studio.questions.suggesting import suggestions
 from kapwa.studio.questions.views.merging import agreed
@@ -299,14 +298,7 @@ def test_each_share_is_of_all_whose_answer_counts(blend: Any) -> None:
         answer(who, question, button=button)
     for who in people[:2]:
         answer(who, question, "밥")
-    (found,) = merged(blend, "ko")
-    assert found.shares == [0.4, 0.2, 0.2, 0.2]
-    (empty,) = merged(blend, "ar")
-    assert empty.shares == []
-    page = enter(blend, "Dina", "scribe").get("answers/?language=ar")
-    assert '<a href="?language=ko"' in page
-    assert "아침에? (ar)" in page
-    assert 'dir="rtl"' in page
+    assert [merged(blend, tag)[0].shares for tag in ("ko", "ar")] == [[0.4, 0.2, 0.2, 0.2], []]
 
 
 def test_a_page_of_many_answers_asks_the_database_a_few_times(blend: Any) -> None:
@@ -328,13 +320,13 @@ def test_a_page_of_many_answers_asks_the_database_a_few_times(blend: Any) -> Non
         Answer(
             id=f"a{place}", seq=place, author=f"{place:016d}", texts=[f"음식{chr(0xAC00 + 23 * place)}"], **own, **seen
         )
-        for place in range(450)
+        for place in range(150)
     )
     Wording.objects.filter(question=question, language="ko").update(counted=[[1, 1]])
     assert queries() == few
     assert few[1] == 2
     fields = re.findall(r'name="(english_[^"]+)"', dina.get(f"answers/{question.number}/"))
-    assert len(fields) == 450
+    assert len(fields) == 150
     dina.act(f"answers/{question.number}/", dict.fromkeys(fields, "") | {fields[7]: "rice", "action": "english"})
     assert 'value="rice"' in dina.get(f"answers/{question.number}/")
 
@@ -382,26 +374,3 @@ def test_what_a_person_moved_out_is_not_suggested_again() -> None:
     groups = [MergedGroup({text: text}, [english], set()) for text, english in (("밥", "rice"), ("쌀", "Rice"))]
     assert [one.reason for one in suggestions(groups, "ko")] == ["english"]
     assert suggestions(groups, "ko", ["쌀"]) == []
-
-
-def test_answers_and_decisions_come_back_from_an_archive(blend: Any, tmp_path: Path) -> None:
-    for author in ("writer", "first", "second", "merger"):
-        Membership.objects.create(project=blend, author=author)
-    question, people = ask(blend, "아침에?", "ar"), answerers(blend, 4)
-    for who, texts in zip(people, (["밥"], ["쌀밥", "밥"], ["국"], ["빵"]), strict=True):
-        answer(who, question, *texts)
-        answer(who, question, *texts, language="ar")
-    decide(blend, question, "merged", keys=[key(blend, "밥"), key(blend, "쌀밥")])
-    decide(blend, question, "translated", english={key(blend, "밥"): "rice", key(blend, "빵"): "bread"})
-    made = decide(blend, question, "split", key=key(blend, "국"))
-    decide(blend, question, "undone", decision=str(made.uuid))
-    revise(blend, question, "아침에 무엇을?")
-    decide(blend, question, "confirmed", seen=[[1, 1]], now=[2, 2])
-    erase(blend, people[3].author)
-    before = votes(blend), votes(blend, "ar")
-    assert before[0] == {frozenset({"밥", "쌀밥"}): 2, frozenset({"국"}): 1}
-    export_project(blend, tmp_path / "backup.zip", secret=tmp_path / "secret")
-    Event.objects.all().delete()
-    Project.objects.all().delete()
-    back = import_project("back", tmp_path / "backup.zip", secret=tmp_path / "secret")
-    assert (votes(back), votes(back, "ar")) == before

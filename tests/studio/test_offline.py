@@ -1,7 +1,6 @@
 """The page that works without a network, in a real browser whose network is cut: nothing lost, nothing twice."""
 
 import json
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -300,39 +299,6 @@ def test_the_first_load_is_small(project: Any, food: Any, address: str, browser:
         total = sum(size["responseBodySize"] + size["responseHeadersSize"] for size in sizes)
         print(f"first load of {path}: {len(sizes)} requests, {total:,} bytes")
         assert 5_000 < total <= 150_000
-
-
-def test_the_file_that_a_phone_saved_can_be_brought_in(
-    project: Any, food: Any, address: str, browser: Any, tmp_path: Path
-) -> None:
-    phone = Phone(browser, address)
-    phone.enter(enter(project, "Gina", "answerer"))
-    page = phone.ready()
-    phone.begin()
-    phone.context.set_offline(True)
-    phone.answer("kanin")
-    phone.unsent(1)
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Save the answers to a file").click()
-    file = tmp_path / download.value.suggested_filename
-    download.value.save_as(file)
-    phone.context.set_offline(False)
-    phone.unsent(0)  # it was sent meanwhile, too
-    page.goto(f"{address}/p/baryo/work/")
-    page.get_by_text("Take tasks with you").click()
-    look(page, "work")
-    with page.expect_navigation():
-        page.get_by_role("button", name="As pages to print").click()
-    look(page, "sheet")
-    page.emulate_media(media="print")
-    page.screenshot(path=Path(os.environ.get("KAPWA_PICTURES") or tmp_path) / "sheet-print.png", full_page=True)
-    page.emulate_media(media="screen")
-    page.goto(f"{address}/p/baryo/bring/")
-    page.get_by_label("File").set_input_files(file)
-    page.get_by_role("button", name="Import").click()
-    page.get_by_text("1 was already here").wait_for()
-    look(page, "bring")
-    assert [text for _, _, text in answers()] == ["kanin"]
 
 
 def test_nothing_of_who_withdrew_is_left_on_the_phone(project: Any, food: Any, address: str, browser: Any) -> None:

@@ -19,7 +19,7 @@ from kapwa.studio import commands
 from kapwa.studio.core import forms
 from kapwa.studio.core.forms import form_of as form
 from kapwa.studio.core.log import differences
-from kapwa.studio.models import Event, PromptPart, Question, Situation
+from kapwa.studio.models import Event, Question, Situation
 from kapwa.suites.kalahi.data import PACKS
 from kapwa.tables import Record, TextTable
 from published_tables import MAPPINGS
@@ -285,22 +285,6 @@ def test_files_in_the_layout_of_the_authors_come_in(
     assert "1 row was imported." in imported(askers["minji"], page)
     question = Question.objects.get(name="Al-ko-1")
     assert (question.language, question.wordings.get(language="ko").text) == ("en", "아침에 무엇을 먹나요?")
-
-
-@pytest.mark.skipif(not RELEASED.is_dir(), reason="the released files are not here")
-def test_the_released_files_themselves_come_in(project: Any, everyday: Any, studio: Path) -> None:
-    assert taken_in(project, RELEASED / "kalahi") == 150
-    rows = Situation.objects.filter(project=project)
-    table = (RELEASED / "kalahi" / "filipino.csv").read_text(encoding="utf-8")
-    assert len({row.cluster for row in rows}) == len(set(re.findall(r"(?m)^\d{10},(\d{8}),", table)))
-    assert all(row.fields["instruction"] for row in rows)
-    assert sum("user" in row.fields for row in rows) >= 140
-    assert taken_in(everyday, RELEASED / "blend" / "questions" / "South_Korea_questions.csv") == 500
-    assert Question.objects.filter(project=everyday, kind="time").count() > 10
-    texts = commands.new_project("mundo", form="eecc", culture="many", language="en")
-    assert taken_in(texts, RELEASED / "eecc" / "qa") == PromptPart.objects.filter(project=texts).count() == 539
-    with pytest.raises(KapwaError, match="for each task apart"):
-        taken_in(texts, RELEASED / "eecc")
 
 
 TURNS = [{"role": "user", "content": "What is the food of the town?"}, {"role": "assistant", "content": "Kanin."}]

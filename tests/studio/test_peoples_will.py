@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 from studio_answers import answer, answerers, approve, ask
-from studio_people import Someone, a_situation, author_of, enter, send_to_review
+from studio_people import Someone, a_situation, enter, send_to_review
 from studio_ratings import short_answers
 from test_first_page import NEW
 
@@ -23,7 +23,6 @@ from kapwa.studio.models import (
     Decision,
     Elicited,
     Event,
-    Invitation,
     Membership,
     PromptPart,
     Question,
@@ -285,23 +284,6 @@ def test_publication_is_asked_again_and_the_coordinator_knows_at_once(project: A
     carla.refresh_from_db()
     assert carla.consent_scopes == ["publish"]
     assert Event.objects.filter(kind="member.agreed", actor=carla.author).latest("seq").body["scopes"] == ["publish"]
-
-
-def test_a_second_way_in_stands_there_before_it_is_needed(project: Any) -> None:
-    ana, edo = enter(project, "Ana", "coordinator"), enter(project, "Edo", "reviewer")
-    assert "Choose who lets members back in with you" in ana.get("")
-    assert "Nobody but you can let members back in now" in ana.get("people/")
-    Invitation.objects.filter(member__pseudonym="Ana").delete()
-    assert "Make a recovery code" in ana.get("")
-    # A member keeps a code on paper, and comes back by it without anybody's word.
-    assert "You have none yet." in edo.get("me/")
-    shown = edo.post("me/", {"action": "recovery"})
-    code = re.search(r'class="code">([\d-]+)<', shown)
-    assert code
-    back = Someone("baryo").arrive(code[1], "")
-    assert "Edo" in back.get("me/")
-    ana.act("people/", {"action": "roles", "author": author_of("Edo"), "roles": ["reviewer", "scribe"]})
-    assert "Nobody but you" not in ana.get("people/")
 
 
 def test_adding_one_topic_removes_no_other(project: Any, people: dict[str, Someone]) -> None:

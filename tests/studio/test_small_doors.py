@@ -32,13 +32,13 @@ ALIKE = (
 )
 
 
-@pytest.mark.parametrize("name", ALIKE)
-def test_a_name_that_looks_like_anothers_is_taken(project: Any, name: str) -> None:
+def test_a_name_that_looks_like_anothers_is_taken(project: Any) -> None:
     kora, other = enter(project, "Kora", "writer"), enter(project, "Iba", "writer")
     stranger = Someone(project.slug)
     stranger.act("/enter/", {"code": commands.invite_people(project, ["writer"], 1, URL)[0].code})
-    assert "is already in use" in stranger.post("/join/", {"pseudonym": name}, 400)
-    assert "is already in use" in other.post("me/", {"action": "profile", "pseudonym": name}, 400)
+    for name in ALIKE:
+        assert "is already in use" in stranger.post("/join/", {"pseudonym": name}, 400), name
+        assert "is already in use" in other.post("me/", {"action": "profile", "pseudonym": name}, 400), name
     kora.act("me/", {"action": "profile", "pseudonym": "KORA"})  # whose it is may write it otherwise
 
 
@@ -69,7 +69,7 @@ def test_names_that_do_not_look_alike_are_two(empty_database: Path) -> None:
     assert looks("Ali") == looks("AlI") == looks("Al1")
 
 
-@pytest.mark.parametrize("name", ["agree", "public", "uuid", "age_band"])
+@pytest.mark.parametrize("name", ["agree", "age_band"])
 def test_a_question_may_be_called_as_another_field_is(project: Any, people: dict[str, Someone], name: str) -> None:
     people["ana"].act("who/", {"background": ["age_band"], "background_own": f"{name}\nbayan o baryo\nbayan o baryo"})
     project.refresh_from_db()

@@ -9,7 +9,7 @@ from studio_people import Someone, a_situation, accepted, send_to_review
 
 from kapwa.studio.core.freeze import freeze, plan_release, release_files
 from kapwa.studio.core.log import differences
-from kapwa.studio.models import Event, Question, Release, Situation
+from kapwa.studio.models import Event, Release, Situation
 
 WHY = "Walang gumagawa nito dito sa amin ngayon."
 
@@ -138,14 +138,3 @@ def test_a_reason_that_quotes_what_was_removed_goes_with_it(accepted_two: dict[s
     people["dina"].act("situations/1/retire/", {"back": "yes"})
     assert states(1) == ["in review"]
     people["dina"].post("situations/1/accept/", status=409)
-
-
-def test_a_retired_question_says_why(askers: dict[str, Someone]) -> None:
-    minji = askers["minji"]
-    minji.act("questions/new/", {"text": "아침에 무엇을 먹나요?", "language": "ko", "topic": "Food", "kind": "text"})
-    number = Question.objects.count()  # after the prompts that every project begins with
-    page = minji.post(f"questions/{number}/retire/", {"reason": "너무 쉬워요."})
-    assert "너무 쉬워요." in page
-    assert "민지" in page
-    page = minji.post(f"questions/{number}/retire/", {"back": "yes"})
-    assert "in use again" in page

@@ -87,25 +87,18 @@ def test_a_code_that_is_refused_opens_nothing(project: Any, people: dict[str, So
     Someone(project.slug).post("/enter/", {"code": first}, status=403)
 
 
-def test_a_backup_from_the_page_names_nobody_and_holds_no_secret(
-    project: Any, people: dict[str, Someone], tmp_path: Path
-) -> None:
-    people["berto"].act("situations/new/", a_situation("Liza"))
-    export_project(project, tmp_path / "page.zip", whole=False)
-    export_project(project, tmp_path / "whole.zip", secret=tmp_path / "secret.txt")
-    page, command = ("".join(map(bytes.decode, parts(tmp_path / f"{name}.zip"))) for name in ("page", "whole"))
-    assert project.salt not in page + command
-    assert [name for name in ("Ana", "Berto", "Carla", "Dina", "Edo") if f'"{name}"' in page] == []
-    assert '"Berto"' in command
-    assert (tmp_path / "secret.txt").stat().st_mode & 0o777 == 0o600
-    Project.objects.all().delete()
-    assert import_project("baryo", tmp_path / "whole.zip", secret=tmp_path / "secret.txt").salt == project.salt
-    Project.objects.all().delete()
-    assert import_project("baryo", tmp_path / "whole.zip").salt not in ("", project.salt)
-    (tmp_path / "secret.txt").write_text("no secret")
+def test_a_projects_secret_travels_beside_its_archive(project: Any, people: dict[str, Someone], tmp_path: Path) -> None:
+    archive, secret = tmp_path / "whole.zip", tmp_path / "secret.txt"
+    export_project(project, archive, secret=secret)
+    assert not any(project.salt.encode() in part for part in parts(archive))
+    assert secret.stat().st_mode & 0o777 == 0o600
+    for given, same in ((secret, True), (None, False)):
+        Project.objects.all().delete()
+        assert (import_project("baryo", archive, secret=given).salt == project.salt) is same
+    secret.write_text("no secret")
     Project.objects.all().delete()
     with pytest.raises(DataError, match="holds no secret of a project"):
-        import_project("baryo", tmp_path / "whole.zip", secret=tmp_path / "secret.txt")
+        import_project("baryo", archive, secret=secret)
 
 
 def parts(archive: Path) -> list[bytes]:

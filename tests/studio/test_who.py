@@ -57,12 +57,12 @@ def test_what_people_tell_by_their_form_is_counted_when_five_did(asking: Any, pe
 def test_changing_a_role_tells_nothing(asking: Any, people: dict[str, Someone]) -> None:
     """A role that is changed, and the page read between: of every person, whatever they said."""
     ana = people["ana"]
-    for number in range(26):
+    for number in range(20):
         who = enter(asking, f"Tao {number}", "writer" if number % 2 else "reviewer")
         who.act("about/", {"locality": "Sagada" if number % 4 < 2 else "Baguio", "agree": "on"})
     before = tables(ana)
     assert "writer" in before
-    for number in range(26):
+    for number in range(0, 20, 2):
         for roles in (["rater"], ["scribe", "writer"]):
             ana.act("people/", {"action": "roles", "author": author_of(f"Tao {number}"), "roles": roles})
             assert tables(ana) == before
