@@ -106,6 +106,7 @@ def test_an_analysis_is_reported_again_with_its_pictures_and_tables(cli: Run, tm
     assert "not finished" in unfinished.stderr
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_at_once_and_what_is_done_is_kept(cli: Run, tmp_path: Path) -> None:
     texts.write(tmp_path / "answers.parquet", texts.rows(samples=60))
     words = ("analyze", "eecc", "answers.parquet", "--permutations", "2000", "--workers", "2")

@@ -85,7 +85,7 @@ def test_every_run_is_labelled_on_the_same_questions(runs: list[Run], tmp_path: 
 @pytest.mark.parametrize("doubtful", [True, False])
 def test_the_recorded_probability_is_how_often_a_question_is_drawn(runs: list[Run], doubtful: bool) -> None:
     population = population_of(runs)
-    seeds, counts, chances = 120, {}, {}
+    seeds, counts, chances = 60, {}, {}
     for seed in range(seeds):
         made = draw(population, n=4, seed=seed, rubric="correct", doubtful=doubtful)
         for item, probability in made.key.unique("item_id").select("item_id", "probability").rows():

@@ -311,7 +311,7 @@ def test_one_task_over_two_data_has_columns_of_each(tmp_path: Path) -> None:
     # Of systems whose tasks had two backends, too.
     pairs = frame.filter(pl.col("metric_a").str.ends_with("mc1"), coefficient="pearson")
     assert set(pairs.filter(metric_b="kalahi/open chrfpp_acc")["n"]) == {4}
-    page = Page(render_page(runs))
+    page = Page(render_page(runs[:3]))  # one system's
     for data in ("sample:filipino", "sample:egyptian"):
         assert f"kalahi/mc, {data}: multiple choice by likelihood" in page.text
         assert f"Signatures (kalahi/mc, {data})" in page.text
