@@ -2,6 +2,7 @@
 
 import csv
 import json
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from kapwa.errors import DataError, UsageError
 from kapwa.labels.choices.sheets import options_of
 from kapwa.labels.items.audit import ItemAudit, audit_items
 from kapwa.records import Item
+from kapwa.stats.consensus import consensus
 from kapwa.stats.intervals import mean_estimates
 
 
@@ -68,6 +70,13 @@ def test_difficulty_and_discrimination_are_as_counted_by_hand(tmp_path: Path) ->
     assert rows["s03"]["discrimination"] is None
 
 
+@pytest.fixture
+def few_replicates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many people it takes seconds to tell whether they share one culture, which is not what is asked here."""
+    monkeypatch.setattr("kapwa.labels.items.consensus.consensus", partial(consensus, replicates=1))
+
+
+@pytest.mark.usefixtures("few_replicates")
 def test_an_item_that_better_people_fail_is_proposed_and_others_are_not(tmp_path: Path) -> None:
     right = able(np.random.default_rng(2), 60)
     right[:, 7] = right.sum(axis=1) < np.median(right.sum(axis=1))
@@ -116,6 +125,7 @@ def groups_of(tmp_path: Path, people: int) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("few_replicates")
 def test_an_item_that_is_harder_for_a_group_of_people_is_found(tmp_path: Path) -> None:
     random = np.random.default_rng(5)
     right = np.vstack([able(random, 70), able(random, 70, {9: 3.0})])

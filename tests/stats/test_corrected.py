@@ -515,10 +515,3 @@ def test_a_scorer_that_prefers_one_of_two_equal_runs_is_set_right() -> None:
     raw, false = (figure.percent for figure in audits.difference_cells(rows, "", 200))
     assert raw >= 90
     assert false <= 8
-
-
-def test_a_row_is_whole() -> None:
-    (row,) = corrected_means(*audit(1))
-    assert isinstance(row, Corrected)
-    kinds = {type(value) for value in row}
-    assert kinds <= {str, int, float, type(None)}

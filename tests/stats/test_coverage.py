@@ -19,10 +19,6 @@ from kapwa.stats.intervals import mean_estimates
 from kapwa.stats.resampling import sign_flip_p_values
 
 
-def test_the_design_is_kalahis() -> None:
-    assert (KALAHI.size, KALAHI.sum()) == (86, 150)
-
-
 @pytest.mark.parametrize("icc", [0.05, 0.8])
 def test_clustered_binary_coverage_is_nominal(icc: float) -> None:
     values = right_or_wrong(KALAHI, 0.43, icc, draws=2500, seed=11)
