@@ -17,7 +17,7 @@ from kapwa.datasets.findings import CheckReport
 from kapwa.errors import DataError, UnfinishedRunError, UsageError, nearest
 from kapwa.loading import TaskSettings, field_names, load_model, load_task, options_dict, refuse_keyword
 from kapwa.models.base import Model, ModelOptions
-from kapwa.suites.base import Suite, Task, given_options
+from kapwa.suites.base import MetricInfo, Suite, Task, given_options
 
 log = logging.getLogger(__name__)
 
@@ -263,8 +263,8 @@ def compare(
 
     a, b = (open_run(run) if isinstance(run, str | Path) else run for run in (run_a, run_b))
     _check_pair(a, b)
-    infos = a.manifest["metrics"]
-    metrics = {name: bool(info["binary"]) for name, info in infos.items() if name in b.manifest["metrics"]}
+    infos = a.metrics
+    metrics = {name: info.binary for name, info in infos.items() if name in b.manifest["metrics"]}
     names = system_names([a, b])
     label_a, label_b = names[id(a)], names[id(b)]
     # What changes from the first to the second is the second less the first.
@@ -294,7 +294,7 @@ def _labels_of(run: Run) -> Mapping[str, Mapping[str, Collection[str]]]:
     return labels
 
 
-def _with_detectable(compared: pl.DataFrame, infos: Mapping[str, Any]) -> pl.DataFrame:
+def _with_detectable(compared: pl.DataFrame, infos: Mapping[str, MetricInfo]) -> pl.DataFrame:
     """Say in words which difference each row detects, and leave out one that the metric cannot show."""
     import polars as pl
 

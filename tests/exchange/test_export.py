@@ -82,7 +82,12 @@ def misfits(schema: str, *values: Any) -> list[Any]:
 
 def test_which_scores_have_a_direction(scored: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert higher_is_better(scored, "mc1") is True
-    metrics = {"words": {"higher_is_better": False}, "mine": {"higher_is_better": None}, "old": {}}
+    directions: dict[str, dict[str, bool | None]] = {
+        "words": {"higher_is_better": False},
+        "mine": {"higher_is_better": None},
+        "old": {},
+    }
+    metrics = {name: {"name": name, "title": name, **direction} for name, direction in directions.items()}
     monkeypatch.setattr(scored, "manifest", {**scored.manifest, "metrics": metrics})
     assert [higher_is_better(scored, name) for name in ("words", "mine", "old", "none")] == [False, None, None, None]
     # What has no direction stays out; a run that has nothing else is refused.

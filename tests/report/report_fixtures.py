@@ -19,7 +19,9 @@ import yaml
 
 from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.runs.directory import brief_model
+from kapwa.runs.estimates import metrics_of_run
 from kapwa.stats.tables import COMPARISON_SCHEMA, compare_variants, estimate_table
+from kapwa.suites.base import MetricInfo
 from kapwa.suites.kalahi.mc import MC_METRICS
 
 _HERE = Path(__file__).parent
@@ -57,6 +59,10 @@ class MadeRun:
     @property
     def label(self) -> str:
         return str(self.manifest.get("label") or brief_model(str(self.manifest["model"]["id"])))
+
+    @property
+    def metrics(self) -> dict[str, MetricInfo]:
+        return metrics_of_run(self.manifest)
 
     def table(self, name: str) -> pl.DataFrame:
         return self.tables[name]

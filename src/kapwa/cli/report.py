@@ -365,7 +365,7 @@ def compare(
         if planned is not None:
             show(planned.terminal())
         show("\n".join([*difference_lines(first, second), *filter(None, [thinking]), ""]))
-        show(render_comparison(frame, first.manifest["metrics"]) if judgement is None else judgement.terminal())
+        show(render_comparison(frame, first.metrics) if judgement is None else judgement.terminal())
     if judgement is not None:
         if judgement.outcome == "inconclusive":
             again = shlex.join(["kapwa", "plan", str(run_a), str(run_b), "--difference", f"{margin:g}"])

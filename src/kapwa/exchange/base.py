@@ -73,8 +73,7 @@ def overall(run: Run) -> Iterator[dict[str, Any]]:
 
 def higher_is_better(run: Run, metric: str) -> bool | None:
     """Say whether a larger value is better; None where neither is, as for a text's length, or the run is silent."""
-    known = run.manifest["metrics"].get(metric, {}).get("higher_is_better")
-    return known if isinstance(known, bool) else None
+    return run.metrics[metric].higher_is_better if metric in run.metrics else None
 
 
 def expected(item: Mapping[str, Any], *columns: str) -> str | list[str]:

@@ -110,9 +110,9 @@ def _result_id(row: Mapping[str, Any]) -> str:
 
 
 def _result(run: Run, row: Mapping[str, Any]) -> dict[str, Any]:
-    info = run.manifest["metrics"].get(row["metric"], {})
+    info = run.metrics[row["metric"]]
     # The schema wants both ends of a continuous score, and null for one that is not known.
-    ends = {name: info.get(end) for name, end in (("min_score", "low"), ("max_score", "high"))}
+    ends = {"min_score": info.low, "max_score": info.high}
     data = run.manifest["data"]
     about_data = {"digest": data.get("digest"), "licence": (data.get("card") or {}).get("licence")}
     uncertainty: dict[str, Any] = {"num_samples": row["n"]}
@@ -130,7 +130,7 @@ def _result(run: Run, row: Mapping[str, Any]) -> dict[str, Any]:
             "additional_details": {name: str(value) for name, value in about_data.items() if value},
         },
         "metric_config": {
-            "evaluation_description": info.get("title") or row["metric"],
+            "evaluation_description": info.title or row["metric"],
             "metric_name": row["metric"],
             "lower_is_better": not higher_is_better(run, row["metric"]),
             "score_type": "continuous",  # of the mean, also where each item is right or wrong

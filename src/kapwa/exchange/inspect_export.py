@@ -159,7 +159,7 @@ def _over_all_parts(run: Run) -> Iterator[dict[str, Any]]:
     """Yield an estimate over all items of the run for each metric: the one number Inspect's lists show of a log."""
     from kapwa.stats.tables import estimate_table
 
-    metrics = run.manifest["metrics"]
+    metrics = run.metrics
     # An item asked in several ways keeps its cluster, so that the ways are not taken for independent.
     apart = pl.concat_str("item_id", *PART, separator="\n").alias("item_id")
     scores = run.scores.with_columns(apart, *(pl.lit(ALL).alias(name) for name in PART))
@@ -168,7 +168,7 @@ def _over_all_parts(run: Run) -> Iterator[dict[str, Any]]:
     for row in estimates.filter(pl.col("group") == ALL, pl.col("value").is_not_null()).iter_rows(named=True):
         # An interval is cut at the ends of the metric's range, as the run's own are.
         for end, inner in (("low", max), ("high", min)):
-            limit = metrics[row["metric"]].get(end)
+            limit = getattr(metrics[row["metric"]], end)
             row[end] = row[end] if None in (row[end], limit) else inner(row[end], limit)
         yield {**row, "signature": run.manifest["signatures"][row["metric"]]}
 

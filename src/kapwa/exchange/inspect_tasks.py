@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from inspect_ai import Task, task
@@ -184,7 +184,7 @@ def _inspect_task(name: str, options: Mapping[str, Any]) -> Task:
         "digest": kapwa_task.data.digest,
         "illustrative": kapwa_task.data.illustrative,
     }
-    shares = {name: is_share(asdict(info)) for name, info in kapwa_task.metrics.items()}
+    shares = {name: is_share(info) for name, info in kapwa_task.metrics.items()}
     metrics = {name: [mean(), stderr(binary=shares[name])] for name in _metric_names(opened)}
     headline = kapwa_task.headline[0]
     metrics[headline] += [group_mean(), group_stderr(binary=shares[headline])]

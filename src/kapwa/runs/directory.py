@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from kapwa import files, registry
 from kapwa.errors import RunError, UnfinishedRunError, UsageError, check_known
-from kapwa.runs.estimates import estimates_of
+from kapwa.runs.estimates import estimates_of, metrics_of_run
 from kapwa.runs.folder import Tables, read_table, table_of
 from kapwa.runs.schema import (
     AGAIN,
@@ -29,6 +29,7 @@ from kapwa.runs.schema import (
 )
 from kapwa.runs.store import JOURNAL
 from kapwa.stats.tables import ALL
+from kapwa.suites.base import MetricInfo
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,6 +125,11 @@ class Run:
                 table = estimates_of(self.manifest, self.scores, self.floors)
             self._read[name] = table if old else with_later_columns(name, table)
         return self._read[name]
+
+    @property
+    def metrics(self) -> dict[str, MetricInfo]:
+        """The metrics of the run by name, and how they read."""
+        return metrics_of_run(self.manifest)
 
     def to_pandas(self, name: str = "estimates") -> pd.DataFrame:
         """Return a table as a pandas frame; see :func:`kapwa.to_pandas`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 import polars as pl
@@ -28,7 +27,7 @@ def metrics_of_run(manifest: Mapping[str, Any]) -> dict[str, MetricInfo]:
 def shares_among(metrics: Mapping[str, MetricInfo], scores: pl.DataFrame) -> dict[str, bool]:
     """Of each metric, whether it lies between 0 and 1."""
     values = {name: scores.filter(metric=name)["value"] for name in metrics}
-    return {name: info.binary or holds_shares(asdict(info), values[name]) for name, info in metrics.items()}
+    return {name: info.binary or holds_shares(info, values[name]) for name, info in metrics.items()}
 
 
 def estimates_of(manifest: Mapping[str, Any], scores: pl.DataFrame, floors: pl.DataFrame) -> pl.DataFrame:
@@ -37,7 +36,7 @@ def estimates_of(manifest: Mapping[str, Any], scores: pl.DataFrame, floors: pl.D
     ``floors``: the run's table of floors and ceilings; those a score is held against stand beside it.
     """
     metrics = metrics_of_run(manifest)
-    shares, ranges = shares_among(metrics, scores), ranges_of({name: asdict(info) for name, info in metrics.items()})
+    shares, ranges = shares_among(metrics, scores), ranges_of(metrics)
     tables = [
         estimate_table(scores, metrics=shares, groups=manifest["groups"], ranges=ranges),
         mean_table(scores, metrics=shares, ranges=ranges),

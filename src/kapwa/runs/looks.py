@@ -102,7 +102,7 @@ class Looks:
             return
         self.metric = watched_metric(task)
         self._info = task.metrics[self.metric]
-        self.share = self._info.binary or is_share(asdict(self._info))
+        self.share = self._info.binary or is_share(self._info)
         if (earlier := until.decided or until.control) is not None:
             self._compare_with(Run(earlier), whole=until.decided is not None)
 
@@ -131,7 +131,7 @@ class Looks:
         if not culture.layout.ids:  # no item of the variant that is looked at
             return
         culture.scores.append(self.scores_of(items, block))
-        layout, ranges = culture.layout, ranges_of({self.metric: asdict(self._info)})
+        layout, ranges = culture.layout, ranges_of({self.metric: self._info})
         rows = with_bounds(pl.concat(culture.scores), {self.metric: self.share}, ranges)
         measured = {row["item_id"]: row for row in item_bounds(rows, ["item_id"]).iter_rows(named=True)}
         asked = layout.codes < layout.points[min(culture.looks, len(layout.points)) - 1]
@@ -307,7 +307,7 @@ def _reason(until: Until, overall: Seen) -> str:
 
 def known_sentence(known: Iterable[Mapping[str, Any]], info: MetricInfo) -> str:
     """Say what a run that ended early scores on its items, by culture, and what that is not."""
-    factor, unit, form = (100, "%", ".1f") if is_share(asdict(info)) else (1, "", ".3g")
+    factor, unit, form = (100, "%", ".1f") if is_share(info) else (1, "", ".3g")
     words = []
     for row in known:
         where = row["culture"] or "the mean over cultures"

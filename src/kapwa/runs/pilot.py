@@ -37,7 +37,7 @@ def learn_from(runs: Sequence[Run], metric: str | None) -> tuple[dict[str, Any],
     folders = " and ".join(str(run.path) for run in runs)
     if questions < 2:
         raise UsageError(f"The pilot has fewer than two questions to learn from: {folders}.", hint="Take a larger one.")
-    binary = bool(manifest["metrics"][name].get("binary"))
+    binary = bool(manifest["metrics"][name]["binary"])
     learned = _seen([both[side].to_numpy() for side in ("value", "value_b") if side in both.columns], both, binary)
     if not learned["se"] or not learned["differing"]:
         what = "no answers differ" if len(runs) > 1 else "all answers are alike"

@@ -42,7 +42,7 @@ def results(
         if name in (*RUN_TABLES, CEILINGS) or not TABLE_NAME.fullmatch(name):
             raise RunError(f"{task} names a table {name!r}, which cannot be.", hint=_SUITE_BUG)
     shares = shares_among(metrics, judged.scores)
-    comparisons, ranges = pl.DataFrame(schema=dict(COMPARISON_SCHEMA)), ranges_of(manifest["metrics"])
+    comparisons, ranges = pl.DataFrame(schema=dict(COMPARISON_SCHEMA)), ranges_of(metrics)
     binary = {name: info.binary for name, info in metrics.items()}
     if judged.scores["variant"].n_unique() > 1:
         comparisons = compare_variants(judged.scores, metrics=binary, seed=int(manifest["seed"]), ranges=ranges)

@@ -8,7 +8,7 @@ Without a missing answer both are what was measured, and nothing is computed twi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
@@ -25,9 +25,21 @@ FlagArray = NDArray[np.bool_]
 Ends = tuple[float | None, float | None]
 
 
-def ranges_of(infos: Mapping[str, Mapping[str, Any]]) -> dict[str, Ends]:
-    """The ends of metrics, by name; ``infos``: fields of :class:`kapwa.suites.base.MetricInfo`."""
-    return {name: (info.get("low"), info.get("high")) for name, info in infos.items()}
+class HasEnds(Protocol):
+    """A metric, such as :class:`kapwa.suites.base.MetricInfo`, that says what it can be at least and at most."""
+
+    @property
+    def low(self) -> float | None:
+        """The lower end; None where there is none."""
+
+    @property
+    def high(self) -> float | None:
+        """The upper end; None where there is none."""
+
+
+def ranges_of(infos: Mapping[str, HasEnds]) -> dict[str, Ends]:
+    """The ends of metrics, by name."""
+    return {name: (info.low, info.high) for name, info in infos.items()}
 
 
 def with_bounds(rows: pl.DataFrame, shares: Mapping[str, bool], ranges: Mapping[str, Ends]) -> pl.DataFrame:

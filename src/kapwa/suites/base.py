@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import EntryPoint
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
@@ -58,14 +59,18 @@ class MetricInfo:
     margin: str = ""
     judged_by: str = ""
 
+    @property
+    def span(self) -> float:
+        """The largest difference that the metric can show."""
+        return inf if self.low is None or self.high is None else float(self.high - self.low)
 
-def is_share(info: Mapping[str, Any]) -> bool:
-    """Whether a metric (fields of :class:`MetricInfo`) runs from 0 to 1 or lies within, so that it is a share."""
-    low, high = info.get("low"), info.get("high")
-    return low is not None and high is not None and low >= 0 and high <= 1
+
+def is_share(info: MetricInfo) -> bool:
+    """Whether a metric runs from 0 to 1 or lies within, so that it is a share."""
+    return info.low is not None and info.high is not None and info.low >= 0 and info.high <= 1
 
 
-def holds_shares(info: Mapping[str, Any], values: pl.Series) -> bool:
+def holds_shares(info: MetricInfo, values: pl.Series) -> bool:
     """Whether a metric is a share and its values are: one that strays from its range has Student's interval."""
     return is_share(info) and bool(values.is_between(-1e-9, 1 + 1e-9).all())
 

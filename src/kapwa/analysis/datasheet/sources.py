@@ -144,14 +144,13 @@ def _tell_items(facts: DatasetFacts, run: Run) -> None:
 
 
 def _tell_judging(facts: DatasetFacts, run: Run) -> None:
-    metrics = run.manifest["metrics"]
-    titles = [info["title"] for info in metrics.values()]
+    titles = [info.title for info in run.metrics.values()]
     facts.tell("composition.labels", f"Judged by Kapwa: {listed(titles)}", _MANIFEST)
     facts.tell("preprocessing.done", f"Each answer was judged: {listed(titles)}", _MANIFEST)
     name = run.manifest["headline"][0]
     outcomes = run.scores.filter(pl.col("metric") == name)["outcome"].value_counts().sort("outcome")
     shown = ", ".join(f"{outcome} {number:,}" for outcome, number in outcomes.iter_rows())
-    facts.tell("composition.labels", f"Outcomes of {metrics[name]['title']!r}: {shown}", "scores.parquet")
+    facts.tell("composition.labels", f"Outcomes of {run.metrics[name].title!r}: {shown}", "scores.parquet")
 
 
 def _tell_answers(facts: DatasetFacts, answers: pl.DataFrame) -> None:

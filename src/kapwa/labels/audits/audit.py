@@ -64,7 +64,7 @@ def audit_sample(  # noqa: PLR0913 - each is one decision of the caller; all but
     opened = open_runs(runs)
     population = population_of(opened, metric=metric, variant=variant)
     if doubtful is None:
-        doubtful = opened[0].manifest["metrics"][population.metric].get("judged_by") == "matcher"
+        doubtful = opened[0].metrics[population.metric].judged_by == "matcher"
     made = draw(population, n=n, seed=seed, rubric=asked_of(rubric, opened), doubtful=doubtful)
     return write_draw(made, opened, out, people=people)
 

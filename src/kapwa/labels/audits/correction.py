@@ -195,7 +195,7 @@ def apply_labels(
         rubric=draw.rubric,
         question=draw.asked.question["en"],
         metric=draw.metric,
-        title=scorer or str(runs[0].manifest["metrics"][draw.metric]["title"]),
+        title=scorer or runs[0].metrics[draw.metric].title,
         scores=estimates,
         differences=differences,
         raters=rater_table(of_criteria(verdicts)),

@@ -109,9 +109,10 @@ def population_of(runs: Sequence[Run], *, metric: str | None = None, variant: st
         if "answers" not in run.tables:
             raise UsageError(f"{run.path} has no answers in words, of which people could say whether they are right.")
     name = metric or first["headline"][0]
-    if name not in first["metrics"]:
-        raise UsageError(f"{runs[0].path} has no metric {name!r}.", hint=nearest(name, first["metrics"]))
-    if not is_share(first["metrics"][name]) or not first["metrics"][name]["higher_is_better"]:
+    if name not in runs[0].metrics:
+        raise UsageError(f"{runs[0].path} has no metric {name!r}.", hint=nearest(name, runs[0].metrics))
+    info = runs[0].metrics[name]
+    if not is_share(info) or not info.higher_is_better:
         raise UsageError(
             f"{name} is no share of which more is better, so it cannot stand for the share of right answers.",
             hint="Name another metric with --metric.",
@@ -124,7 +125,7 @@ def population_of(runs: Sequence[Run], *, metric: str | None = None, variant: st
     check_distinct(runs)
     systems = {id(run): system.name for system in systems_of(runs) for run in system.runs}
     frames = [_answers(run, systems[id(run)], name, variants) for run in runs]
-    judgeable = pl.col("value").is_not_null() | (first["metrics"][name].get("judged_by") == "verdicts")
+    judgeable = pl.col("value").is_not_null() | (info.judged_by == "verdicts")
     units = [frame.filter(judgeable & pl.col("text").is_not_null()) for frame in frames]
     common = units[0].select(UNIT)
     for frame in units[1:]:

@@ -125,7 +125,7 @@ def audit_items(
 
 def _system(run: Run, metric: str | None, system: str) -> pl.DataFrame:
     """Return what a system scored on each item, its samples averaged."""
-    binary = [name for name, info in run.manifest["metrics"].items() if info["binary"]]
+    binary = [name for name, info in run.metrics.items() if info.binary]
     name = metric or next(iter([name for name in run.manifest["headline"] if name in binary] or binary), "")
     if name not in binary:
         raise UsageError(f"{run.path} has no metric {name!r} that is right or wrong.", hint=nearest(name, binary))

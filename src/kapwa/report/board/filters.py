@@ -16,6 +16,7 @@ from kapwa.report.view.comparisons import language_facts, variant_name
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import pack
 from kapwa.stats.families import is_clear, is_undecided, missing_share
+from kapwa.suites.base import MetricInfo
 
 _DIGITS = {True: 1, False: 3}  # of a share in per cent, and of another measure
 
@@ -111,7 +112,7 @@ def chosen_cells(view: TaskView, choices: Sequence[Sequence[int]]) -> list[list[
     return columns
 
 
-def _tested(row: Mapping[str, Any], info: Mapping[str, Any]) -> list[float | bool | str | None]:
+def _tested(row: Mapping[str, Any], info: MetricInfo) -> list[float | bool | str | None]:
     """Difference and interval in the unit of the page, whether it is more than noise, and what keeps that open."""
     share = wording.is_share(info)
     scale, digits = 100 if share else 1, _DIGITS[share]

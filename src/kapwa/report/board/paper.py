@@ -289,7 +289,7 @@ def _row_head(row: Row) -> Cell:
 def _cell(columns: Sequence[PaperColumn], row: Row) -> Cell:
     """A number with as many digits as the papers print, its interval below."""
     column = next(one for one in columns if (one.view.task, one.metric) == (row["task"], row["metric"]))
-    info = column.view.metrics.get(row["metric"], {})
+    info = column.view.metrics.get(row["metric"], wording.UNDESCRIBED)
     if not wording.known(row["value"]):
         return NONE
     small = wording.interval(row["low"], row["high"], info, _DIGITS) if wording.known(row["low"]) else ""

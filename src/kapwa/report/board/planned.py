@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +24,7 @@ from kapwa.runs.systems import system_names
 from kapwa.stats.families import ALPHA, is_clear, is_equal
 from kapwa.stats.states import not_asked_rows
 from kapwa.stats.these_items import OnTheseItems, difference_on_these_items
+from kapwa.suites.base import MetricInfo
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -281,7 +282,7 @@ def _table(rows: Sequence[PlannedRow], views: Sequence[TaskView]) -> Table:
     """The planned comparisons, each with its two intervals."""
     frame = frame_of(PlannedRow, rows)
 
-    def info(row: Row) -> Mapping[str, Any]:
+    def info(row: Row) -> MetricInfo:
         return views[row["place"]].metrics[row["metric"]]
 
     def pair(row: Row) -> Cell:

@@ -18,7 +18,7 @@ from kapwa.stats.families import is_clear
 def ranking_pairs(view: TaskView) -> list[dict[str, Any]]:
     """The comparisons that rank systems: of every two, over all cultures, of the first headline metric."""
     items = [view.asked_items(place, view.metric) for place in range(len(view.runs))]
-    binary = bool(view.metrics[view.metric].get("binary"))
+    binary = bool(view.metrics[view.metric].binary)
     return every_pair(items, view.labels, view.metric, view.variant, binary=binary).to_dicts()
 
 

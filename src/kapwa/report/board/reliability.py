@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,7 @@ from kapwa.report.tables.table import Cell, Column, Row, Table, frame_of
 from kapwa.report.view.means import model_rows
 from kapwa.report.view.tasks import TaskView
 from kapwa.stats.reliability import FEWEST, GOAL, Reliability, culture_reliability, system_reliability
+from kapwa.suites.base import MetricInfo
 
 _PLACE = ("culture", "language", "item_id")
 _NOTE = (
@@ -68,7 +69,7 @@ def reliability_table(views: Sequence[TaskView]) -> Table | None:
         where = [views[row["place"]].title] if len(views) > 1 else []
         return Cell(wording.count(row["ranked"], few, many), "; ".join([*where, _by_what(row)]))
 
-    def info(row: Row) -> Mapping[str, Any]:
+    def info(row: Row) -> MetricInfo:
         return views[row["place"]].metrics[row["metric"]]
 
     def coefficient(row: Row) -> Cell:

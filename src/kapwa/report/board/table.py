@@ -197,7 +197,7 @@ class _TaskColumn(NamedTuple):
         told = self.view.runs[estimate["run"]].manifest.get("trained_on") or UNKNOWN
         row = row._replace(n=estimate["n"], asked=estimate["asked"], trained_on=told)
         if is_of_first(estimate):
-            return row._replace(words=missing.unranked_words(estimate, {}))
+            return row._replace(words=missing.unranked_words(estimate, wording.UNDESCRIBED))
         low, high = self.ranks.get(system, (None, None))
         return row._replace(
             **{name: estimate[name] for name in ("value", "low", "high", "missing")},

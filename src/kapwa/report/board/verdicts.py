@@ -17,6 +17,7 @@ from kapwa.report.view.means import direction, model_rows, rank_key
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import SHARE, isolate
 from kapwa.stats.families import is_clear, is_undecided
+from kapwa.suites.base import MetricInfo
 
 MOST_NAMED = 3
 
@@ -155,7 +156,7 @@ def _by_verdicts(view: TaskView, labelled: Sequence[LabelColumn]) -> str:
 def _ahead(
     rows: Sequence[Mapping[str, Any]],
     places: Mapping[str, float],
-    info: Mapping[str, Any],
+    info: MetricInfo,
     labelled: Sequence[LabelColumn],
 ) -> str:
     """How far the first two are apart on the items that both answered; ``places``: the lowest stands first."""
@@ -169,7 +170,7 @@ def _ahead(
     return ""
 
 
-def _change(row: Mapping[str, Any], name: str, info: Mapping[str, Any], *, turned: bool) -> tuple[str, str]:
+def _change(row: Mapping[str, Any], name: str, info: MetricInfo, *, turned: bool) -> tuple[str, str]:
     """A difference of a row and its interval in words; ``turned``: of the second system less the first."""
     ends = ("low", "high") if name == "difference" else (f"{name}_low", f"{name}_high")
     value, *between = (-row[end] if turned and wording.known(row[end]) else row[end] for end in (name, *ends))

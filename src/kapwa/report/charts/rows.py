@@ -16,6 +16,7 @@ from kapwa.report.view.means import topic_means
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import label_text
 from kapwa.stats.families import is_clear
+from kapwa.suites.base import MetricInfo
 
 SAME = "The table has the same numbers."
 
@@ -205,7 +206,7 @@ def contrast_charts(view: TaskView, table: pl.DataFrame) -> list[RowChart]:
     return found
 
 
-def _dumbbell(label: str, row: Mapping[str, Any], info: Mapping[str, Any]) -> Line:
+def _dumbbell(label: str, row: Mapping[str, Any], info: MetricInfo) -> Line:
     few = int(row["n"]) < FEW_ITEMS
     values = [(k, row[name]) for k, name in enumerate(("a_value", "b_value")) if wording.known(row[name])]
     return Line(

@@ -16,7 +16,7 @@ from kapwa.exchange.base import expected
 from kapwa.records import MEDIA_TYPES, UNANSWERED
 from kapwa.report.tables.scores import OUTCOMES
 from kapwa.report.view.tasks import TaskView
-from kapwa.report.wording import clean, count, culture_name, decimal, label_text, pack
+from kapwa.report.wording import UNDESCRIBED, clean, count, culture_name, decimal, label_text, pack
 from kapwa.runs.media import stored_media
 from kapwa.suites.items import CASE_SCHEMA
 
@@ -125,7 +125,7 @@ def _coded(view: TaskView, table: pl.DataFrame) -> dict[str, Any]:
         # What was read in one of several answers is not known to be of this one.
         read = texts["got"] if alone and not same else ""
         said = texts["got"] if row["text"] is None else texts["text"]
-        margin = view.metrics.get(row["metric"] or "", {}).get("margin") and alone and row["margin"]
+        margin = view.metrics.get(row["metric"] or "", UNDESCRIBED).margin and alone and row["margin"]
         measured = decimal(row["margin"], 3, plus=True) if margin else ""
         gloss = texts["got_gloss"] if same else ""
         about = (row["run"], outcomes.index(row["outcome"]), row["sample"])

@@ -12,6 +12,7 @@ from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import isolate, label_text
 from kapwa.runs.thoughts import TABLE as THOUGHTS
 from kapwa.stats.families import missing_share
+from kapwa.suites.base import MetricInfo
 
 # Over this share of missing answers a sentence says so before all others.
 FIRST = 0.05
@@ -25,19 +26,19 @@ _LEAST_BUDGET = 4096
 MOST_TOLD = 4
 
 
-def unranked_words(row: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+def unranked_words(row: Mapping[str, Any], info: MetricInfo) -> str:
     """Why a score is no headline, for a place beside others."""
     return "ended early, in the order of the data" if is_of_first(row) else beside(row, info)
 
 
-def bounds_words(row: Mapping[str, Any], info: Mapping[str, Any], digits: int = 1) -> str:
+def bounds_words(row: Mapping[str, Any], info: MetricInfo, digits: int = 1) -> str:
     """Say between what a score lies, whatever the missing answers are: "40.1–64.1%"; "" where that is not known."""
     if not (wording.known(row.get("least")) and wording.known(row.get("most"))):
         return ""
     return wording.interval(row["least"], row["most"], info, digits)
 
 
-def between_words(row: Mapping[str, Any], info: Mapping[str, Any], digits: int = 1) -> str:
+def between_words(row: Mapping[str, Any], info: MetricInfo, digits: int = 1) -> str:
     """Say between what a score lies, in a sentence: "between 35.8% and 100.0%"; "" where that is not known."""
     ends = row.get("least"), row.get("most")
     if not all(map(wording.known, ends)):
@@ -45,7 +46,7 @@ def between_words(row: Mapping[str, Any], info: Mapping[str, Any], digits: int =
     return "between " + " and ".join(wording.amount(end, info, digits) for end in ends)
 
 
-def beside(row: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+def beside(row: Mapping[str, Any], info: MetricInfo) -> str:
     """What stands beside a score of which more than one answer in a hundred is missing; else ""."""
     share, bounds = share_of(row), bounds_words(row, info)
     if share <= BESIDE:

@@ -119,7 +119,7 @@ def _failure_warnings(label: str, manifest: Mapping[str, Any]) -> Iterator[str]:
 def _rough_intervals(view: TaskView) -> Iterator[str]:
     """Whose intervals rest on too little to hold what they promise."""
     rough: dict[str, None] = {}
-    binary = view.metrics[view.metric].get("binary")
+    binary = view.metrics[view.metric].binary
     few = FEW_CLUSTERS if binary else FEW_OF_A_MEASURE
     for subject, i in product(view.subjects, range(len(view.runs))):
         row = view.estimate(i, subject, view.metric) or {"value": None}
@@ -187,7 +187,7 @@ def methods(view: TaskView) -> dict[str, Any]:
             marks.setdefault(clean(row["name"]), clean(row["note"]))
     metrics, facts, limits = [], [], list[str]()
     for name, info in view.metrics.items():
-        ends, span, source = [info.get("low"), info.get("high")], "any number", clean(info.get("source") or "")
+        ends, span, source = [info.low, info.high], "any number", clean(info.source or "")
         if None not in ends:
             span = " to ".join(wording.decimal(end, 3).rstrip("0").rstrip(".") for end in ends)
         metrics.append((name, f"{view.titles[name]}. Range {span}." + (f" Source: {source}." if source else "")))

@@ -96,7 +96,7 @@ def correlations(views: Sequence[TaskView]) -> Table | None:
 
     Of means over cultures; the headline metrics of every task first.
     """
-    columns = [(view, name) for view in views for name, info in view.metrics.items() if not info.get("reference")]
+    columns = [(view, name) for view in views for name, info in view.metrics.items() if not info.reference]
     columns.sort(key=lambda column: column[1] not in column[0].headline)
     tasks = [view.task for view in views]
     measured = {}

@@ -34,9 +34,10 @@ from kapwa.runs.answers import items_of
 from kapwa.runs.directory import Run
 from kapwa.runs.outputs import BOM
 from kapwa.runs.systems import Named
+from kapwa.suites.base import MetricInfo
 from kapwa.tables import read_sheet
 
-COEFFICIENT = {"low": -1.0, "high": 1.0}
+COEFFICIENT = MetricInfo("coefficient", "Coefficient of agreement", low=-1.0, high=1.0)
 # Columns of tables of labels that name their draw, of the studio and of audits alike.
 _LABEL_COLUMNS = {"draw", "answer", "rater", "rubric"}
 _PREFERENCES_NOTE = (
@@ -344,5 +345,5 @@ def _remarks(key: str, frame: pl.DataFrame, about: Sequence[str]) -> list[Table]
     return [Table(key, "What people remarked", frame, shown)] if frame.height else []
 
 
-def _number(value: float | None, small: str = "", info: Mapping[str, float] = SHARE) -> Cell:
+def _number(value: float | None, small: str = "", info: MetricInfo = SHARE) -> Cell:
     return Cell(wording.amount(value, info), small, number=True)

@@ -27,6 +27,7 @@ from kapwa.stats.controlled import Controlled, with_old_items
 from kapwa.stats.missing import ranges_of
 from kapwa.stats.series import items_of_run
 from kapwa.stats.significance import holm
+from kapwa.suites.base import MetricInfo
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -74,7 +75,7 @@ class RegressionVerdict:
 
     task: str
     metric: str
-    info: Mapping[str, Any]
+    info: MetricInfo
     margin: float
     outcome: Outcome
     rows: list[dict[str, Any]]
@@ -145,15 +146,15 @@ def judge(old: Run, new: Run, compared: pl.DataFrame, margin: float, max_missing
     if not rows:
         where = view.variant_words.removeprefix(", ") or "the items of both"
         raise DataError(f"The two share no item measured by {view.metric}, {where}.", hint="Ask both the same items.")
-    if None not in (info.get("low"), info.get("high")) and margin > info["high"] - info["low"]:
+    if margin > info.span:
         raise UsageError(
-            f"The margin is {margin:g}; {view.metric} cannot differ by more than {info['high'] - info['low']:g}.",
+            f"The margin is {margin:g}; {view.metric} cannot differ by more than {info.span:g}.",
             hint="It is in the metric's own unit: for 2 points of a share write 0.02.",
         )
     if len(rows) > 1 and rows[0]["culture"] is not None:
         raise UsageError("One culture in several languages has no mean.", hint="Compare runs in one language.")
-    better = info.get("higher_is_better")
-    if better is None and not info.get("binary"):  # right is better than wrong, whatever a run says of it
+    better = info.higher_is_better
+    if better is None and not info.binary:  # right is better than wrong, whatever a run says of it
         raise UsageError(f"Whether a higher {view.metric} is better is not known.", hint="Leave out --margin.")
     controlled = {row["culture"]: _with_old_items(old, new, view, row["culture"], margin) for row in rows}
     rows = [_controlled_row(row, controlled[row["culture"]]) for row in rows]
@@ -288,7 +289,7 @@ def _gains(row: Row, sign: int) -> dict[str, float | None]:
     return gains
 
 
-def _sentence(record: Row, info: Mapping[str, Any], margin: float, *, several: bool) -> str:
+def _sentence(record: Row, info: MetricInfo, margin: float, *, several: bool) -> str:
     """What is known of a loss and where, and for a culture among several what that allows for.
 
     Example: "In Assam, taken by itself, a loss above 5.6 points is excluded (new − old −1.2, 95% interval −5.6 to +3.2;
@@ -320,7 +321,7 @@ def _sentence(record: Row, info: Mapping[str, Any], margin: float, *, several: b
     return sentence[0].upper() + sentence[1:]
 
 
-def _excluded(record: Row, info: Mapping[str, Any], margin: float) -> str:
+def _excluded(record: Row, info: MetricInfo, margin: float) -> str:
     """Which loss the interval of a row excludes: "above 5.6 points", "any"; "" where there can be no larger one."""
     loss = record["loss_excluded"]
     if loss is None or not wording.within_range(loss, info, _digits(record, margin)):
@@ -328,7 +329,7 @@ def _excluded(record: Row, info: Mapping[str, Any], margin: float) -> str:
     return f"above {wording.points(loss, info, _digits(record, margin))}" if loss else "any"
 
 
-def _interval(record: Row, info: Mapping[str, Any], margin: float) -> str:
+def _interval(record: Row, info: MetricInfo, margin: float) -> str:
     return wording.change_interval(record["low"], record["high"], info, _digits(record, margin))
 
 

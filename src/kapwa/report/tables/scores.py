@@ -20,6 +20,7 @@ from kapwa.report.view.marks import Estimate, Mark, is_unranked
 from kapwa.report.view.means import model_rows, topic_means
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import clean, isolate, label_text
+from kapwa.suites.base import MetricInfo
 
 FLOOR = "Without cultural knowledge"
 MARKS = (FLOOR, "Ceiling")
@@ -136,7 +137,7 @@ def of_ceiling(top: Mark | None, metric: str) -> dict[str, Any]:
 
 
 def score_cell(
-    row: Row | None, info: Mapping[str, Any], *, strong: bool = False, few: int = 0, headline: bool = False
+    row: Row | None, info: MetricInfo, *, strong: bool = False, few: int = 0, headline: bool = False
 ) -> Cell:
     """A score; under it its interval and share of what people score; grey where of under ``few`` items.
 
@@ -183,7 +184,7 @@ def metrics_table(view: TaskView, *, reference: bool) -> Table | None:
 
     Of several cultures it shows the mean over them, each counting alike; the CSV holds each.
     """
-    metrics = [name for name, info in view.metrics.items() if bool(info.get("reference")) is reference]
+    metrics = [name for name, info in view.metrics.items() if bool(info.reference) is reference]
     means = model_rows([(view, name) for name in metrics])
     shown = tidy(view, ((label, view.whole, means[label][k]) for k, label in product(range(len(metrics)), view.labels)))
     if not shown.height:
@@ -250,7 +251,7 @@ def culture_table(view: TaskView, metric: str) -> Table | None:
     columns += [Column(MARKS[side], partial(mark_cell, side)) for side in kept]
     every = product(view.subjects, view.variants, enumerate(view.labels))
     notes = [f"{FLOOR}: {next(iter(names))}." if len(names) == 1 else "", of_people_note(view, [metric])]
-    if info.get("higher_is_better", True) is None:  # most words are no first rank
+    if info.higher_is_better is None:  # most words are no first rank
         shown = shown.with_columns(rank_low=None, rank_high=None)
     ranked = shown["rank_low"].count() > 0
     notes += [f"Order and ranks are by the {view.compared(metric).words}. {RANKS}"] if ranked else []

@@ -16,6 +16,7 @@ from kapwa.report.view.marks import is_unranked
 from kapwa.report.view.means import direction
 from kapwa.report.view.track import RIGHT, UNKNOWN, WRONG, Track, TrackedStep, outer
 from kapwa.stats.series import Direction, SeriesChange
+from kapwa.suites.base import MetricInfo
 
 MOST_FLIPS = 20
 _VERBS: Mapping[Direction, str] = {"up": "rose", "down": "fell"}
@@ -269,7 +270,7 @@ def _tokens(value: float | None) -> int | None:
     return _whole(value) or None
 
 
-def _score_cell(row: Row, info: Mapping[str, Any]) -> Cell:
+def _score_cell(row: Row, info: MetricInfo) -> Cell:
     if row["value"] is None:
         return Cell("no score", number=True, muted=True)
     return Cell(wording.amount(row["value"], info), wording.interval(row["low"], row["high"], info), number=True)
@@ -359,7 +360,7 @@ def _single_cultures(track: Track) -> Iterator[str]:
             yield f"Since the first checkpoint it {verb} in {', '.join(map(wording.isolate, changed))}."
 
 
-def _with_interval(moved: SeriesChange, info: Mapping[str, Any]) -> str:
+def _with_interval(moved: SeriesChange, info: MetricInfo) -> str:
     """A change with its interval, in more digits where these are needed to see on which side of 0 it lies."""
     low, high = outer(moved)
     difference = moved.comparison.difference

@@ -74,7 +74,7 @@ def _headline(run: Run) -> dict[str, Any]:
     if is_of_first(found):
         value = low = high = None
     words += f", mean of {cultures} cultures" if cultures > 1 else ""
-    if found.get("value") is None and info.get("judged_by") == "verdicts":
+    if found.get("value") is None and info.judged_by == "verdicts":
         words = "waits for verdicts"
     return {"metric": view.metric, "value": value, "low": low, "high": high, "cultures": cultures, "score": words}
 

@@ -19,6 +19,7 @@ from kapwa.report.wording import culture_name, label_text
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.fragility import with_undone_shares
 from kapwa.stats.tables import compare_runs, compare_variants
+from kapwa.suites.base import MetricInfo
 
 LOCAL = "local"
 Axis = Literal["asked", "prompt"]
@@ -142,7 +143,7 @@ def _contrast(view: TaskView, run: int, axis: Axis, contrast: Contrast) -> pl.Da
     scores = view.runs[run].scores.filter((pl.col("metric") == view.metric) & chosen).with_columns(language=pl.lit(""))
     if not scores.height:
         return scores
-    metrics = {view.metric: bool(view.metrics[view.metric].get("binary"))}
+    metrics = {view.metric: bool(view.metrics[view.metric].binary)}
     single = compare_variants(scores, metrics=metrics)
     over = compare_variants(scores, metrics=metrics, pooled=True)
     table = pl.concat([over, single.with_columns(cultures=pl.lit(1, pl.Int64))], how="diagonal")
@@ -173,7 +174,7 @@ def run_pairs(view: TaskView, equal_within: float | None = None, planned: Sequen
     the others would multiply a long table.
     """
     named = planned or (view.headline[:1] if view.many else view.headline)
-    metrics = {name: bool(view.metrics[name].get("binary")) for name in named}
+    metrics = {name: bool(view.metrics[name].binary) for name in named}
     wanted = (pl.col("variant") == view.variant) & pl.col("metric").is_in(list(metrics))
     scores = [(label, run.scores.filter(wanted)) for label, run in zip(view.labels, view.runs, strict=True)]
     tables = []
@@ -188,9 +189,9 @@ def run_pairs(view: TaskView, equal_within: float | None = None, planned: Sequen
     return with_undone_shares(table, dict(scores), judged_by_machine(view.metrics, metrics))
 
 
-def judged_by_machine(infos: Mapping[str, Mapping[str, Any]], metrics: Mapping[str, bool]) -> dict[str, bool]:
+def judged_by_machine(infos: Mapping[str, MetricInfo], metrics: Mapping[str, bool]) -> dict[str, bool]:
     """Those of ``metrics`` (right or wrong) of which an automatic judge says what is right: MetricInfo.judged_by."""
-    return {name: binary for name, binary in metrics.items() if infos[name].get("judged_by")}
+    return {name: binary for name, binary in metrics.items() if infos[name].judged_by}
 
 
 def over_cultures(frame: pl.DataFrame) -> list[dict[str, Any]]:
@@ -212,7 +213,7 @@ def variant_pairs(view: TaskView) -> pl.DataFrame:
     for label, run in zip(view.labels, view.runs, strict=True):
         if run.comparisons.height:
             this = pl.col("metric") == view.metric
-            metrics = {view.metric: bool(view.metrics[view.metric].get("binary"))}
+            metrics = {view.metric: bool(view.metrics[view.metric].binary)}
             parts = [run.comparisons.filter(this).with_columns(cultures=pl.lit(1, pl.Int64))]
             if view.many:
                 parts.insert(0, compare_variants(run.scores.filter(this), metrics=metrics, pooled=True))

@@ -77,7 +77,7 @@ def model_rows(columns: Sequence[TaskMetric], variant: str | None = None) -> dic
 
 def direction(view: TaskView, metric: str) -> int:
     """1 where a higher score is better, -1 where a lower one is."""
-    return -1 if view.metrics[metric].get("higher_is_better") is False else 1
+    return -1 if view.metrics[metric].higher_is_better is False else 1
 
 
 def rank_key(row: Mapping[str, Any] | None, sign: int = 1) -> float:
