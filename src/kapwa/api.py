@@ -66,7 +66,7 @@ class PlanSettings(TypedDict, total=False):
     mid_p: bool
 
 
-def evaluate(task: Task | str, model: Model | str, settings: RunSettings | None = None, **keywords: Any) -> Run:
+def evaluate(task: Task | str, model: Model | str, settings: RunSettings | None = None, **keywords: object) -> Run:
     """Ask ``model`` what ``task`` asks, judge the answers, and return the run.
 
     Each is one that was opened (:func:`kapwa.load_task`, :func:`kapwa.load_model`), or its name, such as "blend/saq"
@@ -89,7 +89,7 @@ def evaluate(task: Task | str, model: Model | str, settings: RunSettings | None 
 
 
 def _parted(
-    task: Task | str, model: Model | str, keywords: Mapping[str, Any]
+    task: Task | str, model: Model | str, keywords: Mapping[str, object]
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Return the keywords of the run, and those that a task and a model that are named are opened with.
 
@@ -547,7 +547,7 @@ def build_mcq(
     out: str | Path,
     *,
     judge: str | Model | None = None,
-    judge_options: ModelOptions | Mapping[str, Any] | None = None,
+    judge_options: ModelOptions | Mapping[str, object] | None = None,
     **settings: Unpack[McqSettings],
 ) -> Built:
     """Build multiple-choice questions from the answers in ``data`` (None: the sample packs) in the folder ``out``.

@@ -334,7 +334,7 @@ def _picked(
     return suite.pick_variants(*chosen)
 
 
-def load_model(spec: str, options: ModelOptions | None = None, *, engine: Ray | None = None, **keywords: Any) -> Model:
+def load_model(spec: str, options: ModelOptions | None = None, *, engine: Ray | None = None, **keywords: object) -> Model:
     """Load the model ``spec``: "smollm2", "hf:<id or folder>", "openai:<name>", "inspect:<name>", "replay:<file>".
 
     ``options``: how it is loaded or reached; ``keywords``: the same, one by one: the fields of
@@ -353,7 +353,7 @@ def load_model(spec: str, options: ModelOptions | None = None, *, engine: Ray | 
     return RayModel(engine, _open, (backend, name, settings))
 
 
-def options_dict(options: ModelOptions | Mapping[str, Any] | None) -> dict[str, Any]:
+def options_dict(options: ModelOptions | Mapping[str, object] | None) -> dict[str, Any]:
     """Return how a model is loaded as keywords of :func:`load_model`."""
     if isinstance(options, ModelOptions):
         return {name: getattr(options, name) for name in field_names(ModelOptions)}

@@ -276,7 +276,7 @@ SCORE_COLUMNS: tuple[str, ...] = (*ITEM_COLUMNS, "sample", "metric", "value", "o
 _every_param = attrgetter(*Params.__dataclass_fields__)
 
 
-def request_key(request: Request, fingerprint: Mapping[str, Any]) -> str:
+def request_key(request: Request, fingerprint: Mapping[str, object]) -> str:
     """Hash everything that can change the answer: 32 hex digits of BLAKE2b.
 
     ``fingerprint`` is the model's own part (id, revision, template, numeric type, backend). The item's

@@ -188,7 +188,7 @@ def _manifest(prepared: Sequence[Prepared], surveys: Surveys, settings: Settings
     }
 
 
-def _write(folder: Path, tables: Mapping[str, pl.DataFrame], facts: Mapping[str, Any]) -> None:
+def _write(folder: Path, tables: Mapping[str, pl.DataFrame], facts: Mapping[str, object]) -> None:
     """Write the tables and then the record, each whole or not at all; raise RunError where there is no room."""
     with writing(folder, "What was compared is kept."):
         (folder / NAME).unlink(missing_ok=True)  # until all is written again, this is no finished analysis

@@ -42,7 +42,7 @@ def empty(name: str) -> pl.DataFrame:
     return pl.DataFrame(schema=dict(SCHEMAS[name]))
 
 
-def frame(name: str, columns: Mapping[str, Any]) -> pl.DataFrame:
+def frame(name: str, columns: Mapping[str, object]) -> pl.DataFrame:
     """Return ``columns`` (arrays, lists, or one value for all rows) as the table ``name``, NaN as null.
 
     Raises KeyError for a missing column, so that no table is written in part.

@@ -214,7 +214,7 @@ def removal_rows(parts: Sequence[Sequence[Part]], removed: Sequence[Removed]) ->
     return rows
 
 
-def _framed(name: str, prepared: Prepared, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+def _framed(name: str, prepared: Prepared, rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
     names = {**prepared.facts.name._asdict(), "topic": ALL}
     return frame(name, {**names, **{column: [row[column] for row in rows] for column in rows[0]}})
 

@@ -30,7 +30,7 @@ from kapwa.errors import KapwaError, nearest
 class Verbs(TyperGroup):
     """The group of all verbs; one is loaded when it is called."""
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - Typer's signature
+    def list_commands(self, ctx: object) -> list[str]:  # noqa: ARG002 - Typer's signature
         """Return the names of the verbs, in the order of their headings."""
         return list(VERBS)
 

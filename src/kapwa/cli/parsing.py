@@ -77,7 +77,7 @@ def parse_settings(pairs: Sequence[str] | None, option: str = "--extra") -> dict
     return dict(parse_setting(pair, option) for pair in pairs or ())
 
 
-def judge_settings(pairs: Sequence[str] | None, **defaults: Any) -> Any:
+def judge_settings(pairs: Sequence[str] | None, **defaults: object) -> Any:
     """Turn ``--judge-option`` pairs into options of a model; those of one backend alone go into ``extra``."""
     from kapwa.models.base import ModelOptions
 

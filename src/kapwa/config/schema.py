@@ -37,12 +37,12 @@ def _hints(settings: type) -> dict[str, Any]:
     return get_type_hints(settings, localns={"FrozenPlan": str, "Until": str})
 
 
-def _written(hint: Any) -> Any:
+def _written(hint: object) -> Any:
     """Return the type of a value as it stands in a file, where a path is a text."""
     return hint | str if Path in _parts(hint) else hint
 
 
-def _parts(hint: Any) -> Iterator[Any]:
+def _parts(hint: object) -> Iterator[Any]:
     yield hint
     for part in get_args(hint):
         yield from _parts(part)
@@ -66,7 +66,7 @@ def _named(key: str) -> BeforeValidator:
     return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
 
 
-def _field(kind: Any, default: Any = None) -> Any:
+def _field(kind: object, default: object = None) -> Any:
     return (kind, default)
 
 

@@ -104,14 +104,14 @@ def _plain_name(text: str) -> str:
     return text
 
 
-def _yes_or_no(cell: Any) -> bool:
+def _yes_or_no(cell: object) -> bool:
     value = cell.strip().lower() if isinstance(cell, str) else ""
     if value not in TRUE_WORDS + _FALSE_WORDS:
         raise cell_error(f"{value!r} is neither true nor false.")
     return value in TRUE_WORDS
 
 
-def _as_whole(cell: Any, least: int) -> int | None:
+def _as_whole(cell: object, least: int) -> int | None:
     text = cell.strip() if isinstance(cell, str) else str(cell)
     if not text:
         return None

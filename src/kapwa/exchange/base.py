@@ -76,7 +76,7 @@ def higher_is_better(run: Run, metric: str) -> bool | None:
     return run.metrics[metric].higher_is_better if metric in run.metrics else None
 
 
-def expected(item: Mapping[str, Any], *columns: str) -> str | list[str]:
+def expected(item: Mapping[str, object], *columns: str) -> str | list[str]:
     """Return what was expected of an item, from its row: the first of these columns that a task has; else "".
 
     Answers in English are those expected of an item that is asked in English. ``columns``: looked at before all others.
@@ -116,7 +116,7 @@ class ItemDefaults(NamedTuple):
     culture_from: str | None = None
     language_from: str | None = None
 
-    def of(self, item: str, facts: Mapping[str, Any]) -> dict[str, str]:
+    def of(self, item: str, facts: Mapping[str, object]) -> dict[str, str]:
         """Return what the user says of an item, of which the results tell ``facts``.
 
         Raises DataError, naming the ``item``, where a field is missing, empty or tells no language.
@@ -254,7 +254,7 @@ def judged_run(
     return ImportedRun(_complete(manifest), judged.scores, task.item_table(items), judged.tables, floors, items)
 
 
-def _options_asked_with(options: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+def _options_asked_with(options: Mapping[str, object], changed: Mapping[str, object]) -> dict[str, Any]:
     """Return a task's ``options`` as another tool asked with them; they become part of the run's signature.
 
     A changed setting that is an option of the task replaces it: lm-eval's ``max_gen_toks=9`` becomes
@@ -282,7 +282,7 @@ def _outcome(items: int, requests: int, unique: int, errors: Sequence[str]) -> d
     }
 
 
-def _complete(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _complete(manifest: Mapping[str, object]) -> dict[str, Any]:
     """Return the manifest of an import with what every finished run's has, its signatures among it."""
     whole = jsonable({"format": FORMAT, "kapwa": version("kapwa"), **manifest})
     return {**whole, **signatures(whole)}

@@ -105,7 +105,7 @@ def _model(manifest: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _result_id(row: Mapping[str, Any]) -> str:
+def _result_id(row: Mapping[str, object]) -> str:
     return "/".join(str(row[name]) for name in (*PART, "metric"))
 
 

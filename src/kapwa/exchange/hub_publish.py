@@ -163,7 +163,7 @@ def _licence_of(run: Run) -> str:
     return ", ".join(dict.fromkeys(str(card["licence"]) for card in cards if card.get("licence"))) or "not stated"
 
 
-def _head(head: Mapping[str, Any]) -> str:
+def _head(head: Mapping[str, object]) -> str:
     return f"---\n{yaml.safe_dump(dict(head), allow_unicode=True, sort_keys=False)}---\n"
 
 

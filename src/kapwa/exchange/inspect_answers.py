@@ -64,7 +64,7 @@ class OpenedTask:
 _opened: dict[str, OpenedTask] = {}
 
 
-def open_new(name: str, arguments: Mapping[str, Any]) -> OpenedTask:
+def open_new(name: str, arguments: Mapping[str, object]) -> OpenedTask:
     """Open the task ``name`` and keep it for its samples; None leaves an argument at its default.
 
     ``country`` names values of the column ``culture``, "all" every one. Raises what opening raises.
@@ -74,7 +74,7 @@ def open_new(name: str, arguments: Mapping[str, Any]) -> OpenedTask:
     return opened
 
 
-def _normal(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _normal(arguments: Mapping[str, object]) -> dict[str, Any]:
     """Return the arguments in the form that a log keeps: data as a text, names as a list.
 
     Inspect's command line reads a name that looks like a number as one.
@@ -89,7 +89,7 @@ def _normal(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return normal
 
 
-def find(metadata: Mapping[str, Any], data: str | None = None, only: str | None = None) -> tuple[OpenedTask, Item]:
+def find(metadata: Mapping[str, object], data: str | None = None, only: str | None = None) -> tuple[OpenedTask, Item]:
     """Return the item that a sample's ``metadata`` name, and its task.
 
     ``data``: where its data are now, if they were moved. ``only``: the task whose samples are wanted. Raises UsageError
@@ -115,11 +115,11 @@ def find(metadata: Mapping[str, Any], data: str | None = None, only: str | None 
     return opened, item
 
 
-def _key(name: str, arguments: Mapping[str, Any]) -> str:
+def _key(name: str, arguments: Mapping[str, object]) -> str:
     return json.dumps([name, arguments], sort_keys=True)
 
 
-def _names(wanted: Any) -> list[str]:
+def _names(wanted: object) -> list[str]:
     parts = wanted if isinstance(wanted, list | tuple) else str(wanted).split(",")
     return [str(part).strip() for part in parts if str(part).strip()]
 

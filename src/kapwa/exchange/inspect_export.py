@@ -76,7 +76,7 @@ def _write_log(run: Run, identity: str, path: Path) -> None:
     log = _header(run, identity)
     with ZipFile(path, "w", ZIP_DEFLATED) as archive:
 
-        def write(name: str, value: Any) -> None:
+        def write(name: str, value: object) -> None:
             archive.writestr(name, to_json(to_jsonable_python(value, exclude_none=True), exclude_none=True))
 
         write("_journal/start.json", {"version": log.version, "eval": log.eval, "plan": log.plan})

@@ -165,7 +165,7 @@ def _metric_names(opened: OpenedTask) -> list[str]:
     return list(dict.fromkeys([*opened.task.headline, *opened.task.metrics]))
 
 
-def _inspect_task(name: str, options: Mapping[str, Any]) -> Task:
+def _inspect_task(name: str, options: Mapping[str, object]) -> Task:
     with errors_for_inspect():
         opened = open_new(name, options)
         if not opened.items:
@@ -198,7 +198,7 @@ def _inspect_task(name: str, options: Mapping[str, Any]) -> Task:
     )
 
 
-def _sample(opened: OpenedTask, item: Item, row: Mapping[str, Any]) -> Sample:
+def _sample(opened: OpenedTask, item: Item, row: Mapping[str, object]) -> Sample:
     names = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
     # No choices: Inspect's viewer would show them as part of what the model was asked.
     return Sample(
@@ -235,7 +235,7 @@ def _scorer_of(name: str) -> Callable[..., Scorer]:
 
 def _task_of(name: str) -> Callable[..., Task]:
     # Inspect passes on whatever -T names; opening the task refuses what it does not know.
-    def make(**options: Any) -> Task:
+    def make(**options: object) -> Task:
         return _inspect_task(name, options)
 
     return task(name=_inspect_name(name))(make)

@@ -218,9 +218,9 @@ def _disagreements(
             )
 
 
-def _is_close(stated: Any, value: float | None) -> bool:
+def _is_close(stated: object, value: float | None) -> bool:
     return isinstance(stated, int | float) and value is not None and math.isclose(stated, value, abs_tol=_CLOSE)
 
 
-def _number(value: Any) -> str:
+def _number(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, int | float) else "no value"

@@ -178,7 +178,7 @@ def _why_not(values: Sequence[Any], stated: Any) -> str:
 
 
 def _score_rows(
-    samples: TaskSamples, kept: Mapping[str, Mapping[str, Any]], about: Mapping[int, Mapping[str, str]]
+    samples: TaskSamples, kept: Mapping[str, Mapping[str, object]], about: Mapping[int, Mapping[str, str]]
 ) -> Iterator[dict[str, Any]]:
     for sample in samples.samples:
         item_id = str(sample.doc_id)

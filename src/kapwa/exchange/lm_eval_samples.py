@@ -56,7 +56,7 @@ class Sample(BaseModel):
         return (self.model_extra or {}).get(metric) if metric in self.metrics else None
 
 
-def _prompt(logged: Any) -> str:
+def _prompt(logged: object) -> str:
     """Return a prompt as text: that of a chat server is its turns as JSON, which lm-eval logs in a list."""
     if isinstance(logged, list) and len(logged) == 1 and isinstance(logged[0], str):
         return logged[0]
@@ -96,7 +96,7 @@ def read_results(file: Path) -> dict[str, Any]:
     return results
 
 
-def _parsed(text: str, **place: Any) -> Any:
+def _parsed(text: str, **place: object) -> Any:
     """Return what JSON says; raise DataError for half a character, which no file of a run could hold."""
     value = json.loads(text)
     if "\\u" in text:

@@ -72,11 +72,11 @@ class KapwaTask(Task):  # type: ignore[misc]
         """Return the items as rows of plain values, in Kapwa's order."""
         return self._docs
 
-    def doc_to_text(self, doc: Mapping[str, Any]) -> str:
+    def doc_to_text(self, doc: Mapping[str, object]) -> str:
         """Return the prompt."""
         return str(doc["prompt"])
 
-    def doc_to_target(self, doc: Mapping[str, Any]) -> str:
+    def doc_to_target(self, doc: Mapping[str, object]) -> str:
         """Return what lm-eval's logs show as the right answer."""
         return str(expected(doc))
 
@@ -106,7 +106,7 @@ class KapwaTask(Task):  # type: ignore[misc]
             prompts.append(chat(messages) if chat else "".join(f"{message['content']}\n" for message in messages))
         return prompts
 
-    def construct_requests(self, doc: dict[str, Any], ctx: Sequence[str], **settings: Any) -> list[Instance]:
+    def construct_requests(self, doc: dict[str, Any], ctx: Sequence[str], **settings: object) -> list[Instance]:
         """Return lm-eval's requests about one item: one text, or one likelihood for each continuation."""
         arguments: list[tuple[str, tuple[Any, ...]]] = []
         for request, prompt in zip(self._requests(doc), ctx, strict=True):
@@ -121,7 +121,7 @@ class KapwaTask(Task):  # type: ignore[misc]
             for i, (kind, pair) in enumerate(arguments)
         ]
 
-    def process_results(self, doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, float]:
+    def process_results(self, doc: Mapping[str, object], results: Sequence[object]) -> dict[str, float]:
         """Judge one item as Kapwa does; metrics that have nothing to measure in it are absent."""
         requests = self._requests(doc)
         answers = list(map(Answer, requests, gated(lm_eval_answers.responses_of(requests, results))))
@@ -131,5 +131,5 @@ class KapwaTask(Task):  # type: ignore[misc]
     def _item(self, doc: Mapping[str, Any]) -> Item:
         return self._items[doc["item_id"], doc["variant"]]
 
-    def _requests(self, doc: Mapping[str, Any]) -> list[Request]:
+    def _requests(self, doc: Mapping[str, object]) -> list[Request]:
         return list(self.kapwa.requests([self._item(doc)]))

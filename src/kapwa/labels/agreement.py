@@ -44,7 +44,7 @@ class Result:
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Tables as lists of rows, records as mappings."""
     if isinstance(value, pl.DataFrame):
         return value.to_dicts()

@@ -39,14 +39,14 @@ _SEE = "see docs/reference/rubrics.md."
 _QUESTION = "question_"
 
 
-def word_of(value: Any) -> str:
+def word_of(value: object) -> str:
     """Return a word of a verdict as it is compared: in lower case, hyphens and underlines within it as blanks."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return " ".join(re.sub(r"(?<=\w)[-_]+", " ", str(value)).split()).casefold()
 
 
-def _in_english(value: Any) -> Any:
+def _in_english(value: object) -> Any:
     return {"en": value} if isinstance(value, str) else value
 
 

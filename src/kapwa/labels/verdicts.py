@@ -131,7 +131,7 @@ def typed(rows: Sequence[TextRow], path: Path, schema: Mapping[str, Any]) -> pl.
     return pl.DataFrame(cells, schema=schema, orient="row")
 
 
-def _typed(cell: FilledCell, kind: Any) -> str | float | None:
+def _typed(cell: FilledCell, kind: object) -> str | float | None:
     if kind == pl.String:
         return cell.text
     if kind == pl.Float64 and not cell.text:

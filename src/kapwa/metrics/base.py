@@ -40,7 +40,7 @@ class Metric(Protocol):
         ...
 
 
-def load_metric(name: str, **options: Any) -> Metric:
+def load_metric(name: str, **options: object) -> Metric:
     """Return the metric registered as ``name``; raise UsageError naming the nearest one."""
     metric: Metric = registry.load("metrics", name)(**options)
     return metric

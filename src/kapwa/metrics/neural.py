@@ -191,7 +191,7 @@ class Neural(ABC):
     def _unfit(self, why: str, hint: str = "") -> ModelError:
         return ModelError(f"{self.title} cannot use {self.model_name!r}: {why}", hint=hint or self.remedy)
 
-    def _check_head(self, config: Any) -> None:  # noqa: B027 - most models need no check
+    def _check_head(self, config: object) -> None:  # noqa: B027 - most models need no check
         """Raise ModelError where the model's output is not what the metric reads; any hidden states will do."""
 
     def _signature(self, *parts: str) -> str:
@@ -207,14 +207,14 @@ class Neural(ABC):
         """The longest text read; what is longer is cut."""
         return self._loaded.max_tokens
 
-    def _tokens(self, *texts: list[str], **options: Any) -> Any:
+    def _tokens(self, *texts: list[str], **options: object) -> Any:
         """Return a batch of texts, or of pairs of them, as the model reads it, cut at its longest input."""
         loaded = self._loaded
         return loaded.tokenizer(
             *texts, padding=True, truncation=True, max_length=self.max_tokens, return_tensors="pt", **options
         )
 
-    def _batches(self, texts: Sequence[Any], length: Callable[[Any], int]) -> Iterator[list[int]]:
+    def _batches(self, texts: Sequence[object], length: Callable[[Any], int]) -> Iterator[list[int]]:
         """Yield indices by rising length: little padding, and the same batches for the same texts."""
         order = sorted(range(len(texts)), key=lambda i: (length(texts[i]), i))
         for start in range(0, len(order), _BATCH):

@@ -140,7 +140,7 @@ class Model(Protocol):
         """What answers taught of how to ask this model, as plain values; {}: nothing. It is kept with the answers."""
         return {}
 
-    def recall(self, learnt: Mapping[str, Any]) -> None:  # noqa: ARG002 - for models that learn
+    def recall(self, learnt: Mapping[str, object]) -> None:  # noqa: ARG002 - for models that learn
         """Take what an earlier process kept of :attr:`learnt`, so that it need not be found out again."""
         return
 
@@ -210,7 +210,7 @@ class Model(Protocol):
         return
 
 
-def former_fingerprints(model: Model, recorded: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def former_fingerprints(model: Model, recorded: Iterable[Mapping[str, object]]) -> list[Mapping[str, Any]]:
     """Return the fingerprints under which answers of ``model`` may have been kept before, besides its present one.
 
     They are its own former ones and those of ``recorded`` that differ from one of these in nothing but the server's
@@ -266,7 +266,7 @@ SECRET_NAME = re.compile(
 )
 
 
-def refuse_secrets(option: str, value: Any, hint: str) -> None:
+def refuse_secrets(option: str, value: object, hint: str) -> None:
     """Raise UsageError for a text anywhere in ``value`` whose name says that it is a secret: it would be recorded."""
     if isinstance(value, list | tuple):
         for part in value:

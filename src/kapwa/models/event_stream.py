@@ -59,11 +59,11 @@ def _parsed(data: str) -> Mapping[str, Any]:
     return part if isinstance(part, dict) else {}
 
 
-def _list(value: Any) -> list[dict[str, Any]]:
+def _list(value: object) -> list[dict[str, Any]]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
-def _add(whole: dict[str, Any], part: Mapping[str, Any]) -> None:
+def _add(whole: dict[str, Any], part: Mapping[str, object]) -> None:
     """Add what an event says of a choice to what is known of it."""
     for name, value in part.items():
         if name in ("delta", "message"):

@@ -145,7 +145,7 @@ def finish_of_state(state: str) -> str | None:
     return _OF_STATES.get(state)
 
 
-def thinking_is_off(settings: Any) -> bool:
+def thinking_is_off(settings: object) -> bool:
     """Whether a request's settings (JSON for a server, or arguments of a template) switch thinking off."""
     if not isinstance(settings, dict):
         return False
@@ -204,7 +204,7 @@ def text_of(text: str) -> str | None:
     return gate(Response("", text=text)).text
 
 
-def usage_of(read: int, written: int, thought: Any, cached: Any) -> Usage:
+def usage_of(read: int, written: int, thought: object, cached: object) -> Usage:
     """Return a server's counts of tokens, as far as they are whole numbers."""
     return Usage(read, written, _whole(thought), _whole(cached))
 

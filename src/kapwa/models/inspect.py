@@ -110,7 +110,7 @@ class InspectModel(Model):
         # Of providers that take no several samples at all, nothing was learnt.
         return replace(known, groups=self.groups or self._name.partition("/")[0] not in SEVERAL).kept()
 
-    def recall(self, learnt: Mapping[str, Any]) -> None:
+    def recall(self, learnt: Mapping[str, object]) -> None:
         """Take what an earlier process learnt of this provider."""
         known = Learnt.read(learnt, self._name, self._base_url)
         recall(known, self._thinking, self._refusals)
@@ -201,7 +201,7 @@ class InspectModel(Model):
         tried[str(blamed)] = self._wish.mode if blamed == "thinking" else value
         return True
 
-    def _told(self, fault: CallError, started: float, sent: Mapping[str, Any]) -> CallError | ModelError:
+    def _told(self, fault: CallError, started: float, sent: Mapping[str, object]) -> CallError | ModelError:
         """Return the error for a call that failed: of this request, or of all where every other would fail alike."""
         gone = fault.down and self._last_answer < started
         # A setting that the provider refuses, it refuses for every request.
@@ -211,7 +211,7 @@ class InspectModel(Model):
         keys = " or ".join(self._model.api.api_key_vars) or "the provider's environment variable"
         return ModelError(f"{self.id}: {fault.message}.", hint=advice(fault, keys))
 
-    def _settings_for(self, request: Request, n: int, tried: Mapping[str, Any]) -> dict[str, Any]:
+    def _settings_for(self, request: Request, n: int, tried: Mapping[str, object]) -> dict[str, Any]:
         """Return a request's settings by Inspect's names, without those that the provider refuses."""
         self._greedy_asked |= request.params.temperature == 0
         length, temperature, top_p = self._thinking.fit(request.params)

@@ -37,7 +37,7 @@ class Network:
         """The device inputs go to."""
         return self.model.get_input_embeddings().weight.device
 
-    def logits(self, tokens: NDArray[np.int64], rows: NDArray[np.int64], *, cache: Any = None, **inputs: Any) -> Any:
+    def logits(self, tokens: NDArray[np.int64], rows: NDArray[np.int64], *, cache: object = None, **inputs: object) -> Any:
         """Return logits (batch, len(rows), vocabulary) of a (batch, length) array of tokens.
 
         The output head is applied at ``rows`` (positions, for all of the batch) only, where the

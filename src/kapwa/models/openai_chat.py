@@ -61,7 +61,7 @@ class ServerDialect:
         """The endpoint that generates."""
         return "/completions" if self.plain else "/chat/completions"
 
-    def request_body(self, request: Request, n: int, tried: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def request_body(self, request: Request, n: int, tried: Mapping[str, object] | None = None) -> dict[str, Any]:
         """Return the JSON that asks for ``n`` answers to ``request``, from sample ``request.sample`` on.
 
         ``tried``: settings left out of this call, besides those that the server is known to refuse.
@@ -123,7 +123,7 @@ class ServerDialect:
         tried[blamed] = self.thinking.wish.mode if blamed == "thinking" else value
         return True
 
-    def insists(self, fault: CallError, sent: Mapping[str, Any], tried: Mapping[str, Any]) -> bool:
+    def insists(self, fault: CallError, sent: Mapping[str, object], tried: Mapping[str, object]) -> bool:
         """Whether every request would be refused as this one was: for the model's name, or a setting left out."""
         if fault.status not in (400, 422) or not fault.param:
             return False
@@ -257,7 +257,7 @@ async def ask(client: Client, dialect: ServerDialect, group: Sequence[Request]) 
         body = dialect.request_body(group[0], len(group), tried)
         return body
 
-    def parse(reply: Any) -> list[Response]:
+    def parse(reply: object) -> list[Response]:
         return _answers(group, client, reply, thinks=not thinking_is_off(body))
 
     while True:
@@ -316,7 +316,7 @@ def _answers(group: Sequence[Request], client: Client, reply: Any, *, thinks: bo
 
 
 def _response_of(
-    key: str, choice: Mapping[str, Any], usage: Usage | None, secrets: Sequence[str], *, thinks: bool
+    key: str, choice: Mapping[str, object], usage: Usage | None, secrets: Sequence[str], *, thinks: bool
 ) -> Response:
     """Return an answer as it came; ``thinks``: nothing in the request switched thinking off."""
     reason = choice.get("finish_reason")
@@ -343,7 +343,7 @@ def _response_of(
     return Response(key, text=text, thought=thought, finish_reason=reason, usage=usage)
 
 
-def _content(content: Any) -> str | None:
+def _content(content: object) -> str | None:
     """Return the text of a message; some servers answer in parts, of which thoughts are no text."""
     if not isinstance(content, list):
         return content if isinstance(content, str) else None
@@ -351,14 +351,14 @@ def _content(content: Any) -> str | None:
     return "".join(text for text in texts if isinstance(text, str)) if texts else None
 
 
-def _thought(message: Mapping[str, Any], content: Any) -> str | None:
+def _thought(message: Mapping[str, object], content: object) -> str | None:
     """Return what a server parted from the answer as a thought, in a field of its own or as parts of the content."""
     fields = [value for name in _THOUGHT_FIELDS if isinstance(value := message.get(name), str)]
     said = fields[:1] or [*_parts(message.get("reasoning_details")), *_parts(content, thoughts=True)]
     return "\n".join(said) if any(map(str.strip, said)) else None
 
 
-def _parts(content: Any, *, thoughts: bool = False) -> Iterator[str]:
+def _parts(content: object, *, thoughts: bool = False) -> Iterator[str]:
     """Yield the texts of a list of typed parts, however nested; ``thoughts``: of those alone that are called so."""
     for part in content if isinstance(content, list) else ():
         if not isinstance(part, dict) or (thoughts and part.get("type") not in _THOUGHT_PARTS):
@@ -370,7 +370,7 @@ def _parts(content: Any, *, thoughts: bool = False) -> Iterator[str]:
                 yield from _parts(value)
 
 
-def _usage(used: Mapping[str, Any]) -> Usage:
+def _usage(used: Mapping[str, object]) -> Usage:
     """Return a server's counts of a call; what it does not tell of thoughts and of its cache stays unknown."""
     details = {
         name: value if isinstance(value, dict) else {}

@@ -400,7 +400,7 @@ def hide(text: str, secrets: Iterable[str]) -> str:
     return text
 
 
-def _encoded(body: Mapping[str, Any]) -> bytes:
+def _encoded(body: Mapping[str, object]) -> bytes:
     try:
         return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     except UnicodeEncodeError:

@@ -78,7 +78,7 @@ class Refusals:
                 return min(spans)[1]
         return None
 
-    def learn(self, tried: Mapping[str, Any]) -> None:
+    def learn(self, tried: Mapping[str, object]) -> None:
         """Take note that requests without the settings ``tried`` got through; the first values asked stay."""
         for name, value in tried.items():
             self.learnt.setdefault(name, value)
@@ -93,7 +93,7 @@ def setting_of(name: str) -> str:
     return _NAMES.get(name.rpartition(".")[2], name)
 
 
-def _remark(name: str, value: Any) -> str:
+def _remark(name: str, value: object) -> str:
     if name == SYSTEM:
         return "system message: put before the first question, since the server refuses the role."
     if name == "stream":

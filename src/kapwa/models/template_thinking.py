@@ -83,7 +83,7 @@ def _knows_thoughts(template: ChatTemplate) -> bool:
     return named or _switch(template) is not None
 
 
-def _with(template: ChatTemplate, arguments: Mapping[str, Any]) -> ChatTemplate:
+def _with(template: ChatTemplate, arguments: Mapping[str, object]) -> ChatTemplate:
     return replace(template, arguments={**template.arguments, **arguments})
 
 
@@ -106,14 +106,14 @@ def _switch(template: ChatTemplate) -> tuple[str, Any, Any] | None:
     return None
 
 
-def _is_silent(template: ChatTemplate, switch: tuple[str, Any, Any]) -> bool:
+def _is_silent(template: ChatTemplate, switch: tuple[str, object, object]) -> bool:
     """Whether the model does not think unless it is asked to: its prompt is that of the switch at off."""
     name, off, _ = switch
     return _prompts(template) == _prompts(_with(template, {name: off}))
 
 
 def _asked(
-    template: ChatTemplate, switch: tuple[str, Any, Any] | None, wish: Wish, scored: ScoredForm | None
+    template: ChatTemplate, switch: tuple[str, object, object] | None, wish: Wish, scored: ScoredForm | None
 ) -> ChatTemplate:
     """Return the template as texts are asked with; raise ModelError for a wish that it cannot grant."""
     if wish.mode is None:
@@ -139,7 +139,7 @@ def _asked(
 
 
 def _scored_form(
-    template: ChatTemplate, switch: tuple[str, Any, Any] | None, *, forced: bool
+    template: ChatTemplate, switch: tuple[str, object, object] | None, *, forced: bool
 ) -> tuple[ScoredForm | None, str | None]:
     """Return how given texts are scored without a thought; or None, and why they cannot be.
 

@@ -196,7 +196,7 @@ class ServedThinking:
             self.room //= 2
         return True
 
-    def told(self, sent: Mapping[str, Any]) -> dict[str, Any]:
+    def told(self, sent: Mapping[str, object]) -> dict[str, Any]:
         """Return what the manifest says: what was asked, what was found, and how the budget was sent."""
         asked = self.wish.mode or "the model's own"
         if not self.thinks:

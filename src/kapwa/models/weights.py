@@ -219,7 +219,7 @@ def _reader() -> Any:
     import numpy as np
 
     class PlainReader(gguf.GGUFReader):
-        def __setattr__(self, name: str, value: Any) -> None:
+        def __setattr__(self, name: str, value: object) -> None:
             super().__setattr__(name, np.asarray(value) if name == "data" else value)
 
     return PlainReader

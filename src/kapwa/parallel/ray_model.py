@@ -82,7 +82,7 @@ class RayModel(DistributedModel):
     fingerprint: Mapping[str, Any] = MappingProxyType({})
     _facts: ReplicaFacts
 
-    def __init__(self, settings: Ray, open_model: Callable[..., Model], arguments: tuple[Any, ...]) -> None:
+    def __init__(self, settings: Ray, open_model: Callable[..., Model], arguments: tuple[object, ...]) -> None:
         self._timeout = settings.start_timeout
         self._workers: list[_Worker] = []
         self._first: ReplicaFacts | None = None
@@ -255,7 +255,7 @@ class RayModel(DistributedModel):
                 while call in self._calls and require_ray().wait([call], num_returns=1, timeout=0)[0]:
                     yield from (part for part in self._collect(call) if part[1])
 
-    def _taken(self, call: Any) -> _Call:
+    def _taken(self, call: object) -> _Call:
         """Forget a call that has ended, and return what it was."""
         ended = self._calls.pop(call)
         ended.worker.held -= 1

@@ -93,7 +93,7 @@ def truncate(text: str, limit: int) -> str:
     return text if len(units) <= limit else "".join(units[: limit - 1]).rstrip() + ELLIPSIS
 
 
-def pack(value: Any) -> str:
+def pack(value: object) -> str:
     """Write ``value`` as JSON, deflated, in base64: browsers unpack it with DecompressionStream.
 
     No text can end the script element that it stands in.
@@ -255,7 +255,7 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def as_people(row: Mapping[str, Any], verb: str, what: str) -> str:
+def as_people(row: Mapping[str, object], verb: str, what: str) -> str:
     """Say whose view a row of an audit is: "as people see it", or, of too few to speak of others, "as these 2 …"."""
     if row["holds_for"] == "people":
         return f"as people {verb} {what}"

@@ -103,7 +103,7 @@ class Pricing:
         return None if self.prices is None else price_of(model, read_prices(self.prices))
 
 
-def as_record(spent: Spent, prices: Prices | None, asked: Mapping[str, Any], items: float) -> dict[str, Any]:
+def as_record(spent: Spent, prices: Prices | None, asked: Mapping[str, object], items: float) -> dict[str, Any]:
     """Return what run.json says of the cost; ``asked``: requests, retries and seconds. Prices only where known."""
     record: dict[str, Any] = {**asdict(spent), **asked}
     if prices is not None:

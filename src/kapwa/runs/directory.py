@@ -166,7 +166,7 @@ class Run:
         }
 
 
-def ended_in_order(manifest: Mapping[str, Any]) -> bool:
+def ended_in_order(manifest: Mapping[str, object]) -> bool:
     """Whether a run ended at a limit before everything was asked, and asked in the order of the data before."""
     return manifest.get("status") == "stopped" and manifest.get("order") != "random"
 

@@ -170,7 +170,7 @@ def environments(sessions: Iterable[Session]) -> list[dict[str, Any]]:
     return [dict(record.get("environment", {})) for record in records]
 
 
-def differences(environments: Sequence[Mapping[str, Any]]) -> str | None:
+def differences(environments: Sequence[Mapping[str, object]]) -> str | None:
     """Say what is not the same in all of ``environments``, such as "torch (2.7; 2.8)"; None where they are equal.
 
     Several kinds of processors within one environment ("A; B") are a difference too.

@@ -62,7 +62,7 @@ class FolderRecord:
         except (DataError, OSError, ValueError, TypeError, RecursionError):
             return None
 
-    def write(self, folder: Path, facts: Mapping[str, Any], tables: Mapping[str, pl.DataFrame] | None = None) -> None:
+    def write(self, folder: Path, facts: Mapping[str, object], tables: Mapping[str, pl.DataFrame] | None = None) -> None:
         """Write ``tables`` as Parquet, and then the record, each file whole or not at all.
 
         ``facts``: plain values, in the order in which they are to stand. Raises OSError where one cannot be written.
@@ -151,7 +151,7 @@ def table_of(name: str, what: str) -> Any:
     return property(lambda folder: folder.table(name), doc=what)
 
 
-def read_table(file: Path, columns: Sequence[str], types: Mapping[str, Any], hint: str) -> pl.DataFrame:
+def read_table(file: Path, columns: Sequence[str], types: Mapping[str, object], hint: str) -> pl.DataFrame:
     """Read a table that Kapwa wrote.
 
     Raises RunError where it is missing, damaged, lacks one of ``columns``, or has a column of another type than

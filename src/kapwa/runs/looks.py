@@ -106,7 +106,7 @@ class Looks:
         if (earlier := until.decided or until.control) is not None:
             self._compare_with(Run(earlier), whole=until.decided is not None)
 
-    def rounds(self, fingerprint: Mapping[str, Any]) -> Iterator[list[RequestIndex]]:
+    def rounds(self, fingerprint: Mapping[str, object]) -> Iterator[list[RequestIndex]]:
         """Yield the requests to ask next, a block of each culture that goes on; then look at the answers."""
         while going := [culture for culture in self.cultures if not (culture.whole or culture.enough)]:
             blocks = [requests_of(self._task, culture.next_items, fingerprint) for culture in going]

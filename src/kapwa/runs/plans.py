@@ -91,7 +91,7 @@ class FrozenPlan(BaseModel):
         """Everything but the hash, as plain values."""
         return self.model_dump(mode="json", exclude={"hash"})
 
-    def task(self, manifest: Mapping[str, Any]) -> PlannedTask | None:
+    def task(self, manifest: Mapping[str, object]) -> PlannedTask | None:
         """Return what is planned of a run's task; None where the plan has no such task."""
         return next((planned for planned in self.tasks if planned.task == manifest["task"]), None)
 
@@ -102,7 +102,7 @@ class FrozenPlan(BaseModel):
         return next((one for one in self.systems if one in names or brief_model(one) in names), None)
 
 
-def plan_hash(contents: Mapping[str, Any]) -> str:
+def plan_hash(contents: Mapping[str, object]) -> str:
     """Return the SHA-256 of a plan's contents, written as JSON with sorted keys and no blanks."""
     text = json.dumps(contents, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
@@ -236,7 +236,7 @@ def carried(plan: FrozenPlan, folder: Path, earlier: Mapping[str, Any] | None, a
     return dict(before)
 
 
-def check_binding(plan: FrozenPlan, manifest: Mapping[str, Any]) -> None:
+def check_binding(plan: FrozenPlan, manifest: Mapping[str, object]) -> None:
     """Raise UsageError where a run that is to be made under ``plan`` would not be what was planned."""
     found = list(departures(plan, manifest))
     if found:

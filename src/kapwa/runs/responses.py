@@ -58,7 +58,7 @@ class ScoredResponses:
         return results_html(self.manifest, self.estimates, self.floors)
 
 
-def score_responses(task: Task, responses: Any, *, seed: int = 0) -> ScoredResponses:
+def score_responses(task: Task, responses: object, *, seed: int = 0) -> ScoredResponses:
     """Judge answers obtained elsewhere; no model is asked and nothing is written.
 
     ``responses``: a Polars or pandas frame, or a CSV, TSV, JSON-lines, XLSX or Parquet file, with the columns

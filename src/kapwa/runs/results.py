@@ -59,7 +59,7 @@ def results(
     }
 
 
-def write_results(folder: Path, tables: Mapping[str, pl.DataFrame], manifest: Mapping[str, Any]) -> None:
+def write_results(folder: Path, tables: Mapping[str, pl.DataFrame], manifest: Mapping[str, object]) -> None:
     """Write every table as Parquet, and the estimates as JSON too; each file whole or not at all.
 
     Nobody reads half-renewed tables: the ``manifest`` that vouches for them comes last.

@@ -109,7 +109,7 @@ def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Seque
     return folder
 
 
-def _check_plan(described: Mapping[str, Any], settings: RunSettings) -> None:
+def _check_plan(described: Mapping[str, object], settings: RunSettings) -> None:
     """Raise UsageError where the run would not be what was planned."""
     from kapwa.runs.plans import FrozenPlan, check_binding  # not needed by most runs
 
@@ -161,9 +161,9 @@ def _judge(task: Task, items: Sequence[Item], asked: AnswerReader, *, greedy: bo
 def _write(
     folder: Path,
     items: Sequence[Item],
-    described: Mapping[str, Any],
+    described: Mapping[str, object],
     tables: Mapping[str, pl.DataFrame],
-    done: Mapping[str, Any],
+    done: Mapping[str, object],
 ) -> None:
     """Write what a run found; until all of it is there, its manifest says that it is running."""
     with writing(folder, _KEPT):
@@ -209,7 +209,7 @@ def _identity_at(folder: Path) -> str | None:
         return None  # what opens it to go on says what is wrong
 
 
-def _order(store: AnswerStore, earlier: Mapping[str, Any] | None, limits: Limits) -> dict[str, str]:
+def _order(store: AnswerStore, earlier: Mapping[str, object] | None, limits: Limits) -> dict[str, str]:
     """Return in which order questions are asked, where the run may end early: at random, if all of it was so."""
     begun = store.counts().answered > 0
     at_random = limits.spending and (not begun or (earlier or {}).get("order") == "random")
@@ -252,7 +252,7 @@ def check_places(out: Path, cache: Path | None = None) -> None:
 
 
 @contextmanager
-def _opened(folder: Path, identity: str, described: Mapping[str, Any]) -> Iterator[AnswerStore]:
+def _opened(folder: Path, identity: str, described: Mapping[str, object]) -> Iterator[AnswerStore]:
     """Make the folder of a run, or refuse one that holds something else; lock it and open its journal."""
     if not folder.exists() and (other := elsewhere(folder, described)):
         log.warning("%s", other)

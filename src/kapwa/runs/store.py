@@ -203,7 +203,7 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
 
     __exit__ = close
 
-    def commit(self, responses: Iterable[Response], record: Mapping[str, Any] | None = None) -> None:
+    def commit(self, responses: Iterable[Response], record: Mapping[str, object] | None = None) -> None:
         """Store ``responses`` in one transaction: all of them, or (on any error) none.
 
         ``record``: plain values that say where they came from. An error never replaces an earlier answer. Raises
@@ -236,7 +236,7 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
             return {}
         return learnt if isinstance(learnt, dict) else {}
 
-    def learn(self, learnt: Mapping[str, Any]) -> None:
+    def learn(self, learnt: Mapping[str, object]) -> None:
         """Keep what the model's answers taught of how to ask it, where that is more than is kept."""
         text = json.dumps(learnt, sort_keys=True, default=str) if learnt else ""
         if text and text != self._learnt:
@@ -329,7 +329,7 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
                 sessions.append(Session(number, changed, changed, {}, n, size, damaged=True))
         return sessions
 
-    def rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+    def rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
         """Return what ``query`` finds."""
         with self._lock, self.explained():
             return self._connection.execute(query, values).fetchall()

@@ -81,7 +81,7 @@ def _holds(comparison: Comparison, alpha: float) -> bool:
     return p is not None and p <= alpha and (difference or 0.0) > 0 and not holds_zero(comparison._asdict())
 
 
-def _answers(scores: pl.DataFrame, row: Mapping[str, Any]) -> pl.DataFrame:
+def _answers(scores: pl.DataFrame, row: Mapping[str, object]) -> pl.DataFrame:
     """Each item's value and the share of its answers that were judged wrong, means over samples."""
     where = {name: row[name] for name in ("metric", "culture", "language", "variant") if row[name] is not None}
     measured = scores.filter(pl.col("value").is_not_null(), **where)

@@ -411,7 +411,7 @@ def with_sides_turned(compared: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_label(
-    pairs: _Pairs, each: pl.DataFrame, labels: _Labels, metrics: Mapping[str, bool], settings: Mapping[str, Any]
+    pairs: _Pairs, each: pl.DataFrame, labels: _Labels, metrics: Mapping[str, bool], settings: Mapping[str, object]
 ) -> pl.DataFrame:
     """Rows of labels: the mean over a label's cultures; where a single one is measured, its rows of ``each``."""
     tables = []
@@ -434,7 +434,7 @@ def _places(metrics: Mapping[str, bool]) -> pl.Expr:
     return pl.col("metric").replace_strict(order, return_dtype=pl.Int64)
 
 
-def _pooled_table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **settings: Any) -> pl.DataFrame:
+def _pooled_table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **settings: object) -> pl.DataFrame:
     """Rows over cultures: a row for each metric and pair of names (and variant) that two or more cultures have."""
     groups: dict[tuple[str, str, str | None], list[tuple[ItemBlock, ItemBlock]]] = {}
     for label_a, a, label_b, b in pairs:
@@ -509,7 +509,7 @@ def _in_one_alone(a: Side, b: Side) -> list[list[int]]:
     return [(~np.isnan(side) & np.isnan(other)).sum(axis=0).tolist() for side, other in pairs]
 
 
-def _table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **settings: Any) -> pl.DataFrame:
+def _table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **settings: object) -> pl.DataFrame:
     """Compare pairs of named blocks of one culture, metric by metric."""
     records = []
     for label_a, a, label_b, b in pairs:
@@ -536,7 +536,7 @@ def _table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **settings: An
     return table.sort(_places(metrics), "culture", "language", "variant", "a", "b")
 
 
-def _measured(schema: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+def _measured(schema: Mapping[str, object], settings: Mapping[str, object]) -> dict[str, Any]:
     """The columns before any p-value is adjusted."""
     tested = () if settings.get("equal_within") is None else ("p_equal", "p_over")
     return {**schema, **dict.fromkeys(tested, pl.Float64)}

@@ -231,7 +231,7 @@ def with_steps(task: Task, steps: Sequence[Step]) -> Task:
 class OpenTask(Protocol):
     """Open one task of a suite over data (None: the suite's sample packs)."""
 
-    def __call__(self, name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
+    def __call__(self, name: str, data: str | Path | None, selection: Selection, options: Mapping[str, object]) -> Task:
         """Read the data and return the task; raise DataError or UsageError."""
 
 
@@ -315,12 +315,12 @@ class Suite:
         return [] if self.folder else sorted(card.parent.name for card in self.packs.glob("*/card.yaml"))
 
 
-def call(target: str, *arguments: Any) -> Any:
+def call(target: str, *arguments: object) -> Any:
     """Import "module:name" and call it: a suite names its readers without importing them."""
     return EntryPoint("call", target, "kapwa").load()(*arguments)
 
 
-def given_options(task: str, options: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+def given_options(task: str, options: Mapping[str, object], known: Collection[str]) -> dict[str, Any]:
     """Return the options that were set (None leaves one at its default); raise UsageError for one that is not known."""
     values = {name: value for name, value in options.items() if value is not None}
     for name in values:

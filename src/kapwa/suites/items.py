@@ -272,7 +272,7 @@ def score_row(item: Item, metric: str, value: float | None, outcome: Outcome, sa
     return {**item_columns(item), "sample": sample, "metric": metric, "value": value, "outcome": outcome}
 
 
-def score_frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+def score_frame(rows: Iterable[Mapping[str, object]]) -> pl.DataFrame:
     """The score table of ``rows``, typed even when there are none."""
     return pl.DataFrame(list(rows), schema=SCORE_SCHEMA)
 

@@ -83,7 +83,7 @@ def judge(
     cache: str | Path | None = None,
     progress: Progress = None,
     limits: Limits | None = None,
-    judge_options: ModelOptions | Mapping[str, Any] | None = None,
+    judge_options: ModelOptions | Mapping[str, object] | None = None,
     **settings: Unpack[JudgeSettings],
 ) -> Panel:
     """Ask judging models what they say of the answers of ``runs`` by ``rubric``, and write it to the folder ``out``.
@@ -119,7 +119,7 @@ def ask_panel(
     planned: Judging,
     judges: Sequence[str | Model],
     folder: Path,
-    judge_options: ModelOptions | Mapping[str, Any] | None = None,
+    judge_options: ModelOptions | Mapping[str, object] | None = None,
     *,
     cache: str | Path | None = None,
     progress: Progress = None,
@@ -171,7 +171,7 @@ def _refuse_fewer(missing: set[str], left: int, folder: Path) -> None:
         raise UsageError(f"{folder} holds verdicts of {min(missing)}, which this panel leaves out.", hint=hint)
 
 
-def _earlier_judges(folder: Path, asked: Mapping[str, Any]) -> set[str]:
+def _earlier_judges(folder: Path, asked: Mapping[str, object]) -> set[str]:
     """Return whose verdicts a folder holds; raise UsageError where they are on something else or by another rubric."""
     file = folder / RECORD
     if not file.exists():

@@ -171,7 +171,7 @@ def read_reply(rubric: Rubric, judged: ToJudge, reply: str, *, swapped: bool = F
     return readings
 
 
-def _scale_word(value: Any, scale: tuple[str, ...]) -> str:
+def _scale_word(value: object, scale: tuple[str, ...]) -> str:
     """The word of a verdict; one of the scale, also in quotation marks or with a full stop, as options are read."""
     word = word_of(value)
     place = OptionSigns(scale, "en").exactly(word) if isinstance(value, str) and word not in scale else None
@@ -194,14 +194,14 @@ def _objects(reply: str) -> Iterator[dict[str, Any]]:
         place = reply.find("{", end)
 
 
-def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: Sequence[tuple[str, object]]) -> dict[str, Any]:
     if len(dict(pairs)) != len(pairs):
         raise ValueError("a key stands there twice")
     return dict(pairs)
 
 
 def _read_spans(
-    rubric: Rubric, criteria: Sequence[Criterion], answer: str, objects: Sequence[Mapping[str, Any]]
+    rubric: Rubric, criteria: Sequence[Criterion], answer: str, objects: Sequence[Mapping[str, object]]
 ) -> dict[str, JudgeReading] | None:
     """Return for each category the value of its most critical span (0: none) and the spans; None: unreadable.
 

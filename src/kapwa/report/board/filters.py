@@ -23,7 +23,7 @@ _DIGITS = {True: 1, False: 3}  # of a share in per cent, and of another measure
 
 def comparison_data(
     views: Sequence[TaskView],
-    pairs: Sequence[Sequence[Mapping[str, Any]]],
+    pairs: Sequence[Sequence[Mapping[str, object]]],
     groups: Mapping[str, str],
     labelled: Sequence[int] = (),
     variants: Sequence[Sequence[InVariant]] = (),

@@ -201,7 +201,7 @@ def _mark(column: PaperColumn, subject: Subject | None, names: Sequence[str]) ->
     return next((mark._asdict() for mark in marks if mark.name in names), {})
 
 
-def _facts(column: PaperColumn, place: int, head: str, estimate: Mapping[str, Any] | None) -> dict[str, Any]:
+def _facts(column: PaperColumn, place: int, head: str, estimate: Mapping[str, object] | None) -> dict[str, Any]:
     """What the frame says of a number."""
     known = {name: (estimate or {}).get(name) for name in _NUMBERS}
     data = str(column.view.manifest["data"]["name"])

@@ -37,7 +37,7 @@ def ranks(labels: Sequence[str], pairs: Sequence[Mapping[str, Any]], sign: int =
 
 
 def ranked_labels(
-    view: TaskView, estimates: Mapping[str, Sequence[Mapping[str, Any] | None]], place: int = 0
+    view: TaskView, estimates: Mapping[str, Sequence[Mapping[str, object] | None]], place: int = 0
 ) -> list[str]:
     """The systems of a task that have a rank: not too many of their answers are missing.
 
@@ -53,7 +53,7 @@ class InVariant(NamedTuple):
     pairs: Sequence[Mapping[str, Any]]
 
 
-def in_variants(view: TaskView, pairs: Sequence[Mapping[str, Any]]) -> list[InVariant]:
+def in_variants(view: TaskView, pairs: Sequence[Mapping[str, object]]) -> list[InVariant]:
     """Each prompt variant of a task with ranks of its own; [] for one variant, one system, or no scores.
 
     ``pairs``: those of the main variant. Systems are compared on each variant that two or more cultures, or the only

@@ -91,7 +91,7 @@ _OF_LABELS = ("draw", "rubric", "use", "signature")
 
 def board_table(
     views: Sequence[TaskView],
-    pairs: Sequence[Sequence[Mapping[str, Any]]],
+    pairs: Sequence[Sequence[Mapping[str, object]]],
     labelled: Sequence[LabelColumn] = (),
     *,
     cost: bool = False,
@@ -151,7 +151,7 @@ def board_table(
 
 def _rows(
     views: Sequence[TaskView],
-    pairs: Sequence[Sequence[Mapping[str, Any]]],
+    pairs: Sequence[Sequence[Mapping[str, object]]],
     estimates: Mapping[str, Sequence[Estimate | None]],
     *,
     cost: bool,

@@ -154,7 +154,7 @@ def _by_verdicts(view: TaskView, labelled: Sequence[LabelColumn]) -> str:
 
 
 def _ahead(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, object]],
     places: Mapping[str, float],
     info: MetricInfo,
     labelled: Sequence[LabelColumn],
@@ -229,7 +229,7 @@ def _of_two(row: Mapping[str, Any], view: TaskView, over: str) -> str:
     return f"{first} is better than {second} by {size}{over} (95% interval {between})"
 
 
-def _by_itself(view: TaskView, single: pl.DataFrame, row: Mapping[str, Any]) -> str:
+def _by_itself(view: TaskView, single: pl.DataFrame, row: Mapping[str, object]) -> str:
     """In how many single cultures the same holds, each held against noise by itself."""
     if len(view.subjects) == 1 or not is_clear(row):
         return ""

@@ -22,7 +22,7 @@ _ESCAPES = {
 }  # no "</script>", no "<!--", no line end that an old script would trip over
 
 
-def script_json(value: Any) -> str:
+def script_json(value: object) -> str:
     """Write JSON that can stand inside a script element: nothing in it can end or open an element."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def render(
-    template: str, styles: Sequence[str], scripts: Sequence[str] = (), *, beside: Path | None = None, **facts: Any
+    template: str, styles: Sequence[str], scripts: Sequence[str] = (), *, beside: Path | None = None, **facts: object
 ) -> str:
     """Fill a template with our own style sheets and scripts; the page's policy admits exactly these bytes.
 

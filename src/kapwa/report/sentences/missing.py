@@ -26,7 +26,7 @@ _LEAST_BUDGET = 4096
 MOST_TOLD = 4
 
 
-def unranked_words(row: Mapping[str, Any], info: MetricInfo) -> str:
+def unranked_words(row: Mapping[str, object], info: MetricInfo) -> str:
     """Why a score is no headline, for a place beside others."""
     return "ended early, in the order of the data" if is_of_first(row) else beside(row, info)
 
@@ -46,7 +46,7 @@ def between_words(row: Mapping[str, Any], info: MetricInfo, digits: int = 1) -> 
     return "between " + " and ".join(wording.amount(end, info, digits) for end in ends)
 
 
-def beside(row: Mapping[str, Any], info: MetricInfo) -> str:
+def beside(row: Mapping[str, object], info: MetricInfo) -> str:
     """What stands beside a score of which more than one answer in a hundred is missing; else ""."""
     share, bounds = share_of(row), bounds_words(row, info)
     if share <= BESIDE:
@@ -55,7 +55,7 @@ def beside(row: Mapping[str, Any], info: MetricInfo) -> str:
     return f"{wording.tidy_share(share)} missing: {bounds}" if bounds else f"{wording.tidy_share(share)} missing"
 
 
-def undecided_words(row: Mapping[str, Any]) -> str:
+def undecided_words(row: Mapping[str, object]) -> str:
     """The verdict on a difference that missing answers keep open."""
     return f"not decided: {wording.tidy_share(missing_share(row))} of answers are missing"
 
@@ -129,7 +129,7 @@ def _thinking_budget(manifest: Mapping[str, Any]) -> int | None:
     return next((budget for budget in (found, asked) if isinstance(budget, int)), None)
 
 
-def again_words(manifest: Mapping[str, Any]) -> str:
+def again_words(manifest: Mapping[str, object]) -> str:
     """What to do about answers that never came."""
     return "add them to the file of answers" if is_recorded(manifest) else "the same command asks for them again"
 
@@ -139,7 +139,7 @@ def is_recorded(manifest: Mapping[str, Any]) -> bool:
     return bool(manifest.get("model", {}).get("fingerprint", {}).get("backend") == "replay")
 
 
-def _limit_words(manifest: Mapping[str, Any]) -> str:
+def _limit_words(manifest: Mapping[str, object]) -> str:
     limit = _limit(manifest)
     return "the limit of tokens" if limit is None else f"the limit of {limit:,} tokens"
 

@@ -249,12 +249,12 @@ def _notes(view: AnalysisView, *, warnings: bool = True) -> list[str]:
     return list(dict.fromkeys(label_text(row["text"]) for row in rows if (row["severity"] == "warning") is warnings))
 
 
-def facts(value: Mapping[str, Any]) -> list[tuple[str, str]]:
+def facts(value: Mapping[str, object]) -> list[tuple[str, str]]:
     """A manifest as flat lines, "settings › seed: 0"; long lists are counted, not told."""
     return list(_flat({key: one for key, one in value.items() if key not in LISTED_SEPARATELY}))[:MOST_FACTS]
 
 
-def _flat(value: Any, *path: str) -> Iterator[tuple[str, str]]:
+def _flat(value: object, *path: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         for key, one in value.items():
             # Where files lay is nobody's business; what they were called is.

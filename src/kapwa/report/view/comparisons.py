@@ -77,7 +77,7 @@ def part_words(part: str, axis: str = "prompt") -> str:
     return PROMPTS[part][0] if part in PROMPTS else f"prompt {label_text(part)}"
 
 
-def part_names(row: Mapping[str, Any], axis: str) -> tuple[str, str]:
+def part_names(row: Mapping[str, object], axis: str) -> tuple[str, str]:
     """What the two variants of a contrast are called: "local language" and "English", "direct" and "persona"."""
     parts = [str(row[side]).split("/", 1)[axis == "prompt"] for side in ("a", "b")]
     if axis == "asked":
@@ -199,7 +199,7 @@ def over_cultures(frame: pl.DataFrame) -> list[dict[str, Any]]:
     return frame.filter(pl.col("cultures") > 1).to_dicts() if "cultures" in frame.columns else []
 
 
-def place_words(row: Mapping[str, Any]) -> str:
+def place_words(row: Mapping[str, object]) -> str:
     """Of which culture a comparison is, or of how many the mean."""
     return f"mean of {row['cultures']} cultures" if row["culture"] is None else culture_name(row["culture"])
 

@@ -37,12 +37,12 @@ def share_of(row: Mapping[str, Any] | None) -> float:
     return (row.get("missing") or 0) / asked if row and asked else 0.0
 
 
-def is_unranked(row: Mapping[str, Any] | None) -> bool:
+def is_unranked(row: Mapping[str, object] | None) -> bool:
     """Whether a score is no headline and has no rank: much is missing, or only what came first was asked."""
     return share_of(row) > UNRANKED or is_of_first(row)
 
 
-def is_of_first(row: Mapping[str, Any] | None) -> bool:
+def is_of_first(row: Mapping[str, object] | None) -> bool:
     """Whether an estimate is of a run that ended early in the order of the data (:attr:`TaskView.ended_in_order`)."""
     return bool(row and row.get("ended_in_order"))
 

@@ -155,7 +155,7 @@ def croissant(release: Release, card: Mapping[str, Any], about: str, tables: Tab
     return json.dumps(metadata, ensure_ascii=False, indent=2) + "\n"
 
 
-def _fields(file: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _fields(file: str, rows: Sequence[Mapping[str, object]]) -> list[dict[str, Any]]:
     """Return the columns of a table as Croissant says them; a list of texts is a repeated text."""
     values = {name: value for row in rows for name, value in row.items()}
     kinds: dict[type, str] = {bool: "sc:Boolean", int: "sc:Integer"}
@@ -183,7 +183,7 @@ def as_markdown(text: str) -> str:
     return re.sub(r"^(\d*)([#+=~.)-])", r"\1\\\2", flat(html.escape(text, quote=False)))
 
 
-def readme(card: Mapping[str, Any], about: str, tables: Tables) -> str:
+def readme(card: Mapping[str, object], about: str, tables: Tables) -> str:
     """Return a first page, whose head tells ``datasets`` and the Hugging Face Hub which files hold the rows."""
     names = ["default"] if len(tables) == 1 else [Path(table).stem for table in tables]
     head = {

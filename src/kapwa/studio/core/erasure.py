@@ -122,7 +122,7 @@ def _sentences(texts: Iterable[str]) -> set[str]:
     return {piece for piece in pieces if len(piece) >= _QUOTED}
 
 
-def _without(value: Any, pattern: re.Pattern[str]) -> Any:
+def _without(value: object, pattern: re.Pattern[str]) -> Any:
     if isinstance(value, list):
         return [_without(part, pattern) for part in value]
     return "" if isinstance(value, str) and pattern.search(value) else value

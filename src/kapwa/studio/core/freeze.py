@@ -318,7 +318,7 @@ def _held(tables: Tables) -> str:
     return digest(parts)
 
 
-def _json_lines(rows: Sequence[Mapping[str, Any]]) -> bytes:
+def _json_lines(rows: Sequence[Mapping[str, object]]) -> bytes:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 
 

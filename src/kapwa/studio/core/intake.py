@@ -53,7 +53,7 @@ class IntakeRecord(BaseModel):
 
     @field_validator("device_time", mode="wrap")
     @classmethod
-    def _readable(cls, sent: Any, read: Callable[[Any], datetime | None]) -> datetime | None:
+    def _readable(cls, sent: object, read: Callable[[Any], datetime | None]) -> datetime | None:
         """Return None for what a strange clock says; what was filled in counts all the same."""
         try:
             time = read(sent)
@@ -103,7 +103,7 @@ class PresenceCookie:
         return answer
 
 
-def take(members: Mapping[str, Membership], sent: Any) -> dict[str, Any]:
+def take(members: Mapping[str, Membership], sent: object) -> dict[str, Any]:
     """Take a record as that of one of ``members``, by token, and answer for it: ``uuid``, ``status`` and ``message``.
 
     200: it is recorded, now or before. 403: somebody else filled it in; nothing is recorded. 409: its number is taken
@@ -165,7 +165,7 @@ def take_in(project: Project, path: Path, *, only: Membership | None = None, by:
     return Outcome(new, len(records) - len(refused) - new, refused)
 
 
-def _take_part(project: Project, records: Sequence[tuple[int, Any]], *, only: Membership | None, by: str) -> Outcome:
+def _take_part(project: Project, records: Sequence[tuple[int, object]], *, only: Membership | None, by: str) -> Outcome:
     """Take in as many records as a phone sends at once, each with its row, while others wait."""
     answers = Event.objects.filter(project=project).exclude(kind="record.conflicting")
     with single_writer(), transaction.atomic():

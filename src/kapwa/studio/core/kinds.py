@@ -66,7 +66,7 @@ def without_reason_of_nobody(event: Event, others: Sequence[Event]) -> dict[str,
     return event.body if event.actor or "reason" not in event.body else event.body | {"reason": ""}
 
 
-def refuse_without_reason(event: Event, against: Mapping[str, Any] | None, message: str, *, hint: str) -> None:
+def refuse_without_reason(event: Event, against: Mapping[str, object] | None, message: str, *, hint: str) -> None:
     """Refuse a decision against most people that holds no reason, or not what these said.
 
     ``against``: what they say now, None where the decision does not go against it. ``message`` may name its fields.
@@ -75,7 +75,7 @@ def refuse_without_reason(event: Event, against: Mapping[str, Any] | None, messa
         raise RefusedError(message % against, hint=hint)
 
 
-def row_or_refused(table: type[Row], event: Event, gone: str, *, hint: str = "", **where: Any) -> Row:
+def row_or_refused(table: type[Row], event: Event, gone: str, *, hint: str = "", **where: object) -> Row:
     """Return the row of ``table`` that an event is about; raise RefusedError, saying ``gone``, where there is none.
 
     ``where``: what else must be true of it.

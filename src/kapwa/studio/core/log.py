@@ -48,7 +48,7 @@ def lock_project(project: Project) -> None:
 def record(
     project: Project,
     kind: str,
-    body: Mapping[str, Any],
+    body: Mapping[str, object],
     *,
     actor: str,
     uuid: uuids.UUID | None = None,

@@ -106,7 +106,7 @@ def _in_no_order(project: Project, events: Sequence[Row]) -> list[Row]:
     return [row for _place, row in sorted(chain.from_iterable(placed), key=lambda pair: pair[0])]
 
 
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+def _renamed(value: object, names: Mapping[str, str]) -> Any:
     """Return what an event says with the aliases of everybody named in it."""
     if isinstance(value, dict):
         return {key: _renamed(part, names) for key, part in value.items()}
@@ -115,7 +115,7 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     return names.get(value, value) if isinstance(value, str) else value
 
 
-def _texts(value: Any) -> Iterable[str]:
+def _texts(value: object) -> Iterable[str]:
     """Yield every text in an event, to find who is named in it."""
     if isinstance(value, str):
         yield value

@@ -73,7 +73,7 @@ class ReleaseForm:
         """
         raise NotImplementedError
 
-    def published(self, items: Items, facts: Mapping[str, Any]) -> list[Published]:
+    def published(self, items: Items, facts: Mapping[str, object]) -> list[Published]:
         """Return what a release of ``items`` publishes, without the items of which words were removed since."""
         raise NotImplementedError
 
@@ -117,7 +117,7 @@ class ReleaseForm:
         return keys
 
 
-def _without(row: Mapping[str, Any], names: Collection[str]) -> list[tuple[str, Any]]:
+def _without(row: Mapping[str, object], names: Collection[str]) -> list[tuple[str, Any]]:
     return sorted((name, value) for name, value in row.items() if name not in names and value != "")
 
 

@@ -24,7 +24,7 @@ def new_author() -> str:
     return secrets.token_hex(8)
 
 
-def change(row: models.Model, **values: Any) -> None:
+def change(row: models.Model, **values: object) -> None:
     """Set columns of a row, and save it."""
     for name, value in values.items():
         setattr(row, name, value)

@@ -69,7 +69,7 @@ class PromptTables:
         """Return the rows as parts of prompts."""
         return read_table(_ROLES[role], table, project)
 
-    def take(self, project: Project, role: str, item: Any, *, actor: str) -> bool:
+    def take(self, project: Project, role: str, item: object, *, actor: str) -> bool:
         """Record a part, unless it is here; another of its name is refused."""
         part = _ROLES[role]
         here = PromptPart.objects.filter(project=project, role=part, retired=False)

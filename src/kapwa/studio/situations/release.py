@@ -67,7 +67,7 @@ class SituationRelease(ReleaseForm):
                 barred[situation.id] = since
         return barred
 
-    def published(self, items: Items, facts: Mapping[str, Any]) -> list[Published]:
+    def published(self, items: Items, facts: Mapping[str, object]) -> list[Published]:
         """Return a row for each situation; a cluster goes by the situation that the others vary."""
         project = self.project
         revisions = Revision.objects.in_bulk([f"{pk}:{number}" for pk, number in items.items()])

@@ -26,7 +26,7 @@ TASKS = {
 }
 
 
-def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
+def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, object]) -> Task:
     """Read the questions, select among them, and return the task called ``name``."""
     if name == "blend/mcq":
         from kapwa.suites.blend.mcq_task import open_mcq_task

@@ -33,7 +33,7 @@ CONFUSION_SCHEMA: dict[str, Any] = {
 }
 
 
-def confusion_frame(rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
+def confusion_frame(rows: Iterable[tuple[object, ...]]) -> pl.DataFrame:
     """Return rows of :data:`CONFUSION_SCHEMA` sorted by culture, variant and share, the largest first."""
     table = pl.DataFrame(list(rows), schema=CONFUSION_SCHEMA, orient="row")
     return table.sort("culture", "variant", "share", "other", descending=[False, False, True, False])

@@ -263,7 +263,7 @@ def _with_paths(table: TextTable) -> TextTable:
     return table._replace(header=(*outer, *paths), records=records)
 
 
-def _paths(name: str, cell: Any) -> Iterator[str]:
+def _paths(name: str, cell: object) -> Iterator[str]:
     if not isinstance(cell, str) or cell[:1] not in ("{", "["):
         return
     try:
@@ -276,6 +276,6 @@ def _paths(name: str, cell: Any) -> Iterator[str]:
         yield from (f"{name}.{key}" for key, inner in value.items() if isinstance(inner, str | int | list))
 
 
-def _quoted(value: Any) -> str:
+def _quoted(value: object) -> str:
     plain = isinstance(value, str) and re.fullmatch(r"[^\W\d][\w /.-]*", value)
     return str(value) if plain else json.dumps(value, ensure_ascii=False)

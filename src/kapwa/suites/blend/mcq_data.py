@@ -92,7 +92,7 @@ class ChoiceQuestion:
         return ALL_LETTERS[: len(self.options)]
 
 
-def _several(cell: Any) -> Any:
+def _several(cell: object) -> Any:
     """Several right options in one cell ("A; C", or a list) as letters parted by commas."""
     letters = re.split("[,;]", rearm(cell)) if isinstance(cell, str) else cell
     return ",".join(sorted(str(letter).strip() for letter in letters)) if isinstance(letters, list | tuple) else cell

@@ -43,7 +43,7 @@ class Converted:
         """How many rows the mapping says to leave out, for something is wrong with each."""
         return len({(problem.path, problem.row) for problem in self.left_out})
 
-    def add(self, table: str, cells: Mapping[str, Any], row: MappedRow) -> None:
+    def add(self, table: str, cells: Mapping[str, object], row: MappedRow) -> None:
         """Add a row to one of the form's tables, without lists that hold nothing."""
         laid = {
             name: value if isinstance(value, str) else json_cell(value) for name, value in cells.items() if value != []

@@ -26,7 +26,7 @@ class Draft(SituationRow):
             yield from super().contradictions()
 
 
-def with_best(cells: Mapping[str, Any]) -> dict[str, Any]:
+def with_best(cells: Mapping[str, object]) -> dict[str, Any]:
     """Return a row whose best response is one of the relevant ones; it may be their number, or stand by itself."""
     best, relevant = str(cells.get("best", "")).strip(), split_texts(cells.get("relevant", ()))
     if best.isdecimal() and 1 <= int(best) <= len(relevant):

@@ -36,7 +36,7 @@ class AboutForm(forms.Form):
     agree = forms.BooleanField(required=False)
     public = forms.BooleanField(required=False)
 
-    def __init__(self, questions: list[BackgroundQuestion], *arguments: Any, **named: Any) -> None:
+    def __init__(self, questions: list[BackgroundQuestion], *arguments: object, **named: object) -> None:
         super().__init__(*arguments, **named)
         self.answers, self.keys = dict[str, str](), [question.key for question in questions]
         for question in questions:

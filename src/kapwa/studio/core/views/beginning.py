@@ -42,7 +42,7 @@ class NewProject(forms.Form):
     form = forms.ChoiceField(choices=KINDS.items())
     slug = forms.CharField(max_length=63, required=False)
 
-    def __init__(self, data: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, data: Mapping[str, object] | None = None) -> None:
         super().__init__(data)
         for role in ROLES:
             self.fields[role] = forms.IntegerField(min_value=0, max_value=MOST_INVITED, required=False)

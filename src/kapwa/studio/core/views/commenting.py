@@ -36,7 +36,7 @@ def comment_said(visit: Visit, language: str, page: str) -> dict[str, Any]:
     return {"text": text, "dissent": form.cleaned_data["dissent"], "language": language, "mentions": told}
 
 
-def comments_shown(visit: Visit, item: str, page: str, *arguments: Any) -> dict[str, Any]:
+def comments_shown(visit: Visit, item: str, page: str, *arguments: object) -> dict[str, Any]:
     """Return what a page shows of the comments on an item; ``page`` and its ``arguments``: to where they are sent."""
     address = reverse(page, args=[visit.project.slug, *arguments])
     return {"comments": comments_on(item, visit.member.author), "comment_address": address}

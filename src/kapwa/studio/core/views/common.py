@@ -46,7 +46,7 @@ XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 COEFFICIENTS_SHOWN = ("percent", "krippendorff-nominal")
 
 
-def show(visit: Visit, template: str, /, status: int = 200, **context: Any) -> HttpResponse:
+def show(visit: Visit, template: str, /, status: int = 200, **context: object) -> HttpResponse:
     """Return the page ``studio/TEMPLATE.html`` with what every page of a project shows."""
     common = {
         "project": visit.project,
@@ -89,7 +89,7 @@ def act(visit: Visit, kind: str, body: Mapping[str, Any], *, once: bool = False,
 Made = TypeVar("Made")
 
 
-def checked(check: Callable[..., Made], *arguments: Any) -> Made:
+def checked(check: Callable[..., Made], *arguments: object) -> Made:
     """Return what ``check`` makes of what was typed; what it refuses is an error of the form's field."""
     try:
         return check(*arguments)
@@ -135,7 +135,7 @@ class PostOutcome(NamedTuple):
     unexplained: list[str]
 
 
-def judge_shown(visit: Visit, agreed: str, refused: str, text: str, **more: Any) -> PostOutcome:
+def judge_shown(visit: Visit, agreed: str, refused: str, text: str, **more: object) -> PostOutcome:
     """Record that the visitor agrees to what a form showed, or refuses it for a reason, by an event of its own each.
 
     The form's ``shown`` and ``except`` are ``SUBJECT:TEXT``, its ``reason_SUBJECT`` why not; the event's body has the
@@ -193,7 +193,7 @@ def whole(text: str | None, default: int = 0, most: int = 10_000) -> int:
     return int(digits)
 
 
-def named_agreement(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def named_agreement(rows: Iterable[Mapping[str, object]]) -> list[dict[str, Any]]:
     """Return those of the rows of coefficients that pages show, each with its ``name``."""
     return [{**row, "name": NAMES[row["coefficient"]]} for row in rows if row["coefficient"] in COEFFICIENTS_SHOWN]
 
@@ -222,7 +222,7 @@ def picture_of(link: str) -> str:
 
 
 def show_code(
-    request: HttpRequest, member: Membership, code: str, onward: str, *, recovery: str = "", **context: Any
+    request: HttpRequest, member: Membership, code: str, onward: str, *, recovery: str = "", **context: object
 ) -> HttpResponse:
     """Show somebody their new code; coordinators also get another, to come back with when they lose it."""
     recovery = recovery or (recovery_code(member) if COORDINATOR in member.roles else "")

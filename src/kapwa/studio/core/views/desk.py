@@ -214,7 +214,7 @@ def bring_work(request: HttpRequest, visit: Visit) -> HttpResponse:
     return show(visit, "bring", 400 if wrong else 200, taken=result, wrong=wrong, others=others)
 
 
-def _json(value: Any) -> HttpResponse:
+def _json(value: object) -> HttpResponse:
     content = json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")  # nothing that could be taken for a page
     return HttpResponse(content, content_type="application/json")
 

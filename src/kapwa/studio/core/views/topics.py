@@ -62,7 +62,7 @@ def topics(request: HttpRequest, visit: Visit) -> HttpResponse:
     return redirect("topics", project=visit.project.slug)
 
 
-def _add(visit: Visit, bodies: Sequence[Mapping[str, Any]], *, actor: str) -> None:
+def _add(visit: Visit, bodies: Sequence[Mapping[str, object]], *, actor: str) -> None:
     """Record topics; one that is there stays."""
     with single_writer(), transaction.atomic():
         lock_project(visit.project)

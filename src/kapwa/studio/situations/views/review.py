@@ -73,7 +73,7 @@ def _history(revisions: Iterable[Revision], *, with_best: bool) -> list[tuple[Re
     return entries
 
 
-def _happens(visit: Visit, row: Situation, kind: str, body: Mapping[str, Any]) -> HttpResponse:
+def _happens(visit: Visit, row: Situation, kind: str, body: Mapping[str, object]) -> HttpResponse:
     """Record what happens to a situation, and show it."""
     act(visit, f"situation.{kind}", body, subject=row.id)
     return redirect("situation", project=visit.project.slug, number=row.number)
