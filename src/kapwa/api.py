@@ -18,6 +18,7 @@ from kapwa.errors import DataError, UnfinishedRunError, UsageError, nearest
 from kapwa.loading import TaskSettings, field_names, load_model, load_task, options_dict, refuse_keyword
 from kapwa.models.base import Model, ModelOptions
 from kapwa.suites.base import MetricInfo, Suite, Task, given_options
+from kapwa.value_types import JsonObject, Keywords
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +91,7 @@ def evaluate(task: Task | str, model: Model | str, settings: RunSettings | None 
 
 def _parted(
     task: Task | str, model: Model | str, keywords: Mapping[str, object]
-) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+) -> tuple[JsonObject, JsonObject, JsonObject]:
     """Return the keywords of the run, and those that a task and a model that are named are opened with.
 
     Raises UsageError for what none of them takes.
@@ -482,7 +483,7 @@ def write_forms(
     from kapwa.runs.answers import answers_of, items_of
 
     given_options("A form", settings, FormSettings.__annotations__)
-    counts: dict[str, Any] = dict(settings)
+    counts: Keywords = dict(settings)
     known: Suite = registry.load("suites", suite)
     runs = [open_run(run) if isinstance(run, str | Path) else run for run in answers]
     if per_country is not None:
@@ -561,7 +562,7 @@ def build_mcq(
 
     if judge_options and not isinstance(judge, str):
         raise UsageError("judge_options say how a judge is loaded, but no judge is named.", hint="Name its spec.")
-    chosen: dict[str, Any] = given_options("build_mcq", settings, McqSettings.__annotations__)
+    chosen: Keywords = given_options("build_mcq", settings, McqSettings.__annotations__)
     read = read_data(data)
     if judge is None:
         return build_mcq(read.questions, out, source=read.source, **chosen)

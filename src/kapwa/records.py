@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from kapwa.errors import DataError
+from kapwa.value_types import JsonMapping
 
 Role = Literal["system", "user", "assistant"]
 Kind = Literal["generate", "score"]
@@ -67,7 +68,7 @@ class Item:
     topic: str
     variant: str
     cluster: str
-    fields: Mapping[str, Any]
+    fields: JsonMapping
 
 
 # What media may be, by the ends of their files' names.

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kapwa.errors import UsageError
+from kapwa.value_types import JsonObject
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -81,7 +82,7 @@ def error_object(
     *,
     remedy: str,
     exit_code: int = 2,
-) -> dict[str, Any]:
+) -> JsonObject:
     """What programs are told of an error, under the key "error"."""
     where = {"file": None if file is None else str(file), "row": row, "column": column}
     return {"what": what, "where": where, "remedy": remedy, "exit_code": exit_code}

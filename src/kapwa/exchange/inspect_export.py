@@ -32,6 +32,7 @@ from kapwa.runs.directory import LEVEL, Run, slug
 from kapwa.runs.store import JOURNAL
 from kapwa.suites.base import holds_shares
 from kapwa.suites.items import ABOUT_ANSWER, about_answer
+from kapwa.value_types import Cells, Json, JsonObject, Row
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalMetric, EvalResults, EvalSample, EvalStats
@@ -47,7 +48,6 @@ REASONS = {"refused": "refusal", "empty": "no_response", "unparsed": "invalid_re
 # Not < and >: Inspect's viewer escapes HTML before it reads Markdown, and would show a backslashed one as &lt;.
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#|~$])")
 _ESCAPED = r"\\\1"
-Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]
 
 
@@ -155,7 +155,7 @@ def _telling_apart(rows: pl.DataFrame, columns: Sequence[str], first: Sequence[s
     return next(way for way in ways if set(first) <= set(way) and rows.select(way).is_unique().all())
 
 
-def _over_all_parts(run: Run) -> Iterator[dict[str, Any]]:
+def _over_all_parts(run: Run) -> Iterator[Cells]:
     """Yield an estimate over all items of the run for each metric: the one number Inspect's lists show of a log."""
     from kapwa.stats.tables import estimate_table
 
@@ -197,7 +197,7 @@ def _metrics(rows: Sequence[Row], labels: Mapping[tuple[str, ...], str]) -> dict
     return metrics
 
 
-def _details(row: Row) -> dict[str, Any]:
+def _details(row: Row) -> JsonObject:
     interval = {"low": row["low"], "high": row["high"], "level": LEVEL, "method": row["method"]}
     return {
         **{name: row[name] for name in PART},
@@ -334,7 +334,7 @@ def _output(run: Run, tables: Tables, uuid: str) -> ModelOutput:
     choices = []
     for place, row in enumerate(row for row in tables.get("answers", ()) if row.get("text") is not None):
         stop: Any = _STOPS.get(str(row.get("finish_reason")), "unknown")
-        content: Any = row["text"]
+        content: Json = row["text"]
         if row.get("thought"):
             content = [ContentReasoning(reasoning=str(row["thought"])), ContentText(text=row["text"])]
         message = ChatMessageAssistant(content=content, id=f"{uuid}-output-{place}", model=model, source="generate")

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -42,6 +42,7 @@ from kapwa.records import Item, Request
 from kapwa.stats.intervals import mean_estimates
 from kapwa.suites.base import Judged, is_share
 from kapwa.suites.items import grouped as grouped_by
+from kapwa.value_types import JsonObject, Row
 
 
 @metric
@@ -125,9 +126,9 @@ def ask() -> Solver:
     return solve
 
 
-def _settings(state: TaskState, model: Model, request: Request, index: int) -> dict[str, Any]:
+def _settings(state: TaskState, model: Model, request: Request, index: int) -> JsonObject:
     """Return what this request has of its own: the seed of its sample and, for Kapwa's provider, which it is."""
-    settings: dict[str, Any] = {"seed": sample_seed(request)}
+    settings: JsonObject = {"seed": sample_seed(request)}
     if isinstance(model.api, KapwaAPI):
         settings["extra_body"] = {METADATA: {**state.metadata[METADATA], "request": index, "sample": request.sample}}
     return settings
@@ -150,7 +151,7 @@ def _score(opened: OpenedTask, judged: Judged, completion: str) -> Score:
     outcomes: dict[str, str] = dict(first_rows.select("metric", "outcome").iter_rows())
     first = outcomes.get(opened.task.headline[0], "failed")
     cases = judged.tables.get("cases")
-    case: Mapping[str, Any] = cases.row(0, named=True) if cases is not None and cases.height else {}
+    case: Row = cases.row(0, named=True) if cases is not None and cases.height else {}
     wanted = case.get("expected")
     return Score(
         value={name: values.get(name, math.nan) for name in _metric_names(opened)},

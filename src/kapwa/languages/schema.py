@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from kapwa.languages.codes import has_script
+from kapwa.value_types import Json, JsonObject
 
 PAIR = " = "
 _PIECE = re.compile(r"\{([a-z_]+)\}")
@@ -53,13 +54,13 @@ def _pairs(value: object) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def _whole(text: Any) -> int:
+def _whole(text: Json) -> int:
     if not re.fullmatch(r"-?[0-9]{1,12}", str(text)):
         raise ValueError(f"{text!r} is not a whole number")
     return int(text)
 
 
-def _table(value: object) -> dict[str, Any]:
+def _table(value: object) -> JsonObject:
     if not isinstance(value, Mapping):
         raise ValueError("must be a table: a line 'number: word, word' for each number")
     return dict(value)
@@ -91,7 +92,7 @@ def _combined(line: str, words: Mapping[str, int]) -> dict[str, int]:
     return made
 
 
-def _numbers(value: Any) -> dict[str, int]:
+def _numbers(value: Json) -> dict[str, int]:
     """Read groups of number words with the rules that combine the words of a group."""
     numbers: dict[str, int] = {}
     for group in value if isinstance(value, list) else [value]:
@@ -168,7 +169,7 @@ class FileSection(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_empty(cls, value: object) -> Any:
+    def _without_empty(cls, value: object) -> Json:
         """Leave out fields without a value."""
         if isinstance(value, str | list):
             raise ValueError("must be lines 'field: value'")
@@ -230,7 +231,7 @@ class Words(FileSection):
 
     def folded(self, fold: Callable[[str], str]) -> Words:
         """Return these words in the spelling that texts are compared in."""
-        changed: dict[str, Any] = {}
+        changed: JsonObject = {}
         for name, value in self:
             if isinstance(value, Mapping):
                 changed[name] = {fold(word): meaning for word, meaning in value.items()}
@@ -332,7 +333,7 @@ class LanguageFile(FileSection):
 
     @model_validator(mode="before")
     @classmethod
-    def _with_pieces(cls, value: object) -> Any:
+    def _with_pieces(cls, value: object) -> Json:
         """Put the pieces into the patterns of replies."""
         if not isinstance(value, dict) or not isinstance(replies := value.get("replies"), Mapping):
             return value

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from kapwa.models.encoding import common_prefix, continuation_score
 from kapwa.models.openai_chat import plain_prompt
@@ -23,6 +22,7 @@ from kapwa.models.openai_client import CallError, Client
 from kapwa.models.template_thinking import closing_of
 from kapwa.models.thinking import prompt_opens
 from kapwa.records import Boundary, ContinuationScore, Message, Request
+from kapwa.value_types import Json, JsonMapping, JsonObject
 
 # More than one script, so that a server that counts characters or bytes instead of tokens is found out.
 PROBE = "Magandang umaga, ñandú 谢谢 สวัสดี"
@@ -42,7 +42,7 @@ class TokenScorer:
     client: Client
     model: str
     plain: bool
-    template_arguments: Mapping[str, Any]
+    template_arguments: JsonMapping
     logprobs: TokenLogprobs
     closing: str = ""  # closes, empty, the thought that the prompt opens
 
@@ -115,7 +115,7 @@ class TokenScorer:
         turns = [{"role": message.role, "content": message.content} for message in messages]
         if answer is not None:
             turns.append({"role": "assistant", "content": answer})
-        body: dict[str, Any] = {"messages": turns, "add_generation_prompt": answer is None}
+        body: JsonObject = {"messages": turns, "add_generation_prompt": answer is None}
         if self.template_arguments:
             body["chat_template_kwargs"] = dict(self.template_arguments)
         return await self._ids(body)
@@ -229,7 +229,7 @@ async def echoed(client: Client, model: str, text: str) -> tuple[tuple[str, ...]
     """Token strings of ``text``, and the log-probability of each but the first, from ``echo`` with ``logprobs``."""
     body = {"model": model, "prompt": text, "max_tokens": 1, "temperature": 0, "echo": True, "logprobs": 1}
 
-    def parse(reply: Any) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    def parse(reply: Json) -> tuple[tuple[str, ...], tuple[float, ...]]:
         choice = _first_choice(reply)
         if not str(choice.get("text", "")).startswith(text):
             raise CallError("it ignores echo (llama.cpp does) and returns log-probabilities of new tokens only")
@@ -265,19 +265,19 @@ def decoded_text(reply: object) -> str:
     return text
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
+def _mapping(value: object) -> JsonMapping:
     return value if isinstance(value, dict) else {}
 
 
-def _first_choice(reply: object) -> Mapping[str, Any]:
+def _first_choice(reply: object) -> JsonMapping:
     choices = _mapping(reply).get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise CallError("the answer holds no choices", retry=True)
-    choice: Mapping[str, Any] = choices[0]
+    choice: JsonMapping = choices[0]
     return choice
 
 
-def _first_scored(prompt: Sequence[Any], joint: Sequence[Any], i: int) -> tuple[int, Boundary]:
+def _first_scored(prompt: Sequence[Json], joint: Sequence[Json], i: int) -> tuple[int, Boundary]:
     """Return the first scored token, where the joint encoding leaves the prompt's; raise CallError for none."""
     start = common_prefix(prompt, joint)
     if start == len(joint):

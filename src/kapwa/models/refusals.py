@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from kapwa.files import table_rows
 from kapwa.models.openai_client import CallError
 from kapwa.records import Message
+from kapwa.value_types import JsonMapping, JsonObject
 
 _ROWS = tuple(table_rows(Path(__file__).with_name("refused_settings.csv")))
 _NAMES = {name: row["setting"] for row in _ROWS for name in row["sent_as"].split()}
@@ -48,9 +48,9 @@ SYSTEM = "system"
 class Refusals:
     """Settings that a server refuses; ``learnt``: each with the value that was asked first."""
 
-    learnt: dict[str, Any] = field(default_factory=dict)
+    learnt: JsonObject = field(default_factory=dict)
 
-    def blamed(self, fault: CallError, sent: Mapping[str, Any], messages: Sequence[Message]) -> str | None:
+    def blamed(self, fault: CallError, sent: JsonMapping, messages: Sequence[Message]) -> str | None:
         """Return which of the settings ``sent`` a fault blames, by Kapwa's name; None for none of them.
 
         ``messages``: what was asked; an error that quotes it blames nothing with that.

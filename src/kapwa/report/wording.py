@@ -14,12 +14,13 @@ import unicodedata
 import zlib
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
 from kapwa.suites.base import MetricInfo
 from kapwa.suites.base import is_share as is_share  # noqa: PLC0414 - shown to others
+from kapwa.value_types import Row
 
 ELLIPSIS = "…"
 # What data and imports say that do not tell whose culture they are about.
@@ -164,7 +165,7 @@ def difference(value: float | None, info: MetricInfo, digits: int = 1) -> str:
     return f"{shown} point" if shown.lstrip(f"+{MINUS}") in ("1", "1.0") else f"{shown} points"
 
 
-def difference_words(row: Mapping[str, Any], info: MetricInfo, digits: int = 1) -> str:
+def difference_words(row: Row, info: MetricInfo, digits: int = 1) -> str:
     """Format a difference and its interval for a sentence: "+5.2 points, 95% interval −4.1 to +14.0"."""
     shown = difference(row["difference"], info, digits)
     if not (known(row["low"]) and known(row["high"])):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 from pydantic import ValidationError
@@ -30,6 +30,7 @@ from kapwa.runs.schema import (
 from kapwa.runs.store import JOURNAL
 from kapwa.stats.tables import ALL
 from kapwa.suites.base import MetricInfo
+from kapwa.value_types import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +92,7 @@ class Run:
         # What is not said of a metric has the default of its field.
         metrics = {name: asdict(info) for name, info in checked.metrics.items()}
         headline = [name for name in checked.headline if name in metrics] or list(metrics)[:1]
-        self.manifest: Mapping[str, Any] = {**manifest, "metrics": metrics, "headline": headline}
+        self.manifest: JsonMapping = {**manifest, "metrics": metrics, "headline": headline}
         self.label = str(self.manifest.get("label") or brief_model(str(self.manifest["model"]["id"])))
         self.complete: bool = self.manifest["status"] == "complete"
         self.stopped: bool = self.manifest["status"] == "stopped"
@@ -138,7 +139,7 @@ class Run:
         return to_pandas(self.table(name))
 
     @property
-    def headline(self) -> dict[str, Any] | None:
+    def headline(self) -> JsonObject | None:
         """The estimate that reports lead with, a row of ``estimates``.
 
         None where nothing was measured, and where the run ended early in the order of the data.
@@ -153,7 +154,7 @@ class Run:
         leading = means if means.height else rows
         return leading.row(0, named=True) if leading.height else None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """Return the path, the manifest, the headline, the estimates and the floors as plain values, for JSON."""
         return {
             "path": str(self.path),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import polars as pl
 
@@ -12,6 +11,7 @@ from kapwa.runs.signature import Signature
 from kapwa.stats.missing import ranges_of
 from kapwa.stats.tables import ALL, estimate_table, mean_table
 from kapwa.suites.base import MetricInfo, holds_shares
+from kapwa.value_types import JsonMapping
 
 # What tells the numbers of a run apart.
 _SIGNED = ("metric", "variant", "culture", "language", "group", "stratum")
@@ -19,7 +19,7 @@ _LOWER = ("low", "least_low")
 _UPPER = ("high", "most_high")
 
 
-def metrics_of_run(manifest: Mapping[str, Any]) -> dict[str, MetricInfo]:
+def metrics_of_run(manifest: JsonMapping) -> dict[str, MetricInfo]:
     """The metrics that ``manifest`` names, and how they read."""
     return {name: MetricInfo(**info) for name, info in manifest["metrics"].items()}
 
@@ -30,7 +30,7 @@ def shares_among(metrics: Mapping[str, MetricInfo], scores: pl.DataFrame) -> dic
     return {name: info.binary or holds_shares(info, values[name]) for name, info in metrics.items()}
 
 
-def estimates_of(manifest: Mapping[str, Any], scores: pl.DataFrame, floors: pl.DataFrame) -> pl.DataFrame:
+def estimates_of(manifest: JsonMapping, scores: pl.DataFrame, floors: pl.DataFrame) -> pl.DataFrame:
     """Estimate every metric of a run: rows of cultures, then the means over cultures (without culture), signed.
 
     ``floors``: the run's table of floors and ceilings; those a score is held against stand beside it.

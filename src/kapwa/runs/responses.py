@@ -21,6 +21,7 @@ from kapwa.runs.results import results
 from kapwa.runs.schema import RUN_TABLES
 from kapwa.runs.store import AnswerStore
 from kapwa.suites.base import Task
+from kapwa.value_types import JsonMapping
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +42,7 @@ class ScoredResponses:
     comparisons: pl.DataFrame
     items: pl.DataFrame
     tables: Mapping[str, pl.DataFrame]
-    manifest: Mapping[str, Any]
+    manifest: JsonMapping
     unused: tuple[str, ...]
     failed: int
 

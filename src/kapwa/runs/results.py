@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -17,12 +16,13 @@ from kapwa.runs.schema import CEILINGS, RUN, RUN_TABLES, TABLE_NAME
 from kapwa.stats.missing import ranges_of
 from kapwa.stats.tables import COMPARISON_SCHEMA, compare_variants
 from kapwa.suites.base import Judged
+from kapwa.value_types import JsonMapping
 
 _SUITE_BUG = "This is a fault of the suite; report it to its authors."
 
 
 def results(
-    manifest: Mapping[str, Any],
+    manifest: JsonMapping,
     judged: Judged,
     items: Sequence[Item],
     floors: Sequence[Floor],

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -43,6 +43,7 @@ from kapwa.runs.stopping import Limits
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.runs.thoughts import TABLE, WatchedThoughts, thoughts_note
 from kapwa.suites.base import Judged, Task
+from kapwa.value_types import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from kapwa.runs.looks import Looks
@@ -118,7 +119,7 @@ def _check_plan(described: Mapping[str, object], settings: RunSettings) -> None:
         check_binding(settings.plan, {**described, "until": rule})
 
 
-def _under_plan(begun: BegunRun, store: AnswerStore, settings: RunSettings) -> dict[str, Any]:
+def _under_plan(begun: BegunRun, store: AnswerStore, settings: RunSettings) -> JsonObject:
     """Return what ``run.json`` says of the plan; of a run that has just begun, it says so before the first answer."""
     from kapwa.runs.plans import FrozenPlan, carried
 
@@ -131,9 +132,7 @@ def _under_plan(begun: BegunRun, store: AnswerStore, settings: RunSettings) -> d
     return said
 
 
-def _as_asked(
-    described: Mapping[str, Any], model: Model, earlier: Mapping[str, Any] | None, *, anew: bool
-) -> dict[str, Any]:
+def _as_asked(described: JsonMapping, model: Model, earlier: JsonMapping | None, *, anew: bool) -> JsonObject:
     """Return what is known of the model by now, with the signatures that follow; ``anew``: it was asked something."""
     asked = dict(described)
     if anew:  # the model may tell more by now
@@ -192,7 +191,7 @@ def _named_run(task: Task, items: Sequence[Item], model: Model, settings: RunSet
     return indices[0]
 
 
-def _fingerprint_at(folder: Path) -> Mapping[str, Any] | None:
+def _fingerprint_at(folder: Path) -> JsonMapping | None:
     """Return the fingerprint of the model whose run is in ``folder``; None where no manifest says it."""
     model = (RUN.peek(folder) or {}).get("model")
     return model.get("fingerprint") if isinstance(model, dict) else None

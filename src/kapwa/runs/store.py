@@ -30,6 +30,7 @@ from kapwa.models.gate import gate, is_within_thought, opening_share
 from kapwa.records import Boundary, ContinuationScore, Response, Usage
 from kapwa.runs.costs import Spent
 from kapwa.runs.schema import SESSION, Session
+from kapwa.value_types import JsonMapping, JsonObject
 
 JOURNAL = "journal.sqlite"
 FORMAT = 2
@@ -227,7 +228,7 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
         self._sessions[text] = session  # not before it is durable
 
     @property
-    def learnt(self) -> Mapping[str, Any]:
+    def learnt(self) -> JsonMapping:
         """What the model's answers taught of how to ask it (:meth:`learn`); {}: nothing that can be read."""
         kept = self.rows("SELECT value FROM meta WHERE name = 'learnt'")
         try:
@@ -286,7 +287,7 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
         rows = self.rows("SELECT key, failed, payload, sum FROM responses WHERE NOT failed ORDER BY id LIMIT 1000")
         return opening_share(response for row in rows if (response := decode(*row)) is not None)
 
-    def _lookup(self, columns: str, keys: Iterable[str]) -> Iterator[tuple[list[str], dict[str, Any]]]:
+    def _lookup(self, columns: str, keys: Iterable[str]) -> Iterator[tuple[list[str], JsonObject]]:
         source = iter(keys)
         while chunk := list(itertools.islice(source, _CHUNK)):
             marks = ",".join("?" * len(chunk))
@@ -401,7 +402,7 @@ def encode(response: Response) -> tuple[bytes, int, str, int]:
     """
     if response.state is not None:
         raise ValueError("A journal keeps responses as the model gave them, not as the gate read them.")
-    fields: dict[str, Any] = {"text": response.text, "finish": response.finish_reason, "error": response.error}
+    fields: JsonObject = {"text": response.text, "finish": response.finish_reason, "error": response.error}
     if response.logprobs is not None:
         fields["logprobs"] = [
             [*_COUNTS(score), _BOUNDARIES.index(score.boundary), score.logprob_sum_reference, score.token_logprobs]

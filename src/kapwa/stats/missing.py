@@ -18,6 +18,7 @@ from kapwa.stats.clusters import FloatArray, IntArray
 from kapwa.stats.intervals import AgainstMark, Comparison, Estimate, paired_differences
 from kapwa.stats.pooled import PooledDifference, pooled_differences, pooled_mean
 from kapwa.stats.states import missing_rows
+from kapwa.value_types import JsonObject
 
 FlagArray = NDArray[np.bool_]
 
@@ -217,7 +218,7 @@ def bounds_of(measured: Estimate, least: Estimate | None = None, most: Estimate 
     return Bounds(low.value, high.value, low.low, high.high)
 
 
-def estimate_completed(items: pl.DataFrame, estimate: Callable[[pl.DataFrame, str], Estimate]) -> dict[str, Any]:
+def estimate_completed(items: pl.DataFrame, estimate: Callable[[pl.DataFrame, str], Estimate]) -> JsonObject:
     """Estimate a mean of ``items`` (:func:`item_bounds`) as measured and at its bounds, and count the answers.
 
     ``estimate(rows, column)`` estimates the mean of a column of some of the rows. Returns the fields of
@@ -231,7 +232,7 @@ def estimate_completed(items: pl.DataFrame, estimate: Callable[[pl.DataFrame, st
     return {**measured._asdict(), **bounds._asdict(), "asked": int(items["asked"].sum()), "missing": missing}
 
 
-def mean_over_cultures(items: pl.DataFrame, *, share: bool) -> dict[str, Any]:
+def mean_over_cultures(items: pl.DataFrame, *, share: bool) -> JsonObject:
     """Estimate the mean of ``items`` over their cultures, each counting alike: :func:`estimate_completed`.
 
     ``items`` have the columns of :func:`item_bounds`, ``culture`` and ``cluster``. The interval is clustered by sampled

@@ -15,6 +15,7 @@ from kapwa.datasets.findings import CheckReport, DataSource
 from kapwa.errors import UsageError, nearest
 from kapwa.files import table_rows
 from kapwa.records import Answer, Capability, Floor, Item, Request
+from kapwa.value_types import JsonMapping, JsonObject, Keywords
 
 if TYPE_CHECKING:
     import polars as pl
@@ -117,7 +118,7 @@ def settings_of(suite: str) -> dict[str, list[Setting]]:
     settings: defaultdict[str, list[Setting]] = defaultdict(list)
     for cells in table_rows(Path(__file__).with_name("options.csv")):
         tasks = cells.pop("tasks").split()
-        fields: dict[str, Any] = {**cells, "panel": cells["panel"] or None, "asks": bool(cells["asks"])}
+        fields: Keywords = {**cells, "panel": cells["panel"] or None, "asks": bool(cells["asks"])}
         for task in tasks:
             if task.startswith(f"{suite}/"):
                 settings[task.partition("/")[2]].append(Setting(**fields))
@@ -175,7 +176,7 @@ class Task:
     headline: tuple[str, ...]
     groups: tuple[str, ...] = ()
     metrics: Mapping[str, MetricInfo]
-    options: Mapping[str, Any]
+    options: JsonMapping
     requests: AskItems
     score: JudgeAnswers
     floors: FindFloors
@@ -279,7 +280,7 @@ class Suite:
     pick_variants: Callable[[Sequence[str] | None, Sequence[str] | None], tuple[str, ...]] | None = None
     options: Mapping[str, Sequence[Setting]] = field(default_factory=dict)
     sample_data: Callable[[str, Path], bool] = lambda _task, _folder: False
-    reopen: Callable[[Mapping[str, Any], pl.DataFrame], Task] | None = None
+    reopen: Callable[[JsonMapping, pl.DataFrame], Task] | None = None
     next_step: str = ""
     example_answers: Callable[[Item], Sequence[str]] | None = None
     noun: tuple[str, str] = ("item", "items")
@@ -320,7 +321,7 @@ def call(target: str, *arguments: object) -> Any:
     return EntryPoint("call", target, "kapwa").load()(*arguments)
 
 
-def given_options(task: str, options: Mapping[str, object], known: Collection[str]) -> dict[str, Any]:
+def given_options(task: str, options: Mapping[str, object], known: Collection[str]) -> JsonObject:
     """Return the options that were set (None leaves one at its default); raise UsageError for one that is not known."""
     values = {name: value for name, value in options.items() if value is not None}
     for name in values:

@@ -15,6 +15,7 @@ from kapwa.metrics.tokens import check_language
 from kapwa.models.gate import text_of
 from kapwa.records import CROSS
 from kapwa.tables import MAX_CELL, json_objects, open_table, parquet_batches, parquet_schema
+from kapwa.value_types import Row
 
 # Columns that may hold the varied attribute; beside another of these, "language" is the language of the texts.
 ATTRIBUTES: Final = ("nationality", "identity", "culture", "country", "religion", "city", "persona", "language")
@@ -87,7 +88,7 @@ def file_tables(path: Path, options: SourceOptions) -> Iterator[pl.DataFrame]:
     raise UsageError(f"{path} is not a file of responses.", hint=f"Known endings: {', '.join(SUFFIXES)}.")
 
 
-def _table_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _table_rows(path: Path) -> Iterator[tuple[int, Row]]:
     """Yield each row of a table with its number, as spreadsheets count; raise DataError at the first that is wrong."""
     table = open_table(path)
     raise_first(table.noted.problems)

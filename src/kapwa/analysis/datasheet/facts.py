@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from kapwa.tables import printable
+from kapwa.value_types import JsonMapping
 
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _ADDRESS = re.compile(r"\bhttps?://|\bwww\.", re.IGNORECASE)
@@ -83,7 +83,7 @@ class TextCounts:
         facts.tell("composition.identifiable", f"Texts with an e-mail address: {self.emails:,}", source)
 
 
-def tell_card(facts: DatasetFacts, card: Mapping[str, Any], *, of_prompts: bool) -> None:
+def tell_card(facts: DatasetFacts, card: JsonMapping, *, of_prompts: bool) -> None:
     """Tell what a pack's card says; ``of_prompts``: the card is of the data a run asked with, not of its answers."""
     if "packs" in card:
         for pack in card["packs"]:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -35,6 +35,7 @@ from kapwa.runs.folder import FolderRecord
 from kapwa.runs.systems import systems_of
 from kapwa.suites.base import is_share
 from kapwa.tables import csv_bytes, read_sheet
+from kapwa.value_types import Cells, JsonObject
 
 FORMAT, KEY = 1, "audit-key.csv"
 UNIT = ("item_id", "variant", "sample")
@@ -83,7 +84,7 @@ class Draw:
     doubtful: bool
     variants: tuple[str, ...]
     runs: tuple[dict[str, str], ...]
-    strata: tuple[dict[str, Any], ...]
+    strata: tuple[Cells, ...]
     left_out: tuple[tuple[str, str, int], ...]
     key: pl.DataFrame
 
@@ -208,7 +209,7 @@ def draw(
         raise UsageError(message, hint="Draw with --rubric item-criteria.")
     settings = (seed, n, population.metric, asked.rubric, doubtful, population.variants, population.runs)
     name = f"audit-{seed}-{digest({'': json.dumps(settings).encode()})[:8]}"
-    strata: list[dict[str, Any]] = []
+    strata: list[Cells] = []
     drawn: list[pl.DataFrame] = []
     for place, answers in population.frame.sort(*STRATUM, *UNIT, "run").group_by(STRATUM, maintain_order=True):
         questions = answers.group_by("item_id", maintain_order=True).agg(pl.col("doubtful").any() & pl.lit(doubtful))
@@ -307,7 +308,7 @@ def write_draw(made: Draw, runs: Sequence[Run], out: str | Path, *, people: int 
 
 
 def _sheet_rows(
-    row: dict[str, Any], questions: dict[tuple[str, str], dict[str, Any]], form_id: str, asked: LabelQuestion
+    row: Cells, questions: dict[tuple[str, str], JsonObject], form_id: str, asked: LabelQuestion
 ) -> list[list[str]]:
     """The rows of an answer on a sheet: one, or one for each criterion."""
     item = questions[row["item_id"], row["variant"]]

@@ -7,7 +7,7 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import polars as pl
 
@@ -26,6 +26,7 @@ from kapwa.runs.folder import FolderRecord
 from kapwa.runs.progress import Progress
 from kapwa.runs.stopping import Limits
 from kapwa.tables import csv_bytes
+from kapwa.value_types import Keywords, Row
 
 FORMAT = 1
 RECORD, VERDICTS = "judge.json", "verdicts.csv"
@@ -70,7 +71,7 @@ class Panel:
     probes: pl.DataFrame
     agreement: pl.DataFrame
     risk: pl.DataFrame
-    record: Mapping[str, Any]
+    record: Row
     silent: int
 
 
@@ -104,7 +105,7 @@ def judge(
 def plan_judging(runs: Sequence[Run], rubric: str | Path | Rubric, **settings: Unpack[JudgeSettings]) -> Judging:
     """Return what would be asked, before anything is; raise UsageError and DataError as :func:`judge` does."""
     known = load_rubric(rubric).of_runs(runs)
-    named: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+    named: Keywords = {name: value for name, value in settings.items() if value is not None}
     which = {name: named.pop(name) for name in ("draw", "variant", "where", "limit") if name in named}
     people = named.pop("people", None)
     answers, failed = answers_to_judge(runs, known, **which)

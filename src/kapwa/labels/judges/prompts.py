@@ -20,6 +20,7 @@ from kapwa.labels.verdicts import State
 from kapwa.languages.codes import canonical
 from kapwa.records import Item
 from kapwa.suites.choices.signs import OptionSigns
+from kapwa.value_types import Cells, JsonMapping, JsonObject
 
 _MOST_OBJECTS = 50  # of a reply that are looked at: a reply of braces alone ends, too
 _SPAN = ("text", "category", "criticality", "correction")
@@ -29,7 +30,7 @@ _SWAPPED = {"1": "2", "2": "1"}
 class ToJudge(NamedTuple):
     """An answer to be judged; ``place``: the cells of ``ANSWER_SCHEMA``; ``other``: of a pair, the second answer."""
 
-    place: Mapping[str, Any]
+    place: JsonMapping
     item: Item
     text: str
     other: str = ""
@@ -178,7 +179,7 @@ def _scale_word(value: object, scale: tuple[str, ...]) -> str:
     return word if place is None else scale[place]
 
 
-def _objects(reply: str) -> Iterator[dict[str, Any]]:
+def _objects(reply: str) -> Iterator[Cells]:
     """Yield the JSON objects of a reply, in their order; an object that repeats a key says nothing clear."""
     decoder = json.JSONDecoder(object_pairs_hook=_once)
     place = reply.find("{")
@@ -194,7 +195,7 @@ def _objects(reply: str) -> Iterator[dict[str, Any]]:
         place = reply.find("{", end)
 
 
-def _once(pairs: Sequence[tuple[str, object]]) -> dict[str, Any]:
+def _once(pairs: Sequence[tuple[str, object]]) -> JsonObject:
     if len(dict(pairs)) != len(pairs):
         raise ValueError("a key stands there twice")
     return dict(pairs)

@@ -11,11 +11,12 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.board.ranks import ranked_labels
-from kapwa.report.tables.table import Cell, Column, Row, Table, frame_of
+from kapwa.report.tables.table import Cell, Column, Table, frame_of
 from kapwa.report.view.means import model_rows
 from kapwa.report.view.tasks import TaskView
 from kapwa.stats.reliability import FEWEST, GOAL, Reliability, culture_reliability, system_reliability
 from kapwa.suites.base import MetricInfo
+from kapwa.value_types import Row
 
 _PLACE = ("culture", "language", "item_id")
 _NOTE = (

@@ -6,7 +6,7 @@ import re
 import textwrap
 import unicodedata
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kapwa.files import slug
 from kapwa.report.charts import elements

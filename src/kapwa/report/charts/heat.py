@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kapwa.files import slug
@@ -13,6 +13,7 @@ from kapwa.report.view.means import topic_means
 from kapwa.report.view.tasks import Confusion, TaskView
 from kapwa.report.wording import culture_name, label_text
 from kapwa.suites.base import MetricInfo
+from kapwa.value_types import Row
 
 SHOWN_SHARE = 0.005  # smaller shares of wrong answers leave their square without a number
 
@@ -57,7 +58,7 @@ def stratum_charts(view: TaskView) -> list[HeatChart]:
     return charts
 
 
-def square_of(row: Mapping[str, Any] | None, info: MetricInfo) -> Square | None:
+def square_of(row: Row | None, info: MetricInfo) -> Square | None:
     """The value and n of a stratum; in brackets where it rests on few items."""
     if row is None or not wording.known(row["value"]):
         return None

@@ -19,6 +19,7 @@ from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import UNDESCRIBED, clean, count, culture_name, decimal, label_text, pack
 from kapwa.runs.media import stored_media
 from kapwa.suites.items import CASE_SCHEMA
+from kapwa.value_types import Cells, JsonObject
 
 MOST = 1000  # questions of a task that a page holds for its browser, unless the user asks for more
 ROOM = 3_000_000  # characters that the browsers of such a page take together
@@ -107,7 +108,7 @@ def browser(view: TaskView, table: pl.DataFrame, most: int | None = MOST, room: 
     return Browser(data, f"{kept:,} of {named} are in this page: {', and '.join(parts)}.")
 
 
-def _coded(view: TaskView, table: pl.DataFrame) -> dict[str, Any]:
+def _coded(view: TaskView, table: pl.DataFrame) -> JsonObject:
     """What the script is told: names once, then a row a question with a row an answer."""
     names = {one: list(dict.fromkeys(value or "" for value in table[one])) for one in CHOSEN_BY}
     places = {one: {name: k for k, name in enumerate(values)} for one, values in names.items()}
@@ -164,7 +165,7 @@ def _media(view: TaskView, table: pl.DataFrame) -> tuple[list[list[str]], dict[t
     return shown, by_item
 
 
-def _named_files(*cells: Any) -> Iterator[dict[str, Any]]:
+def _named_files(*cells: Any) -> Iterator[Cells]:
     """The files that cells of items name, in turns or alone; nothing in a cell that Kapwa did not write."""
     for cell in cells:
         with suppress(ValueError, TypeError, AttributeError):

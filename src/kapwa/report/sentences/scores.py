@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import polars as pl
 
@@ -19,6 +18,7 @@ from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import isolate, label_text
 from kapwa.stats.families import holds_zero, is_clear, is_equal, is_undecided, missing_share
 from kapwa.suites.base import MetricInfo
+from kapwa.value_types import Row
 
 # How metrics read in a sentence that bring no ``phrase`` of their own.
 SHARE_PHRASE = "came out right in {value} of {items} on “{title}”"
@@ -180,13 +180,13 @@ def _apart_words(reading: ScoreReading, mark: Mark) -> str:
     return f" (difference{fair} {wording.change(apart, info)}{unit}, 95% interval {ends}{allowed})"
 
 
-def outcome_words(rows: Sequence[Mapping[str, Any]]) -> str:
+def outcome_words(rows: Sequence[Row]) -> str:
     """Say what did not become a plain right or wrong: "2 could not be read, 3 failed"; "" when nothing."""
     totals = {name: sum(int(row.get(name) or 0) for row in rows) for name in LOSSES}
     return ", ".join(f"{total} {LOSSES[name][total > 1]}" for name, total in totals.items() if total)
 
 
-def comparison_sentence(row: Mapping[str, Any], info: MetricInfo, noun: tuple[str, str]) -> str:
+def comparison_sentence(row: Row, info: MetricInfo, noun: tuple[str, str]) -> str:
     """Tell a paired difference, and whether it can be told from noise.
 
     ``difference`` is ``a_value − b_value``. The p-value is Holm's where there is one.
@@ -210,7 +210,7 @@ def comparison_sentence(row: Mapping[str, Any], info: MetricInfo, noun: tuple[st
     return f"{lead}: this cannot be told from noise ({told}{_why_unclear(row, info)}){_seen_words(row, info)}.{equal}"
 
 
-def _difference_lead(row: Mapping[str, Any], info: MetricInfo, noun: tuple[str, str]) -> str:
+def _difference_lead(row: Row, info: MetricInfo, noun: tuple[str, str]) -> str:
     """Who scored higher, by how much, and over what."""
     difference, over = row["difference"], f"on the same {wording.count(int(row['n']), *noun)}"
     if (row.get("cultures") or 1) > 1:
@@ -226,12 +226,12 @@ def _difference_lead(row: Mapping[str, Any], info: MetricInfo, noun: tuple[str, 
     return f"{row['a']} scored {size} {sense} than {row['b']} {over} ({between})"
 
 
-def _is_rounded_off(row: Mapping[str, Any], info: MetricInfo) -> bool:
+def _is_rounded_off(row: Row, info: MetricInfo) -> bool:
     """Whether nothing is left of a difference in the digits shown."""
     return not any(digit in "123456789" for digit in wording.points(row["difference"], info, 1))
 
 
-def _why_unclear(row: Mapping[str, Any], info: MetricInfo) -> str:
+def _why_unclear(row: Row, info: MetricInfo) -> str:
     """Say why a difference whose own interval excludes zero is still no finding, or that the interval touches 0."""
     alone = wording.known(row["low"]) and not holds_zero(row)
     adjusted = ALLOWED if alone and wording.known(row.get("p_holm")) else ""
@@ -240,7 +240,7 @@ def _why_unclear(row: Mapping[str, Any], info: MetricInfo) -> str:
     return f"{adjusted}; the interval touches 0" if ends & {"0.0", "0.000"} and not rounded else adjusted
 
 
-def _seen_words(row: Mapping[str, Any], info: MetricInfo) -> str:
+def _seen_words(row: Row, info: MetricInfo) -> str:
     """What could have been seen; nothing where the observed difference is larger, for it would confuse."""
     mde = row.get("mde")
     if mde is None or abs(row["difference"]) >= mde:
@@ -252,7 +252,7 @@ def _seen_words(row: Mapping[str, Any], info: MetricInfo) -> str:
     return f"; a true difference of {wording.points(mde, info)} would be found four times in five{provided}"
 
 
-def undone_words(row: Mapping[str, Any]) -> str:
+def undone_words(row: Row) -> str:
     """How far a matcher's error could carry a verdict; "" where no automatic judge decides the metric."""
     share = row.get("undone_by")
     if share is None:
@@ -264,7 +264,7 @@ def undone_words(row: Mapping[str, Any]) -> str:
     )
 
 
-def verdict_words(row: Mapping[str, Any], info: MetricInfo) -> str:
+def verdict_words(row: Row, info: MetricInfo) -> str:
     """The verdict on a paired difference in two or three words, for a table cell."""
     if not wording.known(row["difference"]):
         return "too few shared"
@@ -287,7 +287,7 @@ def pair_notes(frame: pl.DataFrame, unit: str, noun: str) -> str:
     return " ".join(notes)
 
 
-def falls_at(row: Mapping[str, Any]) -> str:
+def falls_at(row: Row) -> str:
     """The share of wrongly refused answers that would undo a verdict, for a table cell; "" without one."""
     return "" if row.get("undone_by") is None else f"falls at {wording.tidy_share(row['undone_by'])}"
 

@@ -11,8 +11,9 @@ from collections.abc import Callable
 
 from kapwa.report import wording
 from kapwa.report.charts.elements import FEW_ITEMS
-from kapwa.report.tables.table import NONE, Cell, Column, Row
+from kapwa.report.tables.table import NONE, Cell, Column
 from kapwa.suites.base import MetricInfo
+from kapwa.value_types import Row
 
 Ends = tuple[str, str]
 ReadsAs = Callable[[Row], MetricInfo]  # how the metric of a row reads

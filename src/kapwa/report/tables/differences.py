@@ -10,13 +10,14 @@ import polars as pl
 from kapwa.report import wording
 from kapwa.report.sentences.scores import falls_at, pair_notes, verdict_words, with_verdicts
 from kapwa.report.tables.columns import count_column, p_column
-from kapwa.report.tables.table import NONE, Cell, Column, Row, Table
+from kapwa.report.tables.table import NONE, Cell, Column, Table
 from kapwa.report.view.comparisons import place_words, variant_name
 from kapwa.report.view.tasks import Confusion, TaskView
 from kapwa.report.wording import UNDESCRIBED, clean, culture_name, isolate, label_text
 from kapwa.stats.culture_means import change_over_items
 from kapwa.stats.families import is_clear
 from kapwa.suites.base import MetricInfo
+from kapwa.value_types import Row
 
 MOST_PAIRS = 40
 MOST_OTHERS = 16
@@ -259,7 +260,10 @@ def scale_table(view: TaskView, run: int, frame: pl.DataFrame) -> Table:
     note = "In per cent of the questions where the label of the row is right."
     agreement = dict(view.table("scale_agreement")).get(run, pl.DataFrame())
     for row in agreement.filter(culture="", **first).iter_rows(named=True) if agreement.height else ():
-        kappa, between = wording.amount(row["kappa"], UNDESCRIBED), wording.interval(row["low"], row["high"], UNDESCRIBED)
+        kappa, between = (
+            wording.amount(row["kappa"], UNDESCRIBED),
+            wording.interval(row["low"], row["high"], UNDESCRIBED),
+        )
         note += f" Quadratic-weighted κ: {kappa} ({between})."
     columns = [
         Column("Right", lambda row: Cell(labels[row["right_place"]])),

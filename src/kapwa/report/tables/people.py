@@ -27,7 +27,7 @@ from kapwa.labels.reading import label_form
 from kapwa.report import wording
 from kapwa.report.tables import scores as tables
 from kapwa.report.tables.columns import count_column, count_of_column, share_column, text_column
-from kapwa.report.tables.table import Cell, Column, PageSection, Row, Table
+from kapwa.report.tables.table import Cell, Column, PageSection, Table
 from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.report.wording import SHARE, clean, culture_name, isolate
 from kapwa.runs.answers import items_of
@@ -36,6 +36,7 @@ from kapwa.runs.outputs import BOM
 from kapwa.runs.systems import Named
 from kapwa.suites.base import MetricInfo
 from kapwa.tables import read_sheet
+from kapwa.value_types import Row
 
 COEFFICIENT = MetricInfo("coefficient", "Coefficient of agreement", low=-1.0, high=1.0)
 # Columns of tables of labels that name their draw, of the studio and of audits alike.

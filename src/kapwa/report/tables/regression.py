@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree
 
 import polars as pl
@@ -20,7 +20,7 @@ from kapwa.report import wording
 from kapwa.report.sentences import missing
 from kapwa.report.tables.columns import amount_column, change_column, text_column
 from kapwa.report.tables.forms import plain, terminal_table
-from kapwa.report.tables.table import Cell, Column, Row, Table
+from kapwa.report.tables.table import Cell, Column, Table
 from kapwa.report.view.tasks import TaskView
 from kapwa.runs.directory import Run
 from kapwa.stats.controlled import Controlled, with_old_items
@@ -28,6 +28,7 @@ from kapwa.stats.missing import ranges_of
 from kapwa.stats.series import items_of_run
 from kapwa.stats.significance import holm
 from kapwa.suites.base import MetricInfo
+from kapwa.value_types import Cells, JsonObject, Row
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -49,7 +50,7 @@ def outcome_of(low: float | None, high: float | None, margin: float) -> Outcome:
     return "regression" if high < -margin else "inconclusive"
 
 
-def outcome_at_worst(row: Mapping[str, Any], margin: float) -> Outcome:
+def outcome_at_worst(row: Row, margin: float) -> Outcome:
     """What is said of a loss above ``margin`` where each answer that is missing counts against it.
 
     ``row``: the interval of a gain (``gain_low``, ``gain_high``), and with all that is missing speaking for the old run
@@ -78,7 +79,7 @@ class RegressionVerdict:
     info: MetricInfo
     margin: float
     outcome: Outcome
-    rows: list[dict[str, Any]]
+    rows: list[Cells]
     note: str
     incomplete: str = ""
 
@@ -110,7 +111,7 @@ class RegressionVerdict:
 
         return Group(Text(plain(self.table.caption)), terminal_table(self.table), Text(plain(self.note), style="dim"))
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """The same for programs."""
         told = {"outcome": self.outcome, "margin": self.margin, "metric": self.metric, "sentence": self.sentence}
         return {**told, "incomplete": bool(self.incomplete), "rows": self.rows}
@@ -193,7 +194,7 @@ def _with_old_items(old: Run, new: Run, view: TaskView, culture: str | None, mar
     return with_old_items(*frames, share=share, margin=margin)
 
 
-def is_random_part(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+def is_random_part(new: Row, old: Row) -> bool:
     """Whether the items of a new run are a random part of those of an old one, by their manifests."""
     part, whole = new["selection"], old["selection"]
     if (part.get("where") or {}) != (whole.get("where") or {}) or old.get("status") == "stopped":
@@ -206,7 +207,7 @@ def is_random_part(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
     return (stopped_at_random and same_items) or (drawn and new.get("status") != "stopped")
 
 
-def _controlled_row(row: Row, controlled: Controlled | None) -> dict[str, Any]:
+def _controlled_row(row: Row, controlled: Controlled | None) -> Cells:
     """A row of ``compare(old, new)`` with what the old run's other items say, where they are used."""
     if controlled is None:
         return {**row, "control_saves": None, "control_phi": None}
@@ -258,7 +259,7 @@ def _incomplete(view: TaskView, record: Row, max_missing: float) -> str:
     return f"Incomplete: {'; '.join(parts)}{allowed}."
 
 
-def _record(row: Row, view: TaskView, sign: int) -> dict[str, Any]:
+def _record(row: Row, view: TaskView, sign: int) -> JsonObject:
     """Read a row of ``compare(old, new)``, new − old; ``sign``: 1 where a higher score is better, else -1."""
     places = {subject.culture: subject.label for subject in view.subjects if subject.language == row["language"]}
     gains = _gains(row, sign)
@@ -340,7 +341,7 @@ def _digits(record: Row, margin: float) -> int:
     return next((k for k in (1, 2, 3) if all(round(end, k) != round(mark, k) for end, mark in pairs)), 4)
 
 
-def _note(old: Run, new: Run, rows: list[dict[str, Any]]) -> str:
+def _note(old: Run, new: Run, rows: list[Cells]) -> str:
     """What stands below the table: which runs, how its lines are meant, what is left out."""
     notes = [f"Old: {old.label}. New: {new.label}. Change: new − old."]
     if len(rows) > 1:

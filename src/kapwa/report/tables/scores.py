@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -14,13 +14,14 @@ from kapwa.report.charts.elements import FEW_ITEMS
 from kapwa.report.sentences import missing
 from kapwa.report.sentences.scores import of_people_note
 from kapwa.report.tables.columns import items_column
-from kapwa.report.tables.table import NONE, Cell, Column, Row, Table, frame_of
+from kapwa.report.tables.table import NONE, Cell, Column, Table, frame_of
 from kapwa.report.view.comparisons import language_facts, variant_name
 from kapwa.report.view.marks import Estimate, Mark, is_unranked
 from kapwa.report.view.means import model_rows, topic_means
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import clean, isolate, label_text
 from kapwa.suites.base import MetricInfo
+from kapwa.value_types import JsonObject, Row
 
 FLOOR = "Without cultural knowledge"
 MARKS = (FLOOR, "Ceiling")
@@ -128,7 +129,7 @@ def _score_row(view: TaskView, label: str, subject: Subject | None, row: Estimat
     )
 
 
-def of_ceiling(top: Mark | None, metric: str) -> dict[str, Any]:
+def of_ceiling(top: Mark | None, metric: str) -> JsonObject:
     """What share of people's score a score is, and by which metric; {} where that is not known."""
     if top is None or top.relative is None:
         return {}

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.sentences import missing
-from kapwa.report.tables.table import NONE, Cell, Column, Row, Table
+from kapwa.report.tables.table import NONE, Cell, Column, Table
 from kapwa.report.view.comparisons import language_facts
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import culture_name, isolate, label_text
@@ -17,6 +14,7 @@ from kapwa.runs.directory import Run
 from kapwa.runs.thoughts import IDENTIFIED, NOT_TOLD, SCHEMA, TABLE
 from kapwa.stats.families import is_clear, is_undecided
 from kapwa.suites.base import MetricInfo
+from kapwa.value_types import Row
 
 MOST_TOLD = 8  # cultures in a sentence
 _THOUGHTS_NOTE = (
@@ -101,7 +99,7 @@ def thinking_sentence(a: Run, b: Run, compared: pl.DataFrame) -> str:
     return f"What thinking does to {label_text(info.title or metric)}: {', '.join(parts)}; {verdict}."
 
 
-def _effect(row: Mapping[str, Any], info: MetricInfo, *, turned: bool) -> str:
+def _effect(row: Row, info: MetricInfo, *, turned: bool) -> str:
     """The change in one culture with its interval; ``turned``: the first run is the one that thinks."""
     ends = ("low", "high") if wording.known(row["low"]) and wording.known(row["high"]) else ()
     change, *between = (-row[name] if turned else row[name] for name in ("difference", *ends))

@@ -9,12 +9,13 @@ from typing import NamedTuple
 import polars as pl
 
 from kapwa.report import wording
-from kapwa.report.tables.table import NONE, Cell, Column, Row, Table, frame_of
+from kapwa.report.tables.table import NONE, Cell, Column, Table, frame_of
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.view.wordings import score_grid, wordings_of
 from kapwa.report.wording import isolate
 from kapwa.stats.components import Decomposition, variance_components
 from kapwa.suites.base import MetricInfo
+from kapwa.value_types import Row
 
 # What differs, by the name of a component of variance.
 _WORDS: Mapping[str, str] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import combinations
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import polars as pl
 
@@ -20,6 +20,7 @@ from kapwa.stats.families import adjust_p_values
 from kapwa.stats.fragility import with_undone_shares
 from kapwa.stats.tables import compare_runs, compare_variants
 from kapwa.suites.base import MetricInfo
+from kapwa.value_types import Cells, Row
 
 LOCAL = "local"
 Axis = Literal["asked", "prompt"]
@@ -106,7 +107,7 @@ def language_facts(code: str) -> tuple[str, str]:
     return str(info.name), str(info.resource) if info.resource in LEVELS else ""
 
 
-def contrast_language(view: TaskView, row: Mapping[str, Any]) -> str:
+def contrast_language(view: TaskView, row: Row) -> str:
     """The language of the first variant of a contrast: the local one."""
     subject = next(subject for subject in view.subjects if subject.culture == row["culture"])
     return view.language_of(subject, row["a"])
@@ -194,7 +195,7 @@ def judged_by_machine(infos: Mapping[str, MetricInfo], metrics: Mapping[str, boo
     return {name: binary for name, binary in metrics.items() if infos[name].judged_by}
 
 
-def over_cultures(frame: pl.DataFrame) -> list[dict[str, Any]]:
+def over_cultures(frame: pl.DataFrame) -> list[Cells]:
     """The rows of comparisons that are over several cultures."""
     return frame.filter(pl.col("cultures") > 1).to_dicts() if "cultures" in frame.columns else []
 

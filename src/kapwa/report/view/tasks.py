@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -34,6 +34,7 @@ from kapwa.stats.families import adjust_spreads
 from kapwa.stats.missing import item_bounds, ranges_of, with_bounds
 from kapwa.stats.spread import CultureSpread, culture_spread, shares_of
 from kapwa.suites.base import MetricInfo, Suite, holds_shares
+from kapwa.value_types import JsonMapping, Keywords
 
 # Systems that dots of different shapes and colours can tell apart (``SERIES`` of the charts).
 MOST_DRAWN = 8
@@ -108,7 +109,7 @@ class TaskView:
     def __post_init__(self) -> None:
         """Look up once what every part of a report asks for."""
         manifests = [run.manifest for run in self.runs]
-        self.manifest: Mapping[str, Any] = manifests[0]
+        self.manifest: JsonMapping = manifests[0]
         self.ended_in_order = [ended_in_order(one) for one in manifests]
         self.source, self.title = "", self.task
         digest = str(self.manifest.get("data", {}).get("digest", ""))
@@ -243,7 +244,7 @@ class TaskView:
                 its_own = whose is not None and alone and (row["note"] == whose or len(self.subjects) == 1)
                 exact = i == run and (over_all or its_own)
                 tested = TEST_RESULTS if exact else ()
-                facts: dict[str, Any] = {fact: row.get(fact) for fact in (*OWN_INTERVAL, *tested)}
+                facts: Keywords = {fact: row.get(fact) for fact in (*OWN_INTERVAL, *tested)}
                 facts["paired_with"] = self.paired.get((metric, row["name"]), "")
                 facts["several"] = row["kind"] == "list"
                 mark = Mark(name, float(row["value"]), row["kind"] == "ceiling", *words, **facts)

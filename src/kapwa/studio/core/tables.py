@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from typing import Any
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import models

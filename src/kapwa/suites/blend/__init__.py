@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kapwa.suites.base import Selection, Suite, call, floor_words, settings_of
 from kapwa.suites.blend.variants import SAQ_VARIANTS, VARIANTS, saq_variants

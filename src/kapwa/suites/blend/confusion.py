@@ -25,8 +25,9 @@ from kapwa.suites.blend.questions import CountryQuestion
 from kapwa.suites.blend.saq_grading import Graded
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others, Target, question_id
 from kapwa.suites.items import grouped
+from kapwa.value_types import Schema
 
-CONFUSION_SCHEMA: dict[str, Any] = {
+CONFUSION_SCHEMA: Schema = {
     **dict.fromkeys(("culture", "language", "variant", "other"), pl.String),
     **dict.fromkeys(("wrong", "matches"), pl.Int64),
     **dict.fromkeys(("share", "low", "high", "split"), pl.Float64),

@@ -41,6 +41,7 @@ from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import ID, Event, Membership, Project, change
 from kapwa.studio.core.text import LONGEST, tidy
 from kapwa.studio.settings import LOCAL, remembered_address
+from kapwa.value_types import Cells, JsonMapping, JsonObject
 
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 COEFFICIENTS_SHOWN = ("percent", "krippendorff-nominal")
@@ -72,7 +73,7 @@ def show(visit: Visit, template: str, /, status: int = 200, **context: object) -
     return render(visit.request, f"studio/{template}.html", common | context, status=status)
 
 
-def act(visit: Visit, kind: str, body: Mapping[str, Any], *, once: bool = False, **about: Any) -> Event:
+def act(visit: Visit, kind: str, body: JsonMapping, *, once: bool = False, **about: Any) -> Event:
     """Record what the posted form says. Its hidden ``uuid`` makes a form that is sent twice count once.
 
     ``once``: where the last that the visitor did of this kind said the very same, as a form does to which somebody went
@@ -178,7 +179,7 @@ def reason_of(request: HttpRequest) -> str:
     return reason
 
 
-def retirement(request: HttpRequest) -> dict[str, Any]:
+def retirement(request: HttpRequest) -> JsonObject:
     """Return the body of an event that takes something out of use, with why, or back into it."""
     return {"retired": False} if request.POST.get("back") == "yes" else {"retired": True, "reason": reason_of(request)}
 
@@ -193,7 +194,7 @@ def whole(text: str | None, default: int = 0, most: int = 10_000) -> int:
     return int(digits)
 
 
-def named_agreement(rows: Iterable[Mapping[str, object]]) -> list[dict[str, Any]]:
+def named_agreement(rows: Iterable[Mapping[str, object]]) -> list[Cells]:
     """Return those of the rows of coefficients that pages show, each with its ``name``."""
     return [{**row, "name": NAMES[row["coefficient"]]} for row in rows if row["coefficient"] in COEFFICIENTS_SHOWN]
 
