@@ -222,7 +222,7 @@ def _metric_info(name: str, task: str, title: str, binary: bool, reference: bool
     source = "Kalahi §4.2 and appendix F" if task.startswith("kalahi") else "BLEnD §4.1"
     shown = phrase or (MC_METRICS[name].phrase if name in MC_METRICS else "")
     margin = MC_METRICS[name].margin if name in MC_METRICS else ""
-    told = {"unit": "", "phrase": shown, "margin": margin}
+    told = {"unit": "", "phrase": shown, "margin": margin, "higher_is_better": True}
     return {**info, "source": "the released code" if reference else source, **told}
 
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from kapwa import files, registry
 from kapwa.errors import RunError, UnfinishedRunError, UsageError, check_known
-from kapwa.runs.estimates import estimates_of, metrics_of_run
+from kapwa.runs.estimates import estimates_of
 from kapwa.runs.folder import Tables, read_table, table_of
 from kapwa.runs.schema import (
     AGAIN,
@@ -90,6 +90,7 @@ class Run:
             place = ".".join(map(str, error.errors()[0]["loc"]))
             raise RunError(f"{file} is damaged: {place!r} is not what it should be.", hint=AGAIN) from None
         # What is not said of a metric has the default of its field.
+        self.metrics: dict[str, MetricInfo] = checked.metrics
         metrics = {name: asdict(info) for name, info in checked.metrics.items()}
         headline = [name for name in checked.headline if name in metrics] or list(metrics)[:1]
         self.manifest: JsonMapping = {**manifest, "metrics": metrics, "headline": headline}
@@ -126,11 +127,6 @@ class Run:
                 table = estimates_of(self.manifest, self.scores, self.floors)
             self._read[name] = table if old else with_later_columns(name, table)
         return self._read[name]
-
-    @property
-    def metrics(self) -> dict[str, MetricInfo]:
-        """The metrics of the run by name, and how they read."""
-        return metrics_of_run(self.manifest)
 
     def to_pandas(self, name: str = "estimates") -> pd.DataFrame:
         """Return a table as a pandas frame; see :func:`kapwa.to_pandas`."""
