@@ -17,7 +17,8 @@ class Learnt:
     ``model`` and ``base_url``: of which model at which address. ``thinks``: whether a thought was seen. ``room``: the
     tokens of a thought for which the server has room; None: as many as are asked. ``refused``: settings that it
     refuses, with the values that were asked first. ``groups``: whether one call may ask for several samples.
-    ``length_key``: its name for the limit on an answer; "" where it is the usual one.
+    ``length_key``: its name for the limit on an answer; "" where it is the usual one. ``continues``: whether it goes on
+    with an answer that met its limit; None: nobody tried. ``continued``: how many answers were.
     """
 
     model: str
@@ -27,6 +28,8 @@ class Learnt:
     refused: Mapping[str, Any] = field(default_factory=dict)
     groups: bool = True
     length_key: str = ""
+    continues: bool | None = None
+    continued: int = 0
 
     def kept(self) -> dict[str, Any]:
         """Return plain values to keep; {} where nothing was learnt."""
@@ -53,6 +56,8 @@ class Learnt:
             refused=refused if isinstance(refused, dict) else {},
             groups=groups is not False,
             length_key=key if isinstance(key, str) else "",
+            continues=kept["continues"] if isinstance(kept.get("continues"), bool) else None,
+            continued=kept["continued"] if isinstance(kept.get("continued"), int) else 0,
         )
 
 
