@@ -14,6 +14,8 @@ from kapwa.suites.items import ALL_LETTERS
 
 FOODS = ("Rice", "Bread", "Noodles", "Potatoes")
 SPELT = yaml.safe_load(Path(__file__).with_name("spelt_options.yaml").read_text(encoding="utf-8"))
+REPLIES = yaml.safe_load(Path(__file__).with_name("replies.yaml").read_text(encoding="utf-8"))
+KINDS = [(code, of["options"], *pair) for code, of in REPLIES.items() for pair in of["replies"]]
 EXAMPLES = [(rule.how, *example) for rule in rules() for example in rule.gives]
 LETTERS = [(code, sign, place) for code, words in reply_words().items() for sign, place in words.letters.items()]
 
@@ -33,6 +35,11 @@ def test_examples_of_percentages_give_each_option_its_share(reply: str, share: s
     shares = read_percentages(reply, ("yes", "no"))
     assert shares is not None
     assert 100 * shares[0] == pytest.approx(float(share))
+
+
+@pytest.mark.parametrize(("language", "options", "reply", "letter"), KINDS)
+def test_replies_of_every_kind_are_read(language: str, options: list[str], reply: str, letter: str | None) -> None:
+    assert read_choice(reply, options, language).letter == letter
 
 
 @pytest.mark.parametrize(("language", "sign", "place"), LETTERS)

@@ -63,16 +63,21 @@ def pattern(text: str) -> re.Pattern[str]:
     return re.compile(unicodedata.normalize("NFKC", text), re.IGNORECASE | re.MULTILINE)
 
 
+# "Incorrect:" at the start of a line says so of what follows, and not of what stands before.
+_LABEL = rf"[^\w\n{ANY_SIGN}]*(?:{any_of('mistake')}|{any_of('denial')})[ \t*_]*:"
 # "B is wrong", of an option that was chosen, and of one that is only named: between them stands no other option.
 _GAP = rf"(?:[^\w.!?。,;{ANY_SIGN}]{{0,20}}\w+)"
 _DENIED, _DENIAL = (
-    rf"{start}(?:\s*\([^()]{{0,200}}\))?{_GAP}{{0,{n}}}?[^\w.!?。,;{ANY_SIGN}]{{0,20}}(?:{any_of('denial')})"
+    rf"(?!\s*\n{_LABEL}){start}(?:\s*\([^()]{{0,200}}\))?{_GAP}{{0,{n}}}?[^\w.!?。,;{ANY_SIGN}]{{0,20}}"
+    rf"(?:{any_of('denial')})"
     for start, n in (("", 1), (rf"[^\w{ANY_SIGN}]?", 3))
 )
 # "That's wrong, B": a few words between two stops that say so of what stands before, and name no option.
 _STOPS = r"\-.!?;,:…—–\n。，、،！？।።؟؛፣"
 _REMARK = rf"[^{_STOPS}{ANY_SIGN}]"
-_MISTAKE = rf"(?:\A|(?<=[{_STOPS}]))\s*{_REMARK}{{0,24}}?(?:{any_of('mistake')}){_REMARK}{{0,24}}[{_STOPS}]"
+_MISTAKE = (
+    rf"(?:\A|(?<=[{_STOPS}]))(?<!\n(?={_LABEL}))\s*{_REMARK}{{0,24}}?(?:{any_of('mistake')}){_REMARK}{{0,24}}[{_STOPS}]"
+)
 CORRECTION = pattern(f"(?:{any_of('correction')}|{_MISTAKE})")
 
 
