@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -75,12 +76,17 @@ def named_by(heading: str, known: Mapping[str, str]) -> str:
     return known[match[0]] if match else ""
 
 
+@cache
+def words_for(name: str) -> tuple[str, ...]:
+    """Return what else a column is called, the likeliest first: all that Kapwa knows stands in one list."""
+    return next((tuple(row["words"].split(";")) for row in table_rows(NAMES) if row["name"] == name), ())
+
+
 def names_of(columns: Sequence[FormColumn]) -> dict[str, str]:
     """Return the names of columns by what they may be called, in small letters."""
-    listed = {row["name"]: row["words"].split(";") for row in table_rows(NAMES)}
     known = {_plain(column.name): column.name for column in columns}
     for column in columns:
-        for word in (*column.words, *listed.get(column.name, ())):
+        for word in (*column.words, *words_for(column.name)):
             known.setdefault(_plain(word), column.name)
     return known
 

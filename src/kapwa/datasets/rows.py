@@ -33,11 +33,11 @@ from pydantic_core import PydanticCustomError
 
 from kapwa.datasets.card import Tag
 from kapwa.datasets.findings import Finding, Severity
-from kapwa.datasets.lost_letters import WrittenText, find_lost_letters
+from kapwa.datasets.lost_letters import WrittenText, find_lost_letters, may_be_lost
 from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import NO_TAG, tag_hint
 from kapwa.languages.same import same_text
-from kapwa.tables import Record, TextTable, written_value
+from kapwa.tables import Cell, Record, TextTable, written_value
 
 SEPARATOR = ";"
 _OTHER_JSON = "holds JSON that is no list of texts or numbers."
@@ -95,7 +95,7 @@ def split_texts(cell: Any) -> tuple[str, ...]:
         value = written_value(cell) if cell.startswith(("[", "{")) else None
         listed = isinstance(value, list) and all(type(part) in (str, int, float) for part in value)
         pieces = value if listed else cell.split(SEPARATOR)
-    return tuple(text for piece in pieces if (text := str(piece).strip()))
+    return tuple([text for piece in pieces if (text := str(piece).strip())])
 
 
 def _plain_name(text: str) -> str:
@@ -350,6 +350,8 @@ def _validated(cells: Sequence[dict[str, Any]], model: type[RowT]) -> tuple[list
                 wrong.append(sound.origin.problem(_OTHER_JSON, aliases[name], _AS_TEXTS))
         for name, message, hint in sound.contradictions():
             wrong.append(sound.origin.problem(message, aliases.get(name, name), hint))
+    if not wrong:
+        return rows, []
     faulty = {problem.row for problem in wrong}
     return [row for row in rows if row.origin.row not in faulty], sorted(wrong, key=lambda problem: problem.row or 0)
 
@@ -393,15 +395,18 @@ def _written_texts(
     english = [column for column, mark in marked if mark.language == "en"]
     # Of names nothing is looked at but question marks.
     for name, mark in [pair for pair in marked if not pair[1].prose]:
-        if not any("?" in str(record.cells.get(name, "")) for record in table.records):
+        if not any("?" in _as_text(record.cells.get(name, "")) for record in table.records):
             marked.remove((name, mark))
     for record in table.records if marked else ():
         local = language_of(record) if language_of else str(record.cells.get("language", "")).strip() or usual
-        glosses = {record.cells.get(column) for column in english}
         for column, mark in marked:
             cell = record.cells.get(column, "")
-            text = cell if isinstance(cell, str) else SEPARATOR.join(cell)
-            if text.strip():
+            text = _as_text(cell).strip()
+            if text and may_be_lost(text, mark.language or local):
                 # A local text that is the same in English is reported by the check of texts, not here too.
-                prose = mark.prose and (mark.language == "en" or cell not in glosses)
-                yield WrittenText(table.path, record.row, column, mark.language or local, text, prose)
+                same = mark.language != "en" and any(record.cells.get(name) == cell for name in english)
+                yield WrittenText(table.path, record.row, column, mark.language or local, text, mark.prose and not same)
+
+
+def _as_text(cell: Cell) -> str:
+    return cell if isinstance(cell, str) else SEPARATOR.join(cell)

@@ -25,7 +25,7 @@ from kapwa.runs.directory import Run, open_runs
 RELEASE = "release.json"
 README = "README.md"
 _CANARY = "kapwa-canary-"
-_SUFFIXES = frozenset((".csv", ".json", ".jsonl", ".md", ".parquet", ".tsv", ".txt", ".xlsx", ".yaml", ".yml"))
+_SUFFIXES = frozenset((".csv", ".json", ".jsonl", ".md", ".parquet", ".tsv", ".ods", ".txt", ".xlsx", ".yaml", ".yml"))
 _NO_LICENCE = frozenset(("", "none", "unknown", "unlicensed", "proprietary", "all rights reserved", "todo", "tbd"))
 # What of a run is numbers: no text of an item or an answer.
 _OF_RUNS = ("estimates", "floors", "comparisons", "scores")

@@ -1,4 +1,4 @@
-"""Read and write users' tables: CSV, TSV, XLSX, JSON, JSON lines, Parquet and YAML, with exact row numbers.
+"""Read and write users' tables: CSV, TSV, XLSX, ODS, JSON, JSON lines, Parquet and YAML, with exact row numbers.
 
 Every table that Kapwa reads is read here, and every sheet that people fill in is written by this package's rules for
 safe cells. What a table's columns must be is said by who reads it (:mod:`kapwa.datasets.rows`).
@@ -19,6 +19,7 @@ from kapwa.tables.json_files import json_objects
 from kapwa.tables.parquet_files import parquet_batches, parquet_schema
 from kapwa.tables.reading import (
     TABLE_SUFFIXES,
+    WORKBOOKS,
     InMemory,
     in_memory,
     open_table,
@@ -38,6 +39,7 @@ __all__ = [
     "MAX_CELL",
     "NO_ROWS",
     "TABLE_SUFFIXES",
+    "WORKBOOKS",
     "Cell",
     "InMemory",
     "Most",
