@@ -32,14 +32,6 @@ class WrittenText(NamedTuple):
     prose: bool
 
 
-def may_be_lost(text: str, language: str) -> bool:
-    """Whether :func:`find_lost_letters` has to look at a text without spaces around it.
-
-    It need not where the language has no script of its own and no "?" stands before the end.
-    """
-    return "?" in text[:-1] or text == "?" or bool(scripts_of(language))
-
-
 def find_lost_letters(cells: Iterable[WrittenText]) -> tuple[list[DataError], list[Finding]]:
     """Judge a table's texts: an error for a column most of whose cells are lost, else a warning for each odd cell.
 

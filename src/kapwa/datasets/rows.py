@@ -33,11 +33,11 @@ from pydantic_core import PydanticCustomError
 
 from kapwa.datasets.card import Tag
 from kapwa.datasets.findings import Finding, Severity
-from kapwa.datasets.lost_letters import WrittenText, find_lost_letters, may_be_lost
+from kapwa.datasets.lost_letters import WrittenText, find_lost_letters
 from kapwa.errors import DataError, nearest
-from kapwa.languages.codes import NO_TAG, tag_hint
+from kapwa.languages.codes import NO_TAG, scripts_of, tag_hint
 from kapwa.languages.same import same_text
-from kapwa.tables import Cell, Record, TextTable, written_value
+from kapwa.tables import Record, TextTable, written_value
 
 SEPARATOR = ";"
 _OTHER_JSON = "holds JSON that is no list of texts or numbers."
@@ -395,18 +395,17 @@ def _written_texts(
     english = [column for column, mark in marked if mark.language == "en"]
     # Of names nothing is looked at but question marks.
     for name, mark in [pair for pair in marked if not pair[1].prose]:
-        if not any("?" in _as_text(record.cells.get(name, "")) for record in table.records):
+        names = [record.cells.get(name, "") for record in table.records]
+        if not any("?" in (cell if isinstance(cell, str) else "".join(cell)) for cell in names):
             marked.remove((name, mark))
     for record in table.records if marked else ():
         local = language_of(record) if language_of else str(record.cells.get("language", "")).strip() or usual
         for column, mark in marked:
             cell = record.cells.get(column, "")
-            text = _as_text(cell).strip()
-            if text and may_be_lost(text, mark.language or local):
+            text = (cell if isinstance(cell, str) else SEPARATOR.join(cell)).strip()
+            language = mark.language or local
+            # Of a language without a script of its own, nothing but a "?" before the end tells of lost letters.
+            if text and ("?" in text[:-1] or text == "?" or scripts_of(language)):
                 # A local text that is the same in English is reported by the check of texts, not here too.
                 same = mark.language != "en" and any(record.cells.get(name) == cell for name in english)
-                yield WrittenText(table.path, record.row, column, mark.language or local, text, mark.prose and not same)
-
-
-def _as_text(cell: Cell) -> str:
-    return cell if isinstance(cell, str) else SEPARATOR.join(cell)
+                yield WrittenText(table.path, record.row, column, language, text, mark.prose and not same)

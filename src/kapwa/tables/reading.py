@@ -19,7 +19,7 @@ from kapwa.tables.cells import rearm
 from kapwa.tables.json_files import json_records
 from kapwa.tables.parquet_files import parquet_schema, parquet_table
 from kapwa.tables.separated import TITLE_LINES, Line, Noted, first_names, separated_lines
-from kapwa.tables.table import CUT_OFF, NO_ROWS, Cell, Most, Record, Remark, RowError, TextRow, TextTable
+from kapwa.tables.table import CUT_OFF, NO_ROWS, Most, Record, Remark, RowError, TextRow, TextTable
 
 _OTHER_SEPARATORS = (";", "\t", "|", "؛")
 _SHOWN = 40
@@ -250,23 +250,18 @@ def read_records(path: Path, *, corner: str = "") -> TextTable:
         return TextTable(path, (), (), [error])
     if not table.records and not table.problems:
         return table._replace(problems=[DataError("holds no rows.", path=path, hint=NO_ROWS)])
-    return table._replace(records=list(map(_with_line_feeds, table.records)))
-
-
-def _with_line_feeds(record: Record) -> Record:
-    """Return a record whose line ends within cells are LF."""
-    for cell in record.cells.values():
-        if "\r" in (cell if isinstance(cell, str) else "".join(cell)):
-            break
-    else:  # nearly always
-        return record
-    cells: dict[str, Cell] = {}
-    for name, cell in record.cells.items():
-        if isinstance(cell, str):
-            cells[name] = _LINE_END.sub("\n", cell)
-        else:
-            cells[name] = tuple(_LINE_END.sub("\n", text) for text in cell)
-    return Record(record.row, cells)
+    records = list(table.records)
+    for place, (row, as_read) in enumerate(records):
+        if "\r" not in "".join([cell if isinstance(cell, str) else "".join(cell) for cell in as_read.values()]):
+            continue
+        cells = dict(as_read)
+        for name, cell in as_read.items():
+            if isinstance(cell, str):
+                cells[name] = _LINE_END.sub("\n", cell)
+            else:
+                cells[name] = tuple(_LINE_END.sub("\n", text) for text in cell)
+        records[place] = Record(row, cells)
+    return table._replace(records=records)
 
 
 def peek_header(path: Path) -> tuple[str, ...]:
