@@ -5,17 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from kapwa.errors import DataError
-from kapwa.files import table_rows
-from kapwa.tables import Cell, Record, TextTable, rearm
+from kapwa.tables import Cell, Record, TextTable, rearm, words_for
 
-# What columns are called in several languages; their own names need not be in it.
-NAMES = Path(__file__).with_name("columns.csv")
 # What the cells of a column look like: short, without spaces and no two alike; short and often alike; English; longer.
 CODE, LABEL, ENGLISH, TEXT = "code", "label", "english", "text"
 # Begins ids that the texts of a row make.
@@ -74,12 +69,6 @@ def named_by(heading: str, known: Mapping[str, str]) -> str:
 
     match = process.extractOne(_plain(heading), list(known), scorer=fuzz.ratio, score_cutoff=_SAME_NAME)
     return known[match[0]] if match else ""
-
-
-@cache
-def words_for(name: str) -> tuple[str, ...]:
-    """Return what else a column is called, the likeliest first: all that Kapwa knows stands in one list."""
-    return next((tuple(row["words"].split(";")) for row in table_rows(NAMES) if row["name"] == name), ())
 
 
 def names_of(columns: Sequence[FormColumn]) -> dict[str, str]:

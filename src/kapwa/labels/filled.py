@@ -6,9 +6,8 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from kapwa.datasets.columns import words_for
 from kapwa.errors import DataError
-from kapwa.tables import TextRow
+from kapwa.tables import TextRow, words_for
 
 Entry = TypeVar("Entry")
 # Columns in which people write what they want to tell us; the forms have the first.

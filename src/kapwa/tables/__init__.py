@@ -5,6 +5,7 @@ safe cells. What a table's columns must be is said by who reads it (:mod:`kapwa.
 """
 
 from kapwa.tables.cells import (
+    FORMULA_ERRORS,
     disarm,
     json_cell,
     json_in,
@@ -29,6 +30,7 @@ from kapwa.tables.reading import (
     read_sheet,
     read_table,
     standing_in,
+    words_for,
 )
 from kapwa.tables.separated import separator_of
 from kapwa.tables.table import CUT_OFF, MAX_CELL, NO_ROWS, Cell, Most, Record, Remark, RowError, TextRow, TextTable
@@ -36,6 +38,7 @@ from kapwa.tables.writing import csv_bytes, csv_text, schema_of
 
 __all__ = [
     "CUT_OFF",
+    "FORMULA_ERRORS",
     "MAX_CELL",
     "NO_ROWS",
     "TABLE_SUFFIXES",
@@ -71,5 +74,6 @@ __all__ = [
     "separator_of",
     "standing_in",
     "without_nul",
+    "words_for",
     "written_value",
 ]

@@ -8,13 +8,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from functools import partial
+from functools import cache, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
 from kapwa.errors import DataError, nearest
-from kapwa.files import check_ordinary, sibling_hint
+from kapwa.files import check_ordinary, sibling_hint, table_rows
 from kapwa.tables.cells import rearm
 from kapwa.tables.json_files import json_records
 from kapwa.tables.parquet_files import parquet_schema, parquet_table
@@ -262,6 +262,16 @@ def read_records(path: Path, *, corner: str = "") -> TextTable:
                 cells[name] = tuple(_LINE_END.sub("\n", text) for text in cell)
         records[place] = Record(row, cells)
     return table._replace(records=records)
+
+
+@cache
+def words_for(column: str) -> tuple[str, ...]:
+    """Return what else a column is called, in several languages, the likeliest first; () where nothing is known.
+
+    All that Kapwa knows of the names of people's columns stands in ``columns.csv`` beside this file.
+    """
+    listed = table_rows(Path(__file__).with_name("columns.csv"))
+    return next((tuple(row["words"].split(";")) for row in listed if row["name"] == column), ())
 
 
 def peek_header(path: Path) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from kapwa.errors import DataError
+from kapwa.tables.cells import FORMULA_ERRORS
 from kapwa.tables.open_documents import OpenRow, open_document_rows
 
 # The number of a row in its file, and its cells.
@@ -34,10 +35,6 @@ _LOOKED_AT = 100
 _TITLE_LINES = 4
 _LINE_END = re.compile(r"\r\n?")
 
-
-_ERRORS = frozenset(
-    {"#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#N/A", "#NULL!", "#NUM!", "#SPILL!", "#CALC!", "#FIELD!"}
-)
 
 # What LibreOffice shows of those that other spreadsheets have no word for.
 _OPEN_ERROR = re.compile(r"Err:5\d\d")
@@ -144,7 +141,7 @@ def _formula_errors(path: Path, lines: Iterable[Line]) -> Iterator[DataError]:
 
     for row, cells in lines:
         for place, cell in enumerate(cells, start=1):
-            if cell in _ERRORS or _OPEN_ERROR.fullmatch(cell):
+            if cell in FORMULA_ERRORS or _OPEN_ERROR.fullmatch(cell):
                 letters = get_column_letter(place)
                 message = f"{letters}{row} holds the formula error {cell} and no text."
                 hint = "Correct the formula or write the text itself, then save the workbook again."

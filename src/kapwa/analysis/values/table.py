@@ -12,12 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kapwa.datasets.columns import words_for
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import read_text
 from kapwa.languages.places import Ambiguous, Place, fold, is_code, part_of
 from kapwa.languages.places import resolve as resolve_name
-from kapwa.tables import Record, read_records, separator_of
+from kapwa.tables import Record, read_records, separator_of, words_for
 
 # Headers of columns that name the row, as `fold` writes them: the first that is there decides, the others settle
 # what it leaves open. Names come before codes: people can read names, and codes may be of another list.
