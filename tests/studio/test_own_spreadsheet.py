@@ -229,7 +229,7 @@ BAD = [
     ("t.xlsx", b"PK\x03\x04 no workbook", "t.xlsx"),
     ("t.zip", b"PK\x03\x04 no archive", "cannot be unpacked"),
     ("t.zip", zipped(t__xlsx=BOMB), "is too large"),
-    ("t.exe", b"x", "Choose a file of one of these kinds: .csv, .tsv, .jsonl, .xlsx, .zip."),
+    ("t.exe", b"x", "Choose a file of one of these kinds: .csv, .tsv, .jsonl, .xlsx, .ods, .zip."),
     ("t.parquet", b"x", "Choose a file of one of these kinds"),
     ("t.csv", ("Sitwasyon\n" + "Isang mahabang araw.\n" * 10_000).encode(), "more than 2,000 rows"),
     ("t.csv", b"Sitwasyon\n" + b"x" * 5_000_001, "is too large"),
