@@ -6,10 +6,11 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kapwa.errors import DataError
 from kapwa.tables import Cell, Record, TextTable, rearm, words_for
+from kapwa.value_types import JsonObject
 
 # What the cells of a column look like: short, without spaces and no two alike; short and often alike; English; longer.
 CODE, LABEL, ENGLISH, TEXT = "code", "label", "english", "text"
@@ -119,7 +120,7 @@ def laid_out(
     rows: dict[str, int] = {}
     records, problems = [], list(table.problems)
     for row, cells in table.records:
-        laid: dict[str, Any] = {}
+        laid: JsonObject = {}
         for heading, name in chosen.items():
             cell = cells.get(heading, "")
             if name in many:
