@@ -11,7 +11,7 @@ import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
@@ -33,7 +33,7 @@ class OpenRow(NamedTuple):
     place: int
     sheet: str
     number: int
-    values: list[Any]
+    values: list[object]
     merged: list[tuple[int, int, int]]
 
 
@@ -76,9 +76,9 @@ def _refuse_entities(archive: zipfile.ZipFile) -> None:
             rest = part[-16:]
 
 
-def _values(row: ElementTree.Element, number: int) -> tuple[list[Any], list[tuple[int, int, int]]]:
+def _values(row: ElementTree.Element, number: int) -> tuple[list[object], list[tuple[int, int, int]]]:
     """Return the values of a row up to its last filled cell, and what it merges."""
-    values: list[Any] = []
+    values: list[object] = []
     merged: list[tuple[int, int, int]] = []
     column = 1
     for cell in row:
@@ -96,7 +96,7 @@ def _values(row: ElementTree.Element, number: int) -> tuple[list[Any], list[tupl
     return values, merged
 
 
-def _value(cell: ElementTree.Element) -> Any:
+def _value(cell: ElementTree.Element) -> object:
     """Return what a cell holds; None where it is empty."""
     kind = cell.get(f"{_OFFICE}value-type", "")
     if kind in ("float", "percentage", "currency"):
@@ -110,14 +110,14 @@ def _value(cell: ElementTree.Element) -> Any:
     return "\n".join(map(_paragraph, cell.findall(f"{_TEXT}p"))) or None
 
 
-def _date(text: str) -> Any:
+def _date(text: str) -> object:
     try:
         return datetime.datetime.fromisoformat(text)
     except ValueError:  # a year of five digits
         return text
 
 
-def _time(text: str) -> Any:
+def _time(text: str) -> object:
     match = _DURATION.fullmatch(text)
     if match is None:
         return text

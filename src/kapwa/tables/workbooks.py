@@ -23,6 +23,9 @@ from kapwa.tables.open_documents import OpenRow, open_document_rows
 
 # The number of a row in its file, and its cells.
 Line = tuple[int, list[str]]
+# The number of a row, and its values of any kind; and what sees each row while it is read.
+SheetRow = tuple[int, Sequence[object]]
+Counted = Callable[[Iterable[SheetRow]], Iterator[SheetRow]]
 # A workbook of a million rows is smaller; what unpacks to more is damaged, or meant to fill the memory.
 MAX_UNPACKED = 1_000_000_000
 # A few bytes can fill every cell up to the last column, XFD; no table that people made is so wide or so large.
@@ -67,7 +70,7 @@ class _Range(NamedTuple):
         return self.name.partition(":")[0].rstrip("0123456789")
 
 
-def read_sheet_lines(path: Path, counted: Callable[[Iterable[Any]], Iterator[Any]] = iter) -> SheetLines:
+def read_sheet_lines(path: Path, counted: Counted = iter) -> SheetLines:
     """Read the first sheet of a workbook as lines of text.
 
     Times are written HH:MM (with seconds only where there are some) and dates YYYY-MM-DD, whatever the sheet shows.
@@ -191,7 +194,7 @@ class _Sheet(NamedTuple):
     others: list[str]
 
 
-def _first_sheet(path: Path, counted: Callable[[Iterable[Any]], Iterator[Any]]) -> _Sheet:
+def _first_sheet(path: Path, counted: Counted) -> _Sheet:
     """Read a workbook's first sheet; raise DataError for no workbook, and where only another sheet holds a table."""
     _refuse_what_unpacks_to_too_much(path)
     kind = "ODS" if path.suffix.lower() == ".ods" else "XLSX"
@@ -224,13 +227,13 @@ def _refuse_what_unpacks_to_too_much(path: Path) -> None:
             raise DataError(message, path=path, hint=hint)
 
 
-def _office_document(path: Path, counted: Callable[[Iterable[Any]], Iterator[Any]]) -> _Sheet:
+def _office_document(path: Path, counted: Counted) -> _Sheet:
     """Read an XLSX workbook."""
     import openpyxl  # heavy, and only this format needs it
 
     book = openpyxl.load_workbook(path, read_only=True, data_only=True)
 
-    def rows(sheet: Any) -> Iterable[tuple[int, Sequence[Any]]]:
+    def rows(sheet: Any) -> Iterable[SheetRow]:
         # Else a formatted empty cell in the last corner, XFD1048576, makes 17 thousand million cells.
         sheet.reset_dimensions()
         return enumerate(sheet.values, start=1)
@@ -242,7 +245,7 @@ def _office_document(path: Path, counted: Callable[[Iterable[Any]], Iterator[Any
     return _Sheet(first.title, lines, _merged_in(path, first._worksheet_path), others)
 
 
-def _open_document(path: Path, counted: Callable[[Iterable[Any]], Iterator[Any]]) -> _Sheet:
+def _open_document(path: Path, counted: Counted) -> _Sheet:
     """Read an ODS workbook."""
     from openpyxl.utils import get_column_letter
 
@@ -251,7 +254,7 @@ def _open_document(path: Path, counted: Callable[[Iterable[Any]], Iterator[Any]]
     merged: list[str] = []
     others: list[str] = []
 
-    def rows(of_sheet: Iterable[OpenRow]) -> Iterator[tuple[int, Sequence[Any]]]:
+    def rows(of_sheet: Iterable[OpenRow]) -> Iterator[SheetRow]:
         for row in of_sheet:
             for left, right, bottom in row.merged if row.place == 0 else ():
                 merged.append(f"{get_column_letter(left)}{row.number}:{get_column_letter(right)}{bottom}")
@@ -267,14 +270,12 @@ def _open_document(path: Path, counted: Callable[[Iterable[Any]], Iterator[Any]]
     return _Sheet(name, lines, merged, others)
 
 
-def _first_rows(counted: Callable[[Iterable[Any]], Iterator[Any]], rows: Iterable[Any]) -> Iterator[Any]:
+def _first_rows(counted: Counted, rows: Iterable[SheetRow]) -> Iterator[SheetRow]:
     """Yield as many rows as tell whether a sheet holds a table."""
     return islice(counted(rows), _LOOKED_AT)
 
 
-def _lines_of(
-    path: Path, rows: Iterable[tuple[int, Sequence[Any]]], counted: Callable[[Iterable[Any]], Iterator[Any]]
-) -> list[Line]:
+def _lines_of(path: Path, rows: Iterable[SheetRow], counted: Counted) -> list[Line]:
     """Return the lines of a sheet that hold anything; raise DataError for one that is too wide or too large."""
     lines: list[Line] = []
     width = 0
@@ -295,7 +296,7 @@ def _looks_like_table(lines: Iterable[Line]) -> bool:
     return sum(sum(1 for cell in cells if cell.strip()) > 1 for _, cells in lines) > 1
 
 
-def _cell_text(cell: Any) -> str:
+def _cell_text(cell: object) -> str:
     if cell is None:
         return ""
     if isinstance(cell, datetime.datetime):
