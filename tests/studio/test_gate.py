@@ -104,7 +104,7 @@ NO_TABLE: list[tuple[str, bytes, str]] = [
     ("t.xlsx", b"PK\x03\x04 no workbook", "t.xlsx"),
     ("t.zip", b"PK\x03\x04 no archive", "cannot be unpacked"),
     ("t.zip", zipped({"t.xlsx": BOMB}), LARGE),
-    ("t.exe", b"x", "Choose a file of one of these kinds: .csv, .tsv, .jsonl, .xlsx, .zip."),
+    ("t.exe", b"x", "Choose a file of one of these kinds: .csv, .tsv, .jsonl, .xlsx, .ods, .zip."),
     ("t.parquet", b"x", "Choose a file of one of these kinds"),
     ("t.csv", b"<!doctype html><html><body>Sign in</body></html>", "No column is chosen"),
 ]
