@@ -47,7 +47,7 @@ def test_home_says_the_next_step_of_each_and_for_whom_each_stage_waits(
     dina.post("situations/1/reveal/")
     assert first_step(carla) == ("Discuss situation 1", "situations/1/")
     dina.post("situations/1/accept/")
-    assert first_step(ana) == ("Make a release of 1 accepted situation", "releases/")
+    assert first_step(ana)[1] == "releases/"
     mine = edo.get("").partition("What you have done")[2]
     assert "voted on a situation: 1" in mine
     assert "Thank you." in mine

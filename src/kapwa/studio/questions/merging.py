@@ -82,6 +82,22 @@ class Merged(NamedTuple):
         return {answer.author: heads[answer.texts[0]] for answer in self.counted if answer.texts}
 
 
+def compared(project: Project) -> set[str]:
+    """Return the ids of the wordings of whose answers somebody said that no others mean the same, as they are now.
+
+    Where more people answered since, or the text is another one, they are to be compared again.
+    """
+    said: dict[str, list[Mapping[str, Any]]] = {}
+    for decision in Decision.objects.filter(project=project, kind="answers.compared"):
+        said.setdefault(decision.wording, []).append(decision.body)
+    wordings = Wording.objects.filter(id__in=list(said)).select_related("question")
+    return {one.id for one in wordings if any(_is_of(one, body) for body in said[one.id])}
+
+
+def _is_of(wording: Wording, body: Mapping[str, Any]) -> bool:
+    return bool(body["now"] == [wording.question.revision, wording.revision] and body["people"] >= wording.people)
+
+
 def against_people(project: Project, merged: Merged, kind: str, keys: Collection[str]) -> dict[str, int] | None:
     """Return what most people said where a decision goes against it: ``n`` of ``of`` people; None where it does not.
 

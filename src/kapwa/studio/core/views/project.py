@@ -59,9 +59,8 @@ class RolesForm(forms.Form):
         chosen = [role for role in ROLES if role in self.cleaned_data["roles"]]
         others = Membership.objects.filter(project=self.member.project, left=None).exclude(pk=self.member.pk)
         if COORDINATOR not in chosen and not any(COORDINATOR in other.roles for other in others):
-            raise forms.ValidationError(
-                _("A project needs a coordinator.") + f" {_('Make somebody else a coordinator first.')}"
-            )
+            wrong, remedy = _("A project needs a coordinator."), _("Make somebody else a coordinator first.")
+            raise forms.ValidationError(f"{wrong} {remedy}")
         return chosen
 
 

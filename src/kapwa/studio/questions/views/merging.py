@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -20,11 +21,12 @@ from kapwa.studio.core.roles import COORDINATORS, MERGERS, MODERATORS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Project
 from kapwa.studio.core.text import key_of, tidy, tidy_line
-from kapwa.studio.core.views.common import act, as_file, named_agreement, show
+from kapwa.studio.core.views.common import act, as_file, named_agreement, show, whole
 from kapwa.studio.questions.events import PROMPT
-from kapwa.studio.questions.merging import Merged, against_people, merged_answers
+from kapwa.studio.questions.merging import Merged, against_people, compared, merged_answers
 from kapwa.studio.questions.suggesting import suggestions
 from kapwa.studio.questions.tables import DESK, Decision, Wording
+from kapwa.studio.questions.views.questions import progress
 from kapwa.tables import csv_bytes
 
 _COLUMNS = ("item_id", "rater", "answer", "outcome", "counts", "texts", "depends", "question")
@@ -120,7 +122,7 @@ def merge_answers(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
         if reason or not against:
             more = {"against": against, "reason": reason} if against else {}
             act(visit, kind, {"language": tag, **body, **more}, subject=merged.wording.question_id)
-            return redirect(request.get_full_path())
+            return redirect(_after(visit, merged.wording) if kind == "answers.compared" else request.get_full_path())
     moved = [decision.body["key"] for decision in merged.decisions if decision.kind == "answers.split"]
     groups = [*merged.groups, *merged.proposed]
     texts = {key: text for group in groups for key, text in group.texts.items()}
@@ -131,6 +133,7 @@ def merge_answers(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
         against=against,
         again=[(name, text) for name, text in _posted(request) if name != "uuid"],
         found=merged,
+        compared=merged.wording.id in compared(visit.project),
         groups=groups,
         own=language(tag),
         in_english=tag.partition("-")[0] == "en",
@@ -140,6 +143,15 @@ def merge_answers(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
         depends=[answer for answer in (*merged.counted, *merged.old) if answer.depends],
         old=Counter(text for answer in merged.old for text in answer.texts or ["–"]).most_common(),
     )
+
+
+def _after(visit: Visit, wording: Wording) -> str:
+    """Return the address of the answers in the same language that are to be compared next, else of the list."""
+    tag, number = wording.language, wording.question.number
+    waiting = [other for row in progress(visit) if row["language"].tag == tag for other in row["to_compare"]]
+    following = min(waiting, key=lambda other: (other < number, other), default=None)
+    page = visit.link("answers") if following is None else visit.link("merge_answers", following)
+    return f"{page}?{urlencode({'language': tag})}"
 
 
 def _posted(request: HttpRequest) -> list[tuple[str, str]]:
@@ -163,10 +175,13 @@ def _decision(request: HttpRequest, merged: Merged) -> tuple[str, dict[str, Any]
     post, head = request.POST, {key: group.key for group in groups for key in group.texts}
     if "undo" in post:
         return "answers.undone", {"decision": post["undo"][:40]}
-    if "confirm" in post:
-        now = [merged.wording.question.revision, merged.wording.revision]
-        if post["confirm"] != ".".join(map(str, now)):
+    now = [merged.wording.question.revision, merged.wording.revision]
+    if "confirm" in post or "compared" in post:
+        revisions, _sep, people = post.get("confirm", post.get("compared", "")).partition(":")
+        if revisions != ".".join(map(str, now)):
             raise UsageError(_("The question has changed."), hint=_("Open it again and read the new version."))
+        if "compared" in post:
+            return "answers.compared", {"now": now, "people": whole(people)}
         seen = {(answer.question_revision, answer.wording_revision) for answer in merged.old}
         return "answers.confirmed", {"seen": sorted(map(list, seen)), "now": now}
     for name in ("split", "named"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import uuid as uuids
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from django.db.models import Q
@@ -40,6 +40,7 @@ from kapwa.studio.core.views.common import (
 )
 from kapwa.studio.core.views.listing import ListFilter, named, page_of
 from kapwa.studio.questions.events import PROMPT, questions_of
+from kapwa.studio.questions.merging import compared
 from kapwa.studio.questions.tables import Question, Wording
 
 KIND_NAMES = listed("kinds of answers")
@@ -207,36 +208,44 @@ def _waits(visit: Visit, word: Wording | None, source: Wording) -> bool:
 
 
 def progress(visit: Visit) -> list[dict[str, Any]]:
-    """Return, of each language, how many texts are ``due`` in it, their states, how many wait, and who answered."""
+    """Return, of each language, how many texts are ``due`` in it, their states, how many wait, and who answered.
+
+    ``to_compare``: the numbers of the questions that as many people answered as are wanted, and whose answers nobody
+    compared; ``compared``: how many others of these there are.
+    """
     project, rows = visit.project, []
+    done = compared(project)
     for spoken in languages_of(project):
         due = texts_in(project, spoken.tag)
+        waiting = waiting_in(visit, spoken.tag)
         words = [(one, word) for one in due for word in one.wordings.all() if word.language == spoken.tag]
         states = Counter(word.state for _one, word in words)
-        row = {"language": spoken, "due": len(due), "states": states, "waiting": len(waiting_in(visit, spoken.tag))}
+        row = {"language": spoken, "due": len(due), "states": states, "waiting": len(waiting)}
+        row["prompts_alone"] = waiting[0][0].number if waiting and all(one.kind == PROMPT for one, _w in waiting) else 0
         row["missing"] = len(due) - states.total()
         asked = [word for one, word in words if one.kind != PROMPT and word.state == APPROVED]
         asked = asked if spoken.tag in project.languages else []
-        answered = {"asked": len(asked), "full": sum(word.people >= project.people_each for word in asked)}
-        rows.append(row | answered)
+        full = [word for word in asked if word.people >= project.people_each]
+        to_merge = [word for word in full if not word.is_check]
+        row["to_compare"] = [word.question.number for word in to_merge if word.id not in done]
+        row["compared"] = len(to_merge) - len(row["to_compare"])
+        rows.append(row | {"asked": len(asked), "full": len(full)})
     return rows
 
 
 def guide(visit: Visit) -> Guide:
     """Return what the visitor can do with questions; and how far these, wordings and answers are, by language."""
-    todos = []
+    todos: list[Todo] = []
     worded = []
     answered = []
+    compared_in = []
     written = sum(not question.retired and question.kind != PROMPT for question in questions_of(visit.project))
     for row in progress(visit):
         name = row["language"].name
         tag = row["language"].tag
         agreed = row["states"][APPROVED]
         link = visit.link("translate_into", tag)
-        if row["waiting"]:
-            n = row["waiting"]
-            sentence = ngettext("You have %(n)s question to look at", "You have %(n)s questions to look at", n)
-            todos.append(Todo(f"{_('Questions')}: \u2068{name}\u2069", link, sentence % {"n": n} + "."))
+        todos += _to_look_at(visit, row)
         title = _("Wordings agreed in %(name)s, with those of the prompts") % {"name": name}
         waits = [_("translators, and two other people who agree")] if agreed < row["due"] else []
         worded.append(Stage(title, link, agreed, row["due"], waits))
@@ -245,11 +254,40 @@ def guide(visit: Visit) -> Guide:
             waits = [_("people who answer")] if row["full"] < row["asked"] else []
             link = visit.link("answers")
             answered.append(Stage(title, link and f"{link}?language={tag}", row["full"], row["asked"], waits))
+        if row["compared"] or row["to_compare"]:
+            compared_in.append(_comparing(visit, row))
     if visit.may(WRITERS):
         todos.append(Todo(_("Write a question"), visit.link("new_question"), n=0))
     waits = [] if written else [_("writers")]
     first = Stage(_("Questions written"), visit.link("questions"), written, waits=waits)
-    return Guide(todos, [first, *worded, *answered])
+    return Guide(todos, [first, *worded, *answered, *compared_in])
+
+
+def _to_look_at(visit: Visit, row: Mapping[str, Any]) -> Iterator[Todo]:
+    """Yield what the visitor can do in a language besides answers, as :func:`progress` says it.
+
+    Where prompts alone wait, it leads to the first.
+    """
+    name, tag, n = row["language"].name, row["language"].tag, row["waiting"]
+    if row["prompts_alone"]:
+        sentence = ngettext("You have %(n)s prompt to look at", "You have %(n)s prompts to look at", n) % {"n": n}
+        link = visit.link("wording", tag, row["prompts_alone"])
+        yield Todo(f"{_('Prompts')}: \u2068{name}\u2069", link, f"{sentence}.", n)
+    elif n:
+        sentence = ngettext("You have %(n)s question to look at", "You have %(n)s questions to look at", n) % {"n": n}
+        yield Todo(f"{_('Questions')}: \u2068{name}\u2069", visit.link("translate_into", tag), f"{sentence}.")
+    if row["to_compare"] and (link := visit.link("merge_answers", row["to_compare"][0])):
+        title, about = _("Compare answers in %(language)s"), _("Say which answers mean the same, or that none do.")
+        n = len(row["to_compare"])
+        yield Todo(title % {"language": name}, f"{link}?language={tag}", about, n)
+
+
+def _comparing(visit: Visit, row: Mapping[str, Any]) -> Stage:
+    """Return how far the answers in a language are compared, as :func:`progress` says it."""
+    title, link = _("Answers compared in %(language)s") % {"language": row["language"].name}, visit.link("answers")
+    waits = [_("translators, scribes and coordinators")] if row["to_compare"] else []
+    every = row["compared"] + len(row["to_compare"])
+    return Stage(title, link and f"{link}?language={row['language'].tag}", row["compared"], every, waits)
 
 
 NOTICES = {
