@@ -66,7 +66,7 @@ def test_every_form_tells_its_path(everyday: Any, askers: dict[str, Someone]) ->
 
     assert stages(askers["omar"])[0] == "Questions written 0 Waiting for: writers"
     assert 'href="/p/araw/questions/"' not in askers["omar"].get("")  # who answers reads no list
-    assert first_step(askers["minji"])[1] == "translate/ko/"  # the two prompts are to be worded
+    assert first_step(askers["minji"])[1] == "translate/ko/1/"  # the two prompts are to be worded
     mundo = commands.new_project("mundo", form="eecc", culture="many", language="en")
     writer = enter(mundo, "W", "writer")
     assert first_step(writer) == ("Add: Concepts", "prompts/concept/")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
+from kapwa.studio.core.reading import once_a_page
 from kapwa.studio.core.tables import APPROVED, Project
 from kapwa.studio.core.text import key_of
 from kapwa.studio.questions.tables import Answer, Decision, Wording
@@ -82,16 +83,22 @@ class Merged(NamedTuple):
         return {answer.author: heads[answer.texts[0]] for answer in self.counted if answer.texts}
 
 
-def compared(project: Project) -> set[str]:
-    """Return the ids of the wordings of whose answers somebody said that no others mean the same, as they are now.
+@once_a_page
+def comparisons(project: Project) -> list[Decision]:
+    """Return where somebody said that no other answers mean the same."""
+    return list(Decision.objects.filter(project=project, kind="answers.compared"))
+
+
+def compared(wordings: Iterable[Wording], decisions: Iterable[Decision]) -> set[str]:
+    """Return the ids of those ``wordings`` of whose answers somebody said that no others mean the same, as they are.
 
     Where more people answered since, or the text is another one, they are to be compared again.
     """
     said: dict[str, list[Mapping[str, Any]]] = {}
-    for decision in Decision.objects.filter(project=project, kind="answers.compared"):
-        said.setdefault(decision.wording, []).append(decision.body)
-    wordings = Wording.objects.filter(id__in=list(said)).select_related("question")
-    return {one.id for one in wordings if any(_is_of(one, body) for body in said[one.id])}
+    for decision in decisions:
+        if decision.kind == "answers.compared":
+            said.setdefault(decision.wording, []).append(decision.body)
+    return {one.id for one in wordings if any(_is_of(one, body) for body in said.get(one.id, ()))}
 
 
 def _is_of(wording: Wording, body: Mapping[str, Any]) -> bool:

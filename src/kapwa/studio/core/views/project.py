@@ -30,7 +30,8 @@ from kapwa.studio.core.roles import COORDINATOR, COORDINATORS, MODERATORS, ROLES
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Event, Invitation, Membership, Project, change
 from kapwa.studio.core.text import tidy, tidy_line
-from kapwa.studio.core.views.common import CodeShown, act, checked, show, shown_code
+from kapwa.studio.core.views.common import CodeShown, act, show, shown_code
+from kapwa.studio.core.views.fields import checked
 from kapwa.suites.eecc.form import attribute_of
 from kapwa.tables import TextTable
 

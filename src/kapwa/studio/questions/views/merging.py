@@ -133,7 +133,7 @@ def merge_answers(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
         against=against,
         again=[(name, text) for name, text in _posted(request) if name != "uuid"],
         found=merged,
-        compared=merged.wording.id in compared(visit.project),
+        compared=bool(compared([merged.wording], merged.decisions)),
         groups=groups,
         own=language(tag),
         in_english=tag.partition("-")[0] == "en",

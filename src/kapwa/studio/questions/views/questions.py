@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from django import forms
 from django.db.models import Q
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as _n
@@ -19,16 +20,17 @@ from kapwa.errors import UsageError
 from kapwa.studio.core.agreeing import NEEDED
 from kapwa.studio.core.forms import Guide, ItemNamed, OwnItem, Stage, Todo, form_of, topic_name
 from kapwa.studio.core.kinds import RefusedError
-from kapwa.studio.core.languages import InterfaceLanguage, checked_tag, language
+from kapwa.studio.core.languages import InterfaceLanguage, language
 from kapwa.studio.core.log import record
 from kapwa.studio.core.reading import topics_of
 from kapwa.studio.core.roles import AGREEING, QUESTION_READERS, TRANSLATORS, WRITERS
 from kapwa.studio.core.searching import earlier, terms_in
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.tables import APPROVED, OUTDATED, PROPOSED, Event, Project, Topic
-from kapwa.studio.core.text import listed, pieces, tidy, tidy_line, titled, wording_state
+from kapwa.studio.core.tables import APPROVED, ID, OUTDATED, PROPOSED, Event, Project, Topic
+from kapwa.studio.core.text import listed, pieces, tidy, titled, wording_state
 from kapwa.studio.core.views.commenting import comment_said, comments_shown
 from kapwa.studio.core.views.common import (
+    WHY,
     act,
     form_number,
     judge_shown,
@@ -38,14 +40,16 @@ from kapwa.studio.core.views.common import (
     take_publication,
     whole,
 )
+from kapwa.studio.core.views.fields import LanguageField, OneOfField, TypedField, checked, told
 from kapwa.studio.core.views.listing import ListFilter, named, page_of
 from kapwa.studio.questions.events import PROMPT, questions_of
-from kapwa.studio.questions.merging import compared
+from kapwa.studio.questions.merging import compared, comparisons
 from kapwa.studio.questions.tables import Question, Wording
 
 KIND_NAMES = listed("kinds of answers")
 MOST_SHOWN = 50  # texts to which somebody agrees at once
 _MOST = 300  # questions made of one text at once
+_NO_TOPIC = (_n("A question needs a topic."), _n("Choose one; you add others on the page of topics."))
 _SLOT = re.compile(r"\{[^{}]*\}")
 
 
@@ -114,26 +118,73 @@ def _looked_for(visit: Visit, rows: list[Any]) -> tuple[ListFilter, list[Any]]:
     return asked, found
 
 
+class QuestionForm(forms.Form):
+    """A question or prompt, as somebody writes it in a ``language``, or changes ``question``, whose language stays.
+
+    ``fillings``: lines of which each makes a question of a text with one blank; ``base``: the text that was seen.
+    """
+
+    language = LanguageField()
+    text = TypedField(1000, wrong=told(_n("The text is empty."), _n("Write the text, then save.")))
+    topic = TypedField(200, line=True, required=False)
+    kind = OneOfField(list(KIND_NAMES.items()), told(_n("The kind of answer is missing."), _n("Choose one.")))
+    fillings = TypedField(50_000, required=False)
+    base = forms.CharField(required=False, max_length=ID)
+    reason = TypedField(required=False)
+
+    def __init__(self, question: Question | None, posted: QueryDict | None) -> None:
+        names = ("text", "topic", "kind", "language")
+        initial = {name: getattr(question, name) for name in names} if question else {}
+        super().__init__(posted, initial=initial)
+        self.fields["language"].required = question is None
+        self.against = question and _agreement(question, question.language)
+
+    @property
+    def body(self) -> dict[str, str]:
+        """What both events say of the question."""
+        return {name: self.cleaned_data[name] for name in ("topic", "kind", "text")}
+
+    def texts(self) -> list[str]:
+        """Return the texts: that of the form, or one for each of its lines."""
+        text, lines = self.cleaned_data["text"], self.cleaned_data["fillings"].split("\n")
+        fillings, parts = list(filter(None, map(str.strip, lines))), _SLOT.split(text)
+        if fillings and (len(parts) != 2 or len(fillings) > _MOST):
+            message = _("A template has one blank, such as {thing}, and at most %(most)s lines to fill it.")
+            raise forms.ValidationError(message % {"most": _MOST})
+        return [filling.join(parts) for filling in fillings] or [text]
+
+    def clean(self) -> None:
+        """Refuse a question without a topic, texts that are none, and a change without a reason that needs one."""
+        made = self.cleaned_data
+        if made.get("kind") not in (None, PROMPT) and not made.get("topic"):
+            self.add_error("topic", told(*_NO_TOPIC))
+        if not self.errors:
+            self._clean_texts()
+        if self.against and made.get("text") != self.initial["text"] and not made.get("reason"):
+            self.add_error("reason", told(*WHY))
+
+    def _clean_texts(self) -> None:
+        try:
+            for text in self.texts():
+                checked(checked_text, text, self.cleaned_data["kind"])
+        except forms.ValidationError as error:
+            self.add_error("text", error)
+
+
 @page("questions/new/", read=WRITERS, write=WRITERS)
 def new_question(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Write a question, or many at once: a text with a slot such as {thing}, and what goes there, one a line."""
-    if request.method != "POST":
-        return _desk(visit)
-    body = {**_typed(request), "language": checked_tag(request.POST.get("language", "")), "name": ""}
-    texts, parts = [body["text"]], _SLOT.split(body["text"])
-    fillings = [line.strip() for line in tidy(request.POST.get("fillings", ""), 50_000).split("\n") if line.strip()]
-    if fillings:
-        if len(parts) != 2 or len(fillings) > _MOST:
-            message = _("A template has one blank, such as {thing}, and at most %(most)s lines to fill it.")
-            raise UsageError(message % {"most": _MOST}, hint=_("Go back: what you typed is still there."))
-        texts = [checked_text(filling.join(parts), body["kind"]) for filling in fillings]
-    form = form_number(request) or uuids.uuid4()
-    numbers = {text: uuids.uuid5(form, text) for text in texts}
+    form = QuestionForm(None, request.POST if request.method == "POST" else None)
+    if not form.is_valid():
+        return _desk(visit, form)
+    texts, body = form.texts(), form.body | {"language": form.cleaned_data["language"], "name": ""}
+    number = form_number(request) or uuids.uuid4()
+    numbers = {text: uuids.uuid5(number, text) for text in texts}
     written = Question.objects.filter(project=visit.project, language=body["language"], text__in=texts)
     written = written.exclude(id__in=[str(number) for number in numbers.values()])  # by this form, sent again
     if not (fresh := set(texts).difference(written.values_list("text", flat=True))):
-        message = _("“%(text)s” already exists.") % {"text": texts[0]}
-        raise UsageError(message, hint=_("Go back: what you typed is still there."))
+        form.add_error("text", _("“%(text)s” already exists.") % {"text": texts[0]})
+        return _desk(visit, form)
     take_publication(visit)
     for text in dict.fromkeys(texts):  # in their order, each once
         if text in fresh:
@@ -142,33 +193,24 @@ def new_question(request: HttpRequest, visit: Visit) -> HttpResponse:
     return redirect("questions", project=visit.project.slug)
 
 
-def _typed(request: HttpRequest) -> dict[str, str]:
-    """Return the text, topic and kind that were typed; raise UsageError where one is none."""
-    kind, topic = request.POST.get("kind", ""), tidy_line(request.POST.get("topic", ""), 200)
-    if kind not in KIND_NAMES:
-        raise UsageError(_("The kind of answer is missing."), hint=_("Choose one."))
-    if not topic and kind != PROMPT:
-        raise UsageError(_("A question needs a topic."), hint=_("Choose one; you add others on the page of topics."))
-    return {"topic": topic, "kind": kind, "text": checked_text(request.POST.get("text", ""), kind)}
-
-
-def _desk(visit: Visit, question: Question | None = None) -> HttpResponse:
-    named = Topic.objects.filter(project=visit.project, retired=False).values_list("name", flat=True)
+def _desk(visit: Visit, form: QuestionForm, question: Question | None = None) -> HttpResponse:
+    known = Topic.objects.filter(project=visit.project, retired=False).values_list("name", flat=True)
     shown: dict[str, Any] = {"question": question, "kinds": KIND_NAMES, "languages": languages_of(visit.project)}
-    shown["against"] = question and _agreement(question, question.language)
-    topics = dict.fromkeys(filter(None, [question and question.topic, *(named or form_of(visit.project).topics)]))
-    return show(visit, "question_desk", **shown, topics=topics)
+    topics = dict.fromkeys(filter(None, [question and question.topic, *(known or form_of(visit.project).topics)]))
+    status = 400 if form.errors else 200
+    return show(visit, "question_desk", status, **shown, topics=topics, asked=form, against=form.against)
 
 
 @page("questions/<int:number>/edit/", read=WRITERS, write=WRITERS)
 def edit_question(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Change a question; a changed text is agreed to anew, and so are its wordings."""
     question = get_object_or_404(Question, project=visit.project, number=number)
-    if request.method != "POST":
-        return _desk(visit, question)
-    body: dict[str, Any] = {**_typed(request), "base": request.POST.get("base", "")[:36]}
-    if body["text"] != question.text and (against := _agreement(question, question.language)):
-        body |= {"against": against, "reason": reason_of(request)}
+    form = QuestionForm(question, request.POST if request.method == "POST" else None)
+    if not form.is_valid():
+        return _desk(visit, form, question)
+    body: dict[str, Any] = {**form.body, "base": form.cleaned_data["base"]}
+    if body["text"] != question.text and form.against:
+        body |= {"against": form.against, "reason": form.cleaned_data["reason"]}
     act(visit, "question.revised", body, subject=question.id)
     return redirect("wording", project=visit.project.slug, tag=question.language, number=number)
 
@@ -214,7 +256,6 @@ def progress(visit: Visit) -> list[dict[str, Any]]:
     compared; ``compared``: how many others of these there are.
     """
     project, rows = visit.project, []
-    done = compared(project)
     for spoken in languages_of(project):
         due = texts_in(project, spoken.tag)
         waiting = waiting_in(visit, spoken.tag)
@@ -227,8 +268,9 @@ def progress(visit: Visit) -> list[dict[str, Any]]:
         asked = asked if spoken.tag in project.languages else []
         full = [word for word in asked if word.people >= project.people_each]
         to_merge = [word for word in full if not word.is_check]
-        row["to_compare"] = [word.question.number for word in to_merge if word.id not in done]
-        row["compared"] = len(to_merge) - len(row["to_compare"])
+        done = compared(to_merge, comparisons(project))
+        to_compare = [word.question.number for word in to_merge if word.id not in done]
+        row |= {"to_compare": to_compare, "compared": len(to_merge) - len(to_compare)}
         rows.append(row | {"asked": len(asked), "full": len(full)})
     return rows
 
