@@ -22,11 +22,17 @@ from kapwa.studio.core.text import Pieces, pieces, tidy
 from kapwa.studio.core.views.commenting import comment_said, comments_shown
 from kapwa.studio.core.views.common import act, as_file, reason_of, retirement, show, take_publication, whole
 from kapwa.studio.core.views.fields import TypedField, checked
-from kapwa.studio.situations.events import CHOICES, DRAFT, IN_REVIEW, against_votes, votes_of
+from kapwa.studio.situations.events import CHOICES, IN_REVIEW, against_votes, votes_of
 from kapwa.studio.situations.fields import Fields, changes
 from kapwa.studio.situations.tables import Revision, Situation, Vote
 from kapwa.studio.situations.views.overview import waiting_votes
-from kapwa.studio.situations.views.writing import reading, refuse_others, situation_or_404, tells_best
+from kapwa.studio.situations.views.writing import (
+    reading,
+    refuse_others,
+    situation_or_404,
+    tells_best,
+    to_next_draft,
+)
 
 
 @page("situations/<int:number>/", read=READERS)
@@ -92,7 +98,7 @@ def submit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpRes
     refuse_others(visit, row)
     take_publication(visit)
     _happens(visit, row, "submitted", {})
-    return _onward(visit, Situation.objects.filter(project=visit.project, state=DRAFT, author=visit.member.author))
+    return to_next_draft(visit)
 
 
 @page("situations/<int:number>/delete/", write=WRITERS)
