@@ -66,6 +66,11 @@ class Merged(NamedTuple):
         return self.wording.state == APPROVED and not self.wording.question.retired
 
     @property
+    def is_compared(self) -> bool:
+        """Whether somebody said that no other answers mean the same, as they are now."""
+        return bool(compared([self.wording], self.decisions))
+
+    @property
     def idks(self) -> dict[str, int]:
         """How many people gave no answer, by the reasons of the answer form."""
         return {reason: sum(answer.outcome == reason for answer in self.counted) for reason in IDK_KEYS}

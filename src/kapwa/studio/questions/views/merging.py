@@ -23,7 +23,7 @@ from kapwa.studio.core.tables import Project
 from kapwa.studio.core.text import key_of, tidy, tidy_line
 from kapwa.studio.core.views.common import act, as_file, named_agreement, show, whole
 from kapwa.studio.questions.events import PROMPT
-from kapwa.studio.questions.merging import Merged, against_people, compared, merged_answers
+from kapwa.studio.questions.merging import Merged, against_people, merged_answers
 from kapwa.studio.questions.suggesting import suggestions
 from kapwa.studio.questions.tables import DESK, Decision, Wording
 from kapwa.studio.questions.views.questions import progress
@@ -39,10 +39,12 @@ def answers(request: HttpRequest, visit: Visit) -> HttpResponse:
     aside = set_aside(visit.project, DESK)
     merged = _collected(visit.project, tag, aside)
     everybody = agreed(visit.project, _collected(visit.project, tag)) if aside else []
+    full = [one for one in merged if one.asked and one.wording.people >= visit.project.people_each]
     return show(
         visit,
         "answers",
         rows=merged,
+        to_compare=[one.wording.question.number for one in full if not one.is_compared],
         own=language(tag),
         languages=[language(language_tag) for language_tag in tags],
         agreement=named_agreement(agreed(visit.project, merged)),
@@ -133,7 +135,6 @@ def merge_answers(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
         against=against,
         again=[(name, text) for name, text in _posted(request) if name != "uuid"],
         found=merged,
-        compared=bool(compared([merged.wording], merged.decisions)),
         groups=groups,
         own=language(tag),
         in_english=tag.partition("-")[0] == "en",
