@@ -20,6 +20,8 @@ import tempfile
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from copy import deepcopy
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -133,8 +135,8 @@ def serve(address: str) -> None:
                 line = message.readline()
             if line.endswith(b"\n"):  # else who asked was killed meanwhile
                 command = json.loads(line)
-                if any("smollm2" in word for word in command[1]):
-                    keep_embedded_weights()
+                if asks_embedded(*command[1:3]):
+                    keep_embedded()
                 assert len(threads()) <= 1, f"a fork would lose a thread: {threads()}"
                 if not os.fork():
                     listener.close()
@@ -182,6 +184,7 @@ def read_once() -> None:
     from importlib.metadata import version
 
     from kapwa.languages.fallback import language_for
+    from kapwa.languages.identify import identify
     from kapwa.languages.phrases import is_refusal, reply_words
     from kapwa.languages.places import shared_names
     from kapwa.metrics.matching import Matcher
@@ -192,6 +195,7 @@ def read_once() -> None:
         templates.get_template(name)
     reply_words()
     is_refusal("no")
+    identify("which language this is")
     shared_names([["Egypt"], ["EG"]])
     for language in SAMPLED:  # compiling its patterns takes a tenth of a second
         Matcher(language_for(language))
@@ -206,26 +210,62 @@ def import_all(names: Iterable[str]) -> None:
             continue
 
 
+def asks_embedded(words: list[str], folder: str) -> bool:
+    """Whether a command's words name the embedded model, or a run file among them does."""
+    files = [Path(folder, word) for word in words if word.endswith((".yaml", ".yml"))]
+    texts = [file.read_text(encoding="utf-8", errors="ignore") for file in files if file.is_file()]
+    return any("smollm2" in text for text in (*words, *texts))
+
+
 @cache
-def keep_embedded_weights() -> None:
-    """Load the embedded model's weights, for each fork to find in memory; where they cannot be, each says so itself."""
+def keep_embedded() -> None:
+    """Load the embedded model, for each fork to find in memory: weights, tokenizer, and by which method it scores.
+
+    Where it cannot be loaded, each command says so itself.
+    """
     from kapwa.catalog.weights_wheel import weights_file
     from kapwa.errors import KapwaError
-    from kapwa.models import weights
+    from kapwa.models import scoring, weights
     from kapwa.models.base import ModelOptions
+    from kapwa.models.transformers import TransformersModel
 
-    load, path, plain = weights.load, weights_file(), ModelOptions()
+    load, choose, tokenizer_at_hand = weights.load, scoring.choose, weights.tokenizer_at_hand
+    plain = ModelOptions()
     try:
-        source = weights.locate(str(path))
-        kept = [load(source, plain)]
+        source = weights.locate(str(weights_file()))
+        kept = load(source, plain)
     except KapwaError:
         return
+    model = TransformersModel("smollm2", kept, plain)
+    chosen, template = model.scoring, model.template.digest
+    handed_out: list[Any] = []
 
-    def from_memory(wanted: Any, options: ModelOptions) -> Any:
-        same = wanted == source and (options.dtype, options.device) == (plain.dtype, plain.device)
-        return kept.pop() if same and kept else load(wanted, options)  # a model that is closed gives its weights up
+    def weights_from_memory(wanted: Any, options: ModelOptions) -> Any:
+        if (wanted, options.dtype, options.device) != (source, plain.dtype, plain.device):
+            return load(wanted, options)
+        handed_out.append(same_tensors(kept.model))
+        return replace(kept, model=handed_out[-1])
 
-    weights.load = from_memory
+    def choice_from_memory(network: Any, encoder: Any, wanted: str) -> Any:
+        known = any(network.model is each for each in handed_out)
+        if known and (wanted, encoder.template.digest) == (plain.scoring, template):
+            return chosen
+        return choose(network, encoder, wanted)
+
+    def tokenizer_from_memory(wanted: Any, options: ModelOptions) -> Any:
+        return kept.tokenizer if wanted == source else tokenizer_at_hand(wanted, options)
+
+    weights.load = weights_from_memory
+    scoring.choose = choice_from_memory
+    weights.tokenizer_at_hand = tokenizer_from_memory
+
+
+def same_tensors(model: Any) -> Any:
+    """Copy a network without its numbers: who closes the copy leaves the others theirs."""
+    from torch.nn import Parameter
+
+    kept = {id(each): Parameter(each.data, requires_grad=False) for each in model.parameters()}
+    return deepcopy(model, kept)
 
 
 def answer(asker: socket.socket, *command: Any) -> NoReturn:
@@ -250,11 +290,15 @@ def become(program: str, words: list[str], folder: str, environment: dict[str, s
     for target, file in enumerate(files):
         os.dup2(file, target)
         os.close(file)
+    encoding = environment.get("PYTHONIOENCODING")
     for number, (name, mode, buffering) in enumerate((("stdin", "r", -1), ("stdout", "w", -1), ("stderr", "w", 1))):
-        setattr(sys, name, os.fdopen(number, mode, buffering, closefd=False))
+        setattr(sys, name, os.fdopen(number, mode, buffering, encoding, closefd=False))
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    if "HF_ENDPOINT" in environment:  # the hub's library reads addresses and folders when it is loaded
+        for name in [name for name in sys.modules if name.partition(".")[0] == "huggingface_hub"]:
+            del sys.modules[name]
     atexit._clear()
     code: Any = 0
     try:

@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from made_tables import TINY
+
+import warm
 
 LATER = "fedcba9876543210fedcba9876543210fedcba98"
 Answer = tuple[int, bytes, dict[str, str]]
@@ -220,7 +221,7 @@ class Person:
         start = "import sys; from kapwa.cli.main import run; run()"
         if most_bytes is not None:
             start = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({most_bytes},) * 2); {start}"
-        command = [sys.executable, "-c", start, *words]
+        command = [warm.programs() / "python", "-c", start, *words]
         where = self.home / "work"
         where.mkdir(parents=True, exist_ok=True)
         return subprocess.run(command, env=own, cwd=where, capture_output=True, text=True, timeout=600, check=False)
