@@ -99,7 +99,7 @@ def _question(page: Any) -> None:
 
 DESKS = {
     "situations": Desk(
-        "/p/bayan/situations/new/", "#context", "form.desk button:not([type=button])", lambda page: None
+        "/p/bayan/situations/new/", "#context", "form.desk button:not([type=button], [name])", lambda page: None
     ),
     "questions": Desk("/p/araw/questions/new/", "#text", "main form button:not([type=button])", _question),
     "prompts": Desk(
