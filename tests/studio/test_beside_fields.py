@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 from studio_people import URL, Someone, a_situation, accepted, send_to_review
 
+from kapwa.studio import commands
+from kapwa.studio.models import Event, Membership, Question, Situation
+
 
 def wrong(page: str) -> list[str]:
     """The fields beside which a page says what is wrong."""
@@ -26,8 +29,6 @@ def wrong(page: str) -> list[str]:
 def test_a_question_that_is_none_says_why_and_stays(
     askers: dict[str, Someone], typed: dict[str, str], field: str
 ) -> None:
-    from kapwa.studio.models import Question
-
     before = Question.objects.count()
     sent = {"text": "언제 자나요?", "language": "ko", "topic": "Sleep", "kind": "text", **typed}
     page = askers["minji"].post("questions/new/", sent, 400)
@@ -37,8 +38,6 @@ def test_a_question_that_is_none_says_why_and_stays(
 
 
 def test_a_name_that_another_bears_is_refused_beside_the_field(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio import commands
-
     code = commands.invite_people(project, ("reviewer",), 1, URL)[0].code
     who = Someone(project.slug)
     who.act("/enter/", {"code": code})
@@ -62,8 +61,6 @@ def test_what_django_says_is_said_in_the_language_of_the_page(people: dict[str, 
 
 
 def test_a_draft_is_sent_as_it_is_saved(people: dict[str, Someone]) -> None:
-    from kapwa.studio.models import Event, Situation
-
     berto = people["berto"]
     assert 'name="send"' in berto.get("situations/new/")
     sent = {**a_situation("Liza"), "send": "yes", "uuid": "11111111-1111-4111-8111-111111111111"}
@@ -83,7 +80,5 @@ def test_a_draft_is_sent_as_it_is_saved(people: dict[str, Someone]) -> None:
 def test_who_does_not_allow_publication_is_asked_before_a_draft_is_sent(
     project: Any, people: dict[str, Someone]
 ) -> None:
-    from kapwa.studio.models import Membership
-
     Membership.objects.filter(pseudonym="Berto").update(consent_scopes=[])
     assert 'name="send"' not in people["berto"].get("situations/new/")

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from studio_browser import CHROMIUM, PATIENCE, PHONE, signed_in
+from studio_people import URL, Someone, a_situation, enter
+from studio_ratings import CULTURE, short_answers
 
-pytest.importorskip("django", reason="the extra 'studio' is not installed")
-pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from studio_browser import CHROMIUM, PATIENCE, PHONE, browsing, invited, kapwa, serving
-from studio_people import a_situation
-from studio_ratings import short_answers
+from kapwa.studio import commands
+from kapwa.studio.ratings.drawing import draw
 
-pytestmark = [pytest.mark.slow(40), pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
+pytestmark = [pytest.mark.slow(20), pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 RESULTS = Path(__file__).parents[2] / "benchmarks/results/studio_presses.json"
 
 
@@ -30,11 +30,19 @@ class Work(NamedTuple):
 class Phone:
     """Somebody's phone, which counts what they press and how far down it is."""
 
-    def __init__(self, chromium: Any, address: str) -> None:
-        context = chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True, locale="en-GB")
+    def __init__(self, browser: Any, address: str, who: Someone | None = None) -> None:
+        context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True, locale="en-GB")
+        context.set_default_timeout(PATIENCE)
+        if who:
+            signed_in(context, who, address)
         self.page, self.address = context.new_page(), address
-        self.page.set_default_timeout(PATIENCE)
         self.restart()
+
+    def at(self, path: str) -> "Phone":
+        """Open a page, from which counting begins."""
+        self.page.goto(self.address + path)
+        self.restart()
+        return self
 
     def restart(self) -> None:
         """Begin to count anew."""
@@ -85,22 +93,20 @@ class Phone:
 
 def join(phone: Phone, code: str) -> Work:
     """Come in by the link of a code, and agree."""
-    page = phone.page
-    page.goto(f"{phone.address}/join/{code}/")
+    phone.at(f"/join/{code}/")
     phone.go("Continue")
-    phone.type("pseudonym", f"Tao {code[-4:]}")
+    phone.type("pseudonym", "Fe")
     phone.go("Continue")
     phone.go("I have saved it, continue", "link")
-    phone.press(page.get_by_label("What I write may be published"))
-    phone.press(page.get_by_label("I have read this and want to take part."))
+    phone.press(phone.page.get_by_label("What I write may be published"))
+    phone.press(phone.page.get_by_label("I have read this and want to take part."))
     phone.go("Continue")
     return phone.done()
 
 
-def write(phone: Phone, word: str = "Liza") -> Work:
+def write(phone: Phone) -> Work:
     """Write a situation, from home until it is in review."""
-    fields = a_situation(word)
-    phone.restart()
+    fields = a_situation("Liza")
     phone.go("Write a situation", "link")
     phone.page.locator("html[data-keeps]").wait_for()
     for name in ("topic", "category"):
@@ -122,7 +128,6 @@ def write(phone: Phone, word: str = "Liza") -> Work:
 
 def vote(phone: Phone) -> Work:
     """Vote on a situation, from home."""
-    phone.restart()
     phone.go("Vote on situation", "link")
     return vote_on(phone)
 
@@ -135,18 +140,15 @@ def vote_on(phone: Phone) -> Work:
 
 def agree(phone: Phone) -> Work:
     """Agree to six questions, from home."""
-    phone.restart()
     phone.go("Questions: ", "link")
     assert phone.page.locator("input[name=shown]").count() == 6
     phone.go("Agree to all that are not ticked")
     return phone.done()
 
 
-def rate(phone: Phone, project: str) -> Work:
+def rate(phone: Phone) -> Work:
     """Say of a text what is wrong with it, in six classes of error."""
-    phone.page.goto(f"{phone.address}/p/{project}/work/errors/")
     phone.page.locator("html[data-keeps]").wait_for()
-    phone.restart()
     choices = phone.page.locator("form.work input[value=yes]").all()
     for choice in choices[:-1]:
         phone.press(choice)
@@ -154,42 +156,26 @@ def rate(phone: Phone, project: str) -> Work:
     return phone.done()
 
 
-def ready(folder: Path) -> dict[str, list[str]]:
-    """Projects of situations, with texts to rate, and of six questions; their codes, the coordinator's first."""
-    (folder / "runs").mkdir()
-    codes = {}
-    for name, form, roles in (("baryo", "kalahi", "writer,reviewer,rater"), ("araw", "blend", "translator,reviewer")):
-        options = ("--form", form, "--language", "fil", "--culture", "Filipino")
-        made = kapwa("studio", "new", name, *options, cwd=folder)
-        codes[name] = [made.stdout.strip(), *invited(folder, name, roles, 2)]
-    run = short_answers(folder / "runs")
-    kapwa("studio", "tasks", "baryo", str(run), "--kind", "errors", "--sample", "2", cwd=folder)
-    lines = [f"q{n},Food,text,Ano ang kinakain ninyo tuwing {n}?" for n in range(1, 7)]
-    (folder / "questions.csv").write_text("\n".join(["id,topic,kind,local", *lines]), encoding="utf-8")
-    kapwa("studio", "import", "araw", "questions.csv", cwd=folder)
-    return codes
-
-
-def counted(folder: Path) -> dict[str, Work]:
-    """What each job takes."""
-    codes, work = ready(folder), {}
-    with serving(folder) as address, browsing() as chromium:
-        writer, reviewer, agrees = (Phone(chromium, address) for _each in range(3))
-        work["join"] = join(writer, codes["baryo"][1])
-        work["write"] = write(writer)
-        write(writer, "Tomas")
-        join(reviewer, codes["baryo"][2])
-        work["vote"] = vote(reviewer)
-        reviewer.restart()
-        work["vote on the next"] = vote_on(reviewer)
-        work["rate"] = rate(reviewer, "baryo")
-        join(agrees, codes["araw"][1])
-        work["agree to 6 questions"] = agree(agrees)
-    return work
-
-
-def test_no_job_takes_more_presses_or_screens_than_the_docs_say(tmp_path: Path) -> None:
-    most, work = json.loads(RESULTS.read_text(encoding="utf-8")), counted(tmp_path)
+def test_no_job_takes_more_presses_or_screens_than_the_docs_say(
+    project: Any, people: dict[str, Someone], tmp_path: Path, address: str, browser: Any
+) -> None:
+    draw(project, "errors", short_answers(tmp_path), sample=2, seed=1, where=CULTURE)
+    araw = commands.new_project("araw", form="blend", culture="Seoul", language="ko")
+    asker, translator = enter(araw, "Minji", "writer"), enter(araw, "Jun", "translator")
+    for number in range(6):
+        text = {"text": f"아침에 무엇을 먹나요, {number}?", "language": "ko", "topic": "Food", "kind": "text"}
+        asker.act("questions/new/", text)
+    code = commands.invite_people(project, ("reviewer",), 1, URL)[0].code
+    writer, reviewer = (Phone(browser, address, people[name]).at("/p/baryo/") for name in ("berto", "edo"))
+    work = {"join": join(Phone(browser, address), code), "write": write(writer)}
+    people["carla"].act("situations/new/", a_situation("Tomas", context="Iba naman ito, sa bahay.") | {"send": "yes"})
+    work["vote"] = vote(reviewer.at("/p/baryo/"))
+    reviewer.restart()
+    work["vote on the next"] = vote_on(reviewer)
+    rater = Phone(browser, address, enter(project, "Rosa", "rater"))
+    work["rate"] = rate(rater.at("/p/baryo/work/errors/"))
+    work["agree to 6 questions"] = agree(Phone(browser, address, translator).at("/p/araw/"))
+    most = json.loads(RESULTS.read_text(encoding="utf-8"))
     assert work.keys() == most.keys()
     for job, took in work.items():
         assert took.presses <= most[job]["presses"], (job, took)

@@ -3,17 +3,19 @@
 from typing import Any
 
 import pytest
+from django.http import HttpRequest
 from studio_answers import answer, answerers, approve, ask, member_of
 from studio_people import Someone, enter
+
+from kapwa.studio import commands
+from kapwa.studio.core.guide import guide
+from kapwa.studio.core.log import differences
+from kapwa.studio.core.security import Visit
+from kapwa.studio.models import Membership, PromptPart, Question
 
 
 def guide_of(who: Someone) -> Any:
     """What a member is told of the project, as home and the page of their work show it."""
-    from django.http import HttpRequest
-
-    from kapwa.studio.core.guide import guide
-    from kapwa.studio.core.security import Visit
-
     member = member_of(who)
     return guide(Visit(HttpRequest(), member.project, member))
 
@@ -54,9 +56,6 @@ def compare(who: Someone, question: Any, people: int = 2) -> str:
 def test_answers_are_compared_one_question_after_the_other(
     everyday: Any, askers: dict[str, Someone], answered: list[Any]
 ) -> None:
-    from kapwa.studio.core.log import differences
-    from kapwa.studio.models import Membership
-
     minji, (first, second) = askers["minji"], answered
     assert steps(minji)[f"answers/{first.number}/?language=ko"] == 2
     assert not any(page.startswith("answers/") for page in steps(askers["omar"]))  # who answers merges nothing
@@ -86,8 +85,6 @@ def test_a_page_of_answers_that_are_none_any_more_compares_nothing(
 
 
 def test_a_release_of_questions_is_a_stage(everyday: Any, askers: dict[str, Someone], answered: list[Any]) -> None:
-    from kapwa.studio.models import Question
-
     ana = askers["ana"]
     for question in answered:
         compare(ana, question)
@@ -110,15 +107,10 @@ def test_a_release_of_questions_is_a_stage(everyday: Any, askers: dict[str, Some
 
 
 def answerer(project: Any, number: int) -> Any:
-    from kapwa.studio.models import Membership
-
     return Membership.objects.get(project=project, pseudonym=f"P{number}")
 
 
 def test_a_release_of_prompts_is_a_stage(studio: Any) -> None:
-    from kapwa.studio import commands
-    from kapwa.studio.models import PromptPart
-
     mundo = commands.new_project("mundo", form="eecc", culture="many", language="en")
     ana, edo = enter(mundo, "Ana", "coordinator"), enter(mundo, "Edo", "reviewer")
     writer = enter(mundo, "Berto", "writer")
@@ -138,8 +130,6 @@ def test_a_release_of_prompts_is_a_stage(studio: Any) -> None:
 
 
 def test_whose_queue_holds_prompts_alone_is_led_to_one(everyday: Any, askers: dict[str, Someone]) -> None:
-    from kapwa.studio.models import Question
-
     prompts = Question.objects.filter(kind="prompt").order_by("number")
     assert steps(askers["jun"])[f"translate/ko/{prompts[0].number}/"] == len(prompts)  # to be worded
     for prompt in prompts:

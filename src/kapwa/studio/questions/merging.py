@@ -6,9 +6,9 @@ everybody who gives it later, and holds no words of anybody. Two answers are one
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db.models import QuerySet
 
@@ -17,6 +17,7 @@ from kapwa.studio.core.tables import APPROVED, Project
 from kapwa.studio.core.text import key_of
 from kapwa.studio.questions.tables import Answer, Decision, Wording
 from kapwa.suites.blend.questions import IDK_KEYS
+from kapwa.value_types import JsonMapping
 
 
 class MergedGroup(NamedTuple):
@@ -29,7 +30,7 @@ class MergedGroup(NamedTuple):
     texts: dict[str, str]
     english: list[str]
     people: set[str]
-    proposal: Mapping[str, Any] | None = None
+    proposal: JsonMapping | None = None
 
     @property
     def key(self) -> str:
@@ -99,14 +100,14 @@ def compared(wordings: Iterable[Wording], decisions: Iterable[Decision]) -> set[
 
     Where more people answered since, or the text is another one, they are to be compared again.
     """
-    said: dict[str, list[Mapping[str, Any]]] = {}
+    said: dict[str, list[JsonMapping]] = {}
     for decision in decisions:
         if decision.kind == "answers.compared":
             said.setdefault(decision.wording, []).append(decision.body)
     return {one.id for one in wordings if any(_is_of(one, body) for body in said.get(one.id, ()))}
 
 
-def _is_of(wording: Wording, body: Mapping[str, Any]) -> bool:
+def _is_of(wording: Wording, body: JsonMapping) -> bool:
     return bool(body["now"] == [wording.question.revision, wording.revision] and body["people"] >= wording.people)
 
 

@@ -32,7 +32,7 @@ def told(wrong: str, remedy: str) -> Promise:
     return format_lazy("{} {}", gettext_lazy(wrong), gettext_lazy(remedy))
 
 
-def checked(check: Callable[..., Made], *arguments: Any) -> Made:
+def checked(check: Callable[..., Made], *arguments: object) -> Made:
     """Return what ``check`` makes of what was typed; what it refuses is an error of the form's field."""
     try:
         return check(*arguments)

@@ -45,6 +45,7 @@ from kapwa.studio.core.views.listing import ListFilter, named, page_of
 from kapwa.studio.questions.events import PROMPT, questions_of
 from kapwa.studio.questions.merging import compared, comparisons
 from kapwa.studio.questions.tables import Question, Wording
+from kapwa.value_types import Cells, JsonObject, Keywords
 
 KIND_NAMES = listed("kinds of answers")
 MOST_SHOWN = 50  # texts to which somebody agrees at once
@@ -195,7 +196,7 @@ def new_question(request: HttpRequest, visit: Visit) -> HttpResponse:
 
 def _desk(visit: Visit, form: QuestionForm, question: Question | None = None) -> HttpResponse:
     known = Topic.objects.filter(project=visit.project, retired=False).values_list("name", flat=True)
-    shown: dict[str, Any] = {"question": question, "kinds": KIND_NAMES, "languages": languages_of(visit.project)}
+    shown: Keywords = {"question": question, "kinds": KIND_NAMES, "languages": languages_of(visit.project)}
     topics = dict.fromkeys(filter(None, [question and question.topic, *(known or form_of(visit.project).topics)]))
     status = 400 if form.errors else 200
     return show(visit, "question_desk", status, **shown, topics=topics, asked=form, against=form.against)
@@ -208,7 +209,7 @@ def edit_question(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
     form = QuestionForm(question, request.POST if request.method == "POST" else None)
     if not form.is_valid():
         return _desk(visit, form, question)
-    body: dict[str, Any] = {**form.body, "base": form.cleaned_data["base"]}
+    body: JsonObject = {**form.body, "base": form.cleaned_data["base"]}
     if body["text"] != question.text and form.against:
         body |= {"against": form.against, "reason": form.cleaned_data["reason"]}
     act(visit, "question.revised", body, subject=question.id)
@@ -249,7 +250,7 @@ def _waits(visit: Visit, word: Wording | None, source: Wording) -> bool:
     return bool(word.refused) if word.author == author else author not in (*word.authors, *word.agreed, *word.refused)
 
 
-def progress(visit: Visit) -> list[dict[str, Any]]:
+def progress(visit: Visit) -> list[Cells]:
     """Return, of each language, how many texts are ``due`` in it, their states, how many wait, and who answered.
 
     ``to_compare``: the numbers of the questions that as many people answered as are wanted, and whose answers nobody
@@ -377,7 +378,7 @@ def translate_into(request: HttpRequest, visit: Visit, tag: str) -> HttpResponse
     others = [(question, word) for question, word in waiting if word and word.state != OUTDATED]
     asked = [(question, word) for question, word in others if word.author != visit.member.author]
     to_word = [entry for entry in waiting if entry not in asked]
-    shown: dict[str, Any] = {"asked": asked[:MOST_SHOWN], "to_word": to_word[:MOST_SHOWN], "waiting": len(waiting)}
+    shown: Keywords = {"asked": asked[:MOST_SHOWN], "to_word": to_word[:MOST_SHOWN], "waiting": len(waiting)}
     shown |= {"unexplained": unexplained, "changed": whole(request.GET.get("changed"))}
     return show(visit, "translate_into", 400 if unexplained else 200, own=spoken, **shown)
 
@@ -422,7 +423,7 @@ def discuss_question(request: HttpRequest, visit: Visit, number: int) -> HttpRes
     return redirect("wording", project=visit.project.slug, tag=question.language, number=number)
 
 
-def _opinion(request: HttpRequest, visit: Visit, question: Question, tag: str) -> tuple[str, dict[str, Any]]:
+def _opinion(request: HttpRequest, visit: Visit, question: Question, tag: str) -> tuple[str, JsonObject]:
     """Return the event's kind and body of a proposal, an agreement or a refusal."""
     action, post = request.POST.get("action"), request.POST
     if action == "propose":
@@ -430,7 +431,7 @@ def _opinion(request: HttpRequest, visit: Visit, question: Question, tag: str) -
             raise RefusedError(
                 _("Only translators propose wordings."), hint=_("Refuse it, and say what you would write.")
             )
-        made: dict[str, Any] = {name: post.get(name, "")[:36] for name in ("source", "base")}
+        made: JsonObject = {name: post.get(name, "")[:36] for name in ("source", "base")}
         made |= {"text": checked_text(post.get("text", ""), question.kind), "note": tidy(post.get("note", ""), 2000)}
         if against := _agreement(question, tag):
             made |= {"against": against, "reason": reason_of(request)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
 
 from django import forms
 from django.db.models import QuerySet
@@ -33,6 +32,7 @@ from kapwa.studio.situations.views.writing import (
     tells_best,
     to_next_draft,
 )
+from kapwa.value_types import JsonObject
 
 
 @page("situations/<int:number>/", read=READERS)
@@ -80,7 +80,7 @@ def _history(revisions: Iterable[Revision], *, with_best: bool) -> list[tuple[Re
     return entries
 
 
-def _happens(visit: Visit, row: Situation, kind: str, body: Mapping[str, Any]) -> HttpResponse:
+def _happens(visit: Visit, row: Situation, kind: str, body: Mapping[str, object]) -> HttpResponse:
     """Record what happens to a situation, and show it."""
     act(visit, f"situation.{kind}", body, subject=row.id)
     return redirect("situation", project=visit.project.slug, number=row.number)
@@ -148,7 +148,7 @@ def discuss(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
 def accept(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Accept a situation whose votes allow it; against what most people chose as the best only for a reason."""
     row = situation_or_404(visit, number)
-    body: dict[str, Any] = {"quorum": visit.project.quorum}
+    body: JsonObject = {"quorum": visit.project.quorum}
     if against := against_votes(row):
         body |= {"against": against._asdict(), "reason": tidy(request.POST.get("reason", ""))}
     _happens(visit, row, "accepted", body)
