@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from django import forms
 from django.utils.functional import Promise
@@ -52,15 +52,15 @@ class TypedField(forms.CharField):
         self.longest, self.tidied = longest, tidy_line if line else tidy
         super().__init__(required=required, error_messages={"required": wrong} if wrong else None)
 
-    def to_python(self, value: Any) -> str:
+    def to_python(self, value: object) -> str:
         """Return the text; raise ValidationError for one that is too long."""
-        return checked(self.tidied, value or "", self.longest)
+        return checked(self.tidied, str(value or ""), self.longest)
 
 
 class LanguageField(forms.CharField):
     """A language by its tag."""
 
-    def to_python(self, value: Any) -> str:
+    def to_python(self, value: object) -> str:
         """Return the tag; raise ValidationError for what is none."""
         text = super().to_python(value)
         return checked(checked_tag, text) if text else text
@@ -69,5 +69,5 @@ class LanguageField(forms.CharField):
 class OneOfField(forms.ChoiceField):
     """A choice that has to be made; ``wrong``: what is said where it is not, with the remedy."""
 
-    def __init__(self, choices: Any, wrong: str | Promise) -> None:
-        super().__init__(choices=choices, error_messages=dict.fromkeys(("required", "invalid_choice"), wrong))
+    def __init__(self, choices: Iterable[tuple[str, str]], wrong: str | Promise) -> None:
+        super().__init__(choices=list(choices), error_messages=dict.fromkeys(("required", "invalid_choice"), wrong))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import uuid as uuids
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from django import forms
@@ -45,7 +45,7 @@ from kapwa.studio.core.views.listing import ListFilter, named, page_of
 from kapwa.studio.questions.events import PROMPT, questions_of
 from kapwa.studio.questions.merging import compared, comparisons
 from kapwa.studio.questions.tables import Question, Wording
-from kapwa.value_types import Cells, JsonObject, Keywords
+from kapwa.value_types import Cells, JsonObject, Keywords, Row
 
 KIND_NAMES = listed("kinds of answers")
 MOST_SHOWN = 50  # texts to which somebody agrees at once
@@ -128,7 +128,7 @@ class QuestionForm(forms.Form):
     language = LanguageField()
     text = TypedField(1000, wrong=told(_n("The text is empty."), _n("Write the text, then save.")))
     topic = TypedField(200, line=True, required=False)
-    kind = OneOfField(list(KIND_NAMES.items()), told(_n("The kind of answer is missing."), _n("Choose one.")))
+    kind = OneOfField(KIND_NAMES.items(), told(_n("The kind of answer is missing."), _n("Choose one.")))
     fillings = TypedField(50_000, required=False)
     base = forms.CharField(required=False, max_length=ID)
     reason = TypedField(required=False)
@@ -306,7 +306,7 @@ def guide(visit: Visit) -> Guide:
     return Guide(todos, [first, *worded, *answered, *compared_in])
 
 
-def _to_look_at(visit: Visit, row: Mapping[str, Any]) -> Iterator[Todo]:
+def _to_look_at(visit: Visit, row: Row) -> Iterator[Todo]:
     """Yield what the visitor can do in a language besides answers, as :func:`progress` says it.
 
     Where prompts alone wait, it leads to the first.
@@ -325,7 +325,7 @@ def _to_look_at(visit: Visit, row: Mapping[str, Any]) -> Iterator[Todo]:
         yield Todo(title % {"language": name}, f"{link}?language={tag}", about, n)
 
 
-def _comparing(visit: Visit, row: Mapping[str, Any]) -> Stage:
+def _comparing(visit: Visit, row: Row) -> Stage:
     """Return how far the answers in a language are compared, as :func:`progress` says it."""
     title, link = _("Answers compared in %(language)s") % {"language": row["language"].name}, visit.link("answers")
     waits = [_("translators, scribes and coordinators")] if row["to_compare"] else []
