@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from studio_browser import CHROMIUM, ELSEWHERE, PHONE, look, signed_in
-from studio_people import Someone, enter
+from studio_people import People, Someone, enter
 
 from kapwa.studio import commands
 from kapwa.studio.core.members import invite
@@ -135,9 +135,7 @@ EVERYTHING = """async () => {
 }"""
 
 
-def test_what_is_kept_is_its_authors_alone_and_goes_when_they_leave(
-    project: Any, people: dict[str, Someone], phone: Phone
-) -> None:
+def test_what_is_kept_is_its_authors_alone_and_goes_when_they_leave(project: Any, people: People, phone: Phone) -> None:
     """Two people on one phone."""
     berto, carla = people["berto"], people["carla"]
     carla.act("/enter/", {"code": invite(commands.new_project("iba", language="fil"), ["writer"])})
@@ -180,7 +178,7 @@ def test_what_is_kept_is_its_authors_alone_and_goes_when_they_leave(
     page.wait_for_function(f"async () => !(await ({EVERYTHING})()).includes('hindi')")
 
 
-def test_the_page_says_which_it_is_in_the_readers_language(people: dict[str, Someone], phone: Phone) -> None:
+def test_the_page_says_which_it_is_in_the_readers_language(people: People, phone: Phone) -> None:
     """Saved here, not sent, sent; also where the device is full; in Arabic, for catalogs hold every text."""
     phone.enter(people["berto"], "ar")
     _, field, button, _ = SITUATIONS
