@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from studio_people import URL, Someone, a_situation, accepted, send_to_review
+from studio_people import URL, People, Someone, a_situation, accepted, send_to_review
 
 from kapwa.studio import commands
 from kapwa.studio.models import Event, Membership, Question, Situation
@@ -26,9 +26,7 @@ def wrong(page: str) -> list[str]:
         ({"fillings": "설날\n추석"}, "text"),
     ],
 )
-def test_a_question_that_is_none_says_why_and_stays(
-    askers: dict[str, Someone], typed: dict[str, str], field: str
-) -> None:
+def test_a_question_that_is_none_says_why_and_stays(askers: People, typed: dict[str, str], field: str) -> None:
     before = Question.objects.count()
     sent = {"text": "언제 자나요?", "language": "ko", "topic": "Sleep", "kind": "text", **typed}
     page = askers["minji"].post("questions/new/", sent, 400)
@@ -37,7 +35,7 @@ def test_a_question_that_is_none_says_why_and_stays(
     assert (sent["text"].strip() or 'name="text"') in page
 
 
-def test_a_name_that_another_bears_is_refused_beside_the_field(project: Any, people: dict[str, Someone]) -> None:
+def test_a_name_that_another_bears_is_refused_beside_the_field(project: Any, people: People) -> None:
     code = commands.invite_people(project, ("reviewer",), 1, URL)[0].code
     who = Someone(project.slug)
     who.act("/enter/", {"code": code})
@@ -47,20 +45,20 @@ def test_a_name_that_another_bears_is_refused_beside_the_field(project: Any, peo
     assert "code shown" in who.post("/join/", {"pseudonym": "Fe"})
 
 
-def test_a_version_that_is_none_is_refused_beside_the_field(people: dict[str, Someone]) -> None:
+def test_a_version_that_is_none_is_refused_beside_the_field(people: People) -> None:
     send_to_review(people["berto"], 1)
     accepted(people, 1, "carla", "edo")
     assert wrong(people["ana"].post("releases/", {"version": "one"}, 400)) == ["version"]
 
 
 @pytest.mark.parametrize(("tag", "said"), [("am", "ይህን ይሙሉ።"), ("fil", "Punan ito."), ("ar", "املأ هذا الحقل.")])
-def test_what_django_says_is_said_in_the_language_of_the_page(people: dict[str, Someone], tag: str, said: str) -> None:
+def test_what_django_says_is_said_in_the_language_of_the_page(people: People, tag: str, said: str) -> None:
     berto = people["berto"]
     berto.client.cookies["django_language"] = tag
     assert said in berto.post("glossary/", {"name": "pista", "language": "en"}, 400)
 
 
-def test_a_draft_is_sent_as_it_is_saved(people: dict[str, Someone]) -> None:
+def test_a_draft_is_sent_as_it_is_saved(people: People) -> None:
     berto = people["berto"]
     assert 'name="send"' in berto.get("situations/new/")
     sent = {**a_situation("Liza"), "send": "yes", "uuid": "11111111-1111-4111-8111-111111111111"}
@@ -77,8 +75,6 @@ def test_a_draft_is_sent_as_it_is_saved(people: dict[str, Someone]) -> None:
     assert Situation.objects.get(number=2).state == "in review"
 
 
-def test_who_does_not_allow_publication_is_asked_before_a_draft_is_sent(
-    project: Any, people: dict[str, Someone]
-) -> None:
+def test_who_does_not_allow_publication_is_asked_before_a_draft_is_sent(project: Any, people: People) -> None:
     Membership.objects.filter(pseudonym="Berto").update(consent_scopes=[])
     assert 'name="send"' not in people["berto"].get("situations/new/")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from studio_browser import CHROMIUM, PATIENCE, PHONE, signed_in
-from studio_people import URL, Someone, a_situation, enter
+from studio_people import URL, People, Someone, a_situation, enter
 from studio_ratings import CULTURE, short_answers
 
 from kapwa.studio import commands
@@ -157,7 +157,7 @@ def rate(phone: Phone) -> Work:
 
 
 def test_no_job_takes_more_presses_or_screens_than_the_docs_say(
-    project: Any, people: dict[str, Someone], tmp_path: Path, address: str, browser: Any
+    project: Any, people: People, tmp_path: Path, address: str, browser: Any
 ) -> None:
     draw(project, "errors", short_answers(tmp_path), sample=2, seed=1, where=CULTURE)
     araw = commands.new_project("araw", form="blend", culture="Seoul", language="ko")

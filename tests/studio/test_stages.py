@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.http import HttpRequest
 from studio_answers import answer, answerers, approve, ask, member_of
-from studio_people import Someone, enter
+from studio_people import People, Someone, enter
 
 from kapwa.studio import commands
 from kapwa.studio.core.guide import guide
@@ -35,7 +35,7 @@ COMPARED, RELEASED = -2, -1
 
 
 @pytest.fixture
-def answered(everyday: Any, askers: dict[str, Someone]) -> list[Any]:
+def answered(everyday: Any, askers: People) -> list[Any]:
     """Two questions in Korean that two people answered, as many as are wanted."""
     everyday.people_each = 2
     everyday.save()
@@ -53,9 +53,7 @@ def compare(who: Someone, question: Any, people: int = 2) -> str:
     return str(sent["Location"]).removeprefix(f"/p/{who.project}/")
 
 
-def test_answers_are_compared_one_question_after_the_other(
-    everyday: Any, askers: dict[str, Someone], answered: list[Any]
-) -> None:
+def test_answers_are_compared_one_question_after_the_other(everyday: Any, askers: People, answered: list[Any]) -> None:
     minji, (first, second) = askers["minji"], answered
     assert steps(minji)[f"answers/{first.number}/?language=ko"] == 2
     assert not any(page.startswith("answers/") for page in steps(askers["omar"]))  # who answers merges nothing
@@ -75,16 +73,14 @@ def test_answers_are_compared_one_question_after_the_other(
     assert differences(everyday) == []
 
 
-def test_a_page_of_answers_that_are_none_any_more_compares_nothing(
-    askers: dict[str, Someone], answered: list[Any]
-) -> None:
+def test_a_page_of_answers_that_are_none_any_more_compares_nothing(askers: People, answered: list[Any]) -> None:
     path = f"answers/{answered[0].number}/?language=ko"
     assert "The question has changed." in askers["minji"].post(path, {"compared": "2.1:2"}, 400)
     askers["minji"].post(path, {"compared": "1.1:many"}, 400)
     assert stage(askers["minji"], COMPARED) == (0, 2, True)
 
 
-def test_a_release_of_questions_is_a_stage(everyday: Any, askers: dict[str, Someone], answered: list[Any]) -> None:
+def test_a_release_of_questions_is_a_stage(everyday: Any, askers: People, answered: list[Any]) -> None:
     ana = askers["ana"]
     for question in answered:
         compare(ana, question)
@@ -129,7 +125,7 @@ def test_a_release_of_prompts_is_a_stage(studio: Any) -> None:
     assert (steps(ana)["releases/"], stage(ana, RELEASED)) == (1, (1, None, True))
 
 
-def test_whose_queue_holds_prompts_alone_is_led_to_one(everyday: Any, askers: dict[str, Someone]) -> None:
+def test_whose_queue_holds_prompts_alone_is_led_to_one(everyday: Any, askers: People) -> None:
     prompts = Question.objects.filter(kind="prompt").order_by("number")
     assert steps(askers["jun"])[f"translate/ko/{prompts[0].number}/"] == len(prompts)  # to be worded
     for prompt in prompts:
