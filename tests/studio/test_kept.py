@@ -29,7 +29,7 @@ class Desk(NamedTuple):
     others: Callable[[Any], None] = lambda page: None
 
 
-SITUATIONS = Desk("situations/new/", "#context", "form.desk button:not([type=button])")
+SITUATIONS = Desk("situations/new/", "#context", "form.desk button:not([type=button], [name])")
 DESKS = (
     SITUATIONS,
     Desk(
