@@ -456,6 +456,20 @@ What weighs most in Kapwa's:
 """
 
 
+def environments() -> Iterator[str]:
+    found = read("environments")
+    if found is None:
+        return
+    rows = [[str(value) for value in one.values()] for one in found]
+    yield f"""## Fresh environments
+
+`benchmarks/environments.py`: the wheel, built as for a release and installed into an empty environment; `pip check` is
+clean in each, and a newcomer's first commands work in an empty home folder.
+
+{table(["environment", "install, s", "first commands, s", "MB", "packages"], rows)}
+"""
+
+
 def before_after() -> Iterator[str]:
     found = read("before_after")
     if found is None:
@@ -650,6 +664,7 @@ def main() -> None:
         *serving(),
         *studio_load(),
         *startup(),
+        *environments(),
         *before_after(),
     ]
     write("benchmarks/measurements.md", sections)
