@@ -11,7 +11,7 @@ import polars as pl
 
 from kapwa.errors import DataError, UsageError, check_known, nearest
 from kapwa.records import OUTCOMES, SCORE_COLUMNS, STATES, State
-from kapwa.stats.clusters import FloatArray
+from kapwa.stats.clusters import FloatArray, IntArray
 from kapwa.stats.families import adjust_p_values, check_margin
 from kapwa.stats.intervals import mean_estimates
 from kapwa.stats.missing import (
@@ -257,8 +257,9 @@ def _strata(block: ItemBlock, groups: Sequence[str]) -> Iterator[tuple[str, str,
             yield group, getattr(block, group), everything
             continue
         column = block.items[group]
+        values = np.array(column.to_list(), dtype=object)
         for value in column.drop_nulls().unique().sort():
-            yield group, str(value), (column == value).fill_null(False).to_numpy()
+            yield group, str(value), np.asarray(values == value, dtype=bool)
 
 
 def mean_table(
@@ -467,8 +468,11 @@ def _side(block: ItemBlock, names: Sequence[str] | None = None) -> Side:
 
     def matrix(items: pl.DataFrame) -> FloatArray:
         wanted = block.metrics if names is None else names
-        absent = {name: pl.lit(None, pl.Float64) for name in wanted if name not in block.metrics}
-        return items.with_columns(**absent).select(wanted).to_numpy().astype(np.float64)
+        found = np.full((items.height, len(wanted)), np.nan)
+        for place, name in enumerate(wanted):
+            if name in block.metrics:
+                found[:, place] = items[name].to_numpy()
+        return found
 
     value = matrix(block.items)
     if block.completed is None:
@@ -479,6 +483,8 @@ def _side(block: ItemBlock, names: Sequence[str] | None = None) -> Side:
 
 def _aligned(a: ItemBlock, b: ItemBlock, names: Sequence[str]) -> tuple[Side, Side, np.ndarray]:
     """Both sides and the cluster of every item either side has, in item order; NaN where absent."""
+    if all(a.items[column].equals(b.items[column]) for column in ("item_id", "cluster")):  # as nearly always
+        return _side(a, names), _side(b, names), a.items["cluster"].to_numpy()
     sides = [side.items.select("item_id", "cluster").with_row_index("row") for side in (a, b)]
     both = sides[0].join(sides[1], on="item_id", how="full", coalesce=True, suffix=" of b").sort("item_id")
     torn = both.filter(pl.col("cluster") != pl.col("cluster of b"))
@@ -492,16 +498,15 @@ def _aligned(a: ItemBlock, b: ItemBlock, names: Sequence[str]) -> tuple[Side, Si
         )
     clusters = both.select(pl.coalesce("cluster", "cluster of b")).to_series().to_numpy()
     left, right = (
-        Side(*(_placed(part, both[rows]) for part in _side(block, names)))
+        _placed(_side(block, names), both[rows].cast(pl.Int64).fill_null(block.items.height).to_numpy())
         for block, rows in ((a, "row"), (b, "row of b"))
     )
     return left, right, clusters
 
 
-def _placed(values: FloatArray, rows: pl.Series) -> FloatArray:
-    """The rows of ``values`` in the order of ``rows``; NaN where that is null."""
-    padded = np.vstack([values, np.full((1, values.shape[1]), np.nan)])
-    return np.asarray(padded[rows.cast(pl.Int64).fill_null(len(values)).to_numpy()])
+def _placed(side: Side, rows: IntArray) -> Side:
+    """A side's rows in the order of ``rows``; NaN where one is past the last."""
+    return Side(*(np.vstack([values, np.full((1, values.shape[1]), np.nan)])[rows] for values in side))
 
 
 def _in_one_alone(a: Side, b: Side) -> list[list[int]]:
