@@ -168,15 +168,13 @@ def test_keys_vote_and_go_on_and_a_field_says_its_room(people: People, address: 
     remark.fill("a" * 3400)
     assert page.get_by_text("3400 of 4000 characters").is_visible()
     remark.fill("b" * 4001)
-    page.locator("input[name=choice]").first.check()
-    page.get_by_role("button", name="Vote", exact=True).click()
+    page.get_by_role("button", name="Accept as it is").click()
     assert page.get_by_text("4001 of 4000 characters").is_visible()  # it is not sent, and the form stays
     remark.fill("")
     remark.press_sequentially("32 x")  # keys are text here
-    assert page.locator("input[name=choice]:checked").input_value() == "accept"
     assert page.locator("input[name=best]:checked").count() == 0
     remark.blur()
-    page.keyboard.press("2")  # of the question that has no answer yet
+    page.keyboard.press("2")
     assert page.locator("input[name=best]:checked").input_value() == "2"
     with page.expect_navigation():
         page.keyboard.press("Enter")

@@ -295,7 +295,7 @@ def test_check_refuses_a_lost_an_empty_and_a_damaged_database(tmp_path: Path) ->
     assert kapwa("check")[0] == 0
     file = tmp_path / "home" / "studio.sqlite"
     content = file.read_bytes()
-    for page in range(4096, len(content), 50 * 4096):
+    for page in range(4096, len(content), 100 * 4096):
         file.write_bytes(content[:page] + bytes(4096) + content[page + 4096 :])
         code, message = kapwa("check")
         assert (code, "damaged" in message or "cannot be opened" in message) == (2, True), (page, message)
