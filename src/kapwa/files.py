@@ -215,12 +215,12 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8", newline="")
 
 
-def write_json(path: Path, value: Any, *, sort: bool = True) -> None:
+def write_json(path: Path, value: object, *, sort: bool = True) -> None:
     """Write ``value`` as readable JSON with sorted keys (or in their order), whole or not at all."""
     write_text(path, json.dumps(value, ensure_ascii=False, indent=2, sort_keys=sort, allow_nan=False) + "\n")
 
 
-def jsonable(value: Any, home: re.Pattern[str] | None = None) -> Any:
+def jsonable(value: object, home: re.Pattern[str] | None = None) -> Any:
     """Return ``value`` as JSON knows it: mappings to dicts, sequences to lists; the user's ``home`` folder as "~".
 
     Sets are sorted; NaN and infinities become None; anything else becomes its text.

@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from kapwa.errors import DataError
+from kapwa.value_types import JsonMapping
 
 Role = Literal["system", "user", "assistant"]
 Kind = Literal["generate", "score"]
@@ -67,7 +68,7 @@ class Item:
     topic: str
     variant: str
     cluster: str
-    fields: Mapping[str, Any]
+    fields: JsonMapping
 
 
 # What media may be, by the ends of their files' names.
@@ -276,7 +277,7 @@ SCORE_COLUMNS: tuple[str, ...] = (*ITEM_COLUMNS, "sample", "metric", "value", "o
 _every_param = attrgetter(*Params.__dataclass_fields__)
 
 
-def request_key(request: Request, fingerprint: Mapping[str, Any]) -> str:
+def request_key(request: Request, fingerprint: Mapping[str, object]) -> str:
     """Hash everything that can change the answer: 32 hex digits of BLAKE2b.
 
     ``fingerprint`` is the model's own part (id, revision, template, numeric type, backend). The item's

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import yaml
 from loopback_hub import Hub, Person, Repository, serving
 from made_tables import TINY
 
@@ -102,6 +103,23 @@ def test_what_must_not_be_published_is_refused_before_anybody_is_asked(tmp_path:
     (data / "situations.csv").unlink()
     with pytest.raises(DataError, match="is not there"):
         plan_publication([data], "me/mine")
+
+
+@pytest.mark.parametrize(
+    ("form", "pack", "tasks"),
+    [
+        ("kalahi", "filipino", {"kalahi-mc": "situations", "kalahi-open": "situations"}),
+        ("blend", "egypt", {"blend-saq": "questions"}),
+        ("eecc", "cities", {"eecc-qa": "templates", "eecc-stories": "templates"}),
+    ],
+)
+def test_the_hubs_boards_find_the_tasks_and_their_tables(form: str, pack: str, tasks: dict[str, str]) -> None:
+    folder = PACK.parents[2] / form / "packs" / pack
+    plan = plan_publication([folder], "me/mine", public=True)
+    board = yaml.safe_load(plan.files["eval.yaml"])
+    assert {task["id"]: task["config"] for task in board["tasks"]} == tasks
+    head = yaml.safe_load(plan.files["README.md"].decode().split("---")[1])
+    assert {task["config"] for task in board["tasks"]} <= {config["config_name"] for config in head["configs"]}
 
 
 def test_of_runs_numbers_go_and_no_text(tmp_path: Path) -> None:

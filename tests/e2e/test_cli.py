@@ -282,7 +282,8 @@ def test_help_fills_the_width_it_is_given(cli: Run) -> None:
     assert "You can stop it at any time; the same command continues, and" in done.stdout
 
 
-def test_the_command_reference_is_current() -> None:
-    script = ROOT / "tools" / "make_cli_reference.py"
-    done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("script", ["make_cli_reference.py", "make_llms.py"])
+def test_what_is_written_from_the_code_or_the_docs_is_current(script: str) -> None:
+    command = [sys.executable, str(ROOT / "tools" / script), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -6,10 +6,11 @@ import pytest
 from studio_people import Someone
 from studio_ratings import task_of
 
+from kapwa.studio.core.desks import DeskTask, Field, Option, Shown, Work
+from kapwa.studio.models import Event
+
 
 def answers() -> list[tuple[str, dict[str, Any]]]:
-    from kapwa.studio.models import Event
-
     return list(Event.objects.filter(kind="food.answered").order_by("seq").values_list("subject", "body"))
 
 
@@ -69,7 +70,7 @@ def test_the_text_that_was_seen_travels_with_the_answer(food: Any, answerer: Som
     assert "umaga, 2? (2)" in answerer.post("work/food/", sent)
     assert [body["seen"] for _, body in answers()] == ["1"]
     # Sent again it counts once; with another content it is refused, and stays in the form.
-    answerer.post("work/food/", sent)
+    answerer.act("work/food/", sent)
     page = answerer.post("work/food/", {**sent, "field_text": "lugaw"}, status=409)
     assert "already sent with different content" in page
     assert "lugaw</textarea>" in page
@@ -91,8 +92,6 @@ def test_a_desk_is_for_its_roles_and_a_task_must_have_been_shown(
 
 
 def test_what_people_wrote_is_text_on_every_page_of_a_desk(food: Any, answerer: Someone, monkeypatch: Any) -> None:
-    from kapwa.studio.core.desks import DeskTask, Field, Option, Shown, Work
-
     bad = "\"'><script>alert(7)</script>{{7777*7}}</textarea>=1+1"
     fields = (Field("text", bad, "long"), Field("how", bad, "choice", (Option(bad, bad, bad),)))
     task = DeskTask("food", "food-1", bad, (Shown(bad, bad, bad),), fields, (Option("answer", bad, "fil"),))

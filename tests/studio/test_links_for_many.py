@@ -5,7 +5,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from studio_people import Someone, enter
+
+from kapwa.studio import commands
+from kapwa.studio.core import joining
+from kapwa.studio.core.tables import GroupLink, JoinRequest
+from kapwa.studio.models import Event, Membership, Person
 
 
 def opened(ana: Someone, *roles: str, days: str = "7") -> str:
@@ -19,7 +25,7 @@ def arrives(address: str, who: Someone | None = None) -> Someone:
     who = who or Someone("baryo")
     code = re.search(r'name="code" value="([\d-]+)"', who.get(address))
     assert code
-    who.post("/enter/", {"code": code[1]})
+    who.act("/enter/", {"code": code[1]})
     return who
 
 
@@ -44,7 +50,7 @@ def decide(ana: Someone, action: str, *names: str) -> str:
 
 
 def test_many_ask_by_one_link_and_come_in_once_they_are_let_in(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio.models import Event, JoinRequest, Membership
+    from kapwa.studio.models import JoinRequest
 
     ana, before = people["ana"], Membership.objects.count()
     address = opened(ana, "writer", "reviewer")
@@ -61,7 +67,7 @@ def test_many_ask_by_one_link_and_come_in_once_they_are_let_in(project: Any, peo
     assert "You may come in" in lito.get("/ask/")
     assert '<section class="text"' in lito.post("/ask/")  # the consent text, before anything else
     other = Someone("baryo")
-    other.post("/enter/", {"code": mina.code})
+    other.act("/enter/", {"code": mina.code})
     other.agree().get("situations/new/")
     assert "does not wait any more" in nemo.get("/ask/")
     assert "This is not the code" in Someone("").post("/enter/", {"code": nemo.code}, 403)
@@ -100,32 +106,26 @@ def test_a_shared_phone_forgets_who_asked(project: Any, people: dict[str, Someon
     lito = asks(opened(people["ana"], "writer"), "Lito")
     decide(people["ana"], "admit", "Lito")
     assert "Sign out on this device" in lito.get("/ask/")
-    lito.post("/leave/")
+    lito.act("/leave/")
     assert "Type the code" in lito.get("/ask/")
-    lito.post("/enter/", {"code": lito.code})
+    lito.act("/enter/", {"code": lito.code})
     lito.agree().get("situations/new/")
 
 
 def test_a_name_that_is_taken_gets_a_number(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio.models import Membership
-
     asks(opened(people["ana"], "writer"), "Ana")
     decide(people["ana"], "admit", "Ana")
     assert Membership.objects.filter(pseudonym="Ana 2", roles=["writer"]).exists()
 
 
 def test_a_link_is_closed_remade_and_expires(project: Any, people: dict[str, Someone]) -> None:
-    from django.utils import timezone
-
-    from kapwa.studio.core.tables import GroupLink
-
     ana = people["ana"]
     first = opened(ana, "writer")
     assert first in ana.get("people/link/")  # a page shows it again, though its code is kept nowhere
     digits = re.sub(r"\D", "", first)
     assert not any(digits in str(row) for row in GroupLink.objects.values())
     asks(first, "Lito")
-    ana.post("people/link/", {"action": "close", "link": GroupLink.objects.get().seed})
+    ana.act("people/link/", {"action": "close", "link": GroupLink.objects.get().seed})
     assert first not in ana.get("people/link/")
     code = first.split("/")[2]
     assert "This is not the code" in Someone("").post("/enter/", {"code": code}, 403)
@@ -142,9 +142,6 @@ def test_a_link_is_closed_remade_and_expires(project: Any, people: dict[str, Som
 
 
 def test_too_many_requests_are_refused(project: Any, people: dict[str, Someone], monkeypatch: Any) -> None:
-    from kapwa.studio.core import joining
-    from kapwa.studio.core.tables import JoinRequest
-
     monkeypatch.setattr(joining, "MOST_FROM_NETWORK", 2)
     address = opened(people["ana"], "writer")
     asks(address, "Lito")
@@ -159,10 +156,6 @@ def test_too_many_requests_are_refused(project: Any, people: dict[str, Someone],
 
 
 def test_a_request_that_nobody_decides_on_goes(project: Any, people: dict[str, Someone]) -> None:
-    from django.utils import timezone
-
-    from kapwa.studio.core.tables import JoinRequest
-
     address = opened(people["ana"], "writer")
     lito = asks(address, "Lito")
     JoinRequest.objects.update(asked=timezone.now() - timedelta(days=31))
@@ -173,16 +166,13 @@ def test_a_request_that_nobody_decides_on_goes(project: Any, people: dict[str, S
 
 
 def test_who_is_in_another_project_stays_one_person(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio import commands
-    from kapwa.studio.models import Membership, Person
-
     commands.new_project("iba", language="fil")
     address, before = opened(people["ana"], "writer"), Person.objects.count()
     tala = enter(commands.find_project("iba"), "Tala", "writer")
     arrives(address, tala)
     assert "A coordinator decides" in tala.post("/ask/", {"pseudonym": "Tala", "agree": "on"})
     arrives(address, tala)
-    tala.post("/ask/", {"pseudonym": "Tala B", "agree": "on"})  # once more: one request
+    tala.act("/ask/", {"pseudonym": "Tala B", "agree": "on"})  # once more: one request
     assert list(waiting(people["ana"])) == ["Tala B"]
     decide(people["ana"], "admit", "Tala B")
     assert Person.objects.count() == before + 1
@@ -205,8 +195,6 @@ def test_slips_hold_project_role_code_and_picture(project: Any, people: dict[str
 
 @pytest.mark.parametrize("path", ["/ask/", "/ask/0000-0000-0000-0000/"])
 def test_without_a_link_there_is_nothing_to_ask(studio: Any, path: str) -> None:
-    from kapwa.studio.core.tables import JoinRequest
-
     Someone("").get(path)
     Someone("").client.post("/ask/", {"pseudonym": "x", "agree": "on"})
     assert not JoinRequest.objects.exists()

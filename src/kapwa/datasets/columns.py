@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kapwa.errors import DataError
 from kapwa.files import table_rows
 from kapwa.tables import Cell, Record, TextTable, rearm
+from kapwa.value_types import JsonObject
 
 # What columns are called in several languages; their own names need not be in it.
 NAMES = Path(__file__).with_name("columns.csv")
@@ -124,7 +125,7 @@ def laid_out(
     rows: dict[str, int] = {}
     records, problems = [], list(table.problems)
     for row, cells in table.records:
-        laid: dict[str, Any] = {}
+        laid: JsonObject = {}
         for heading, name in chosen.items():
             cell = cells.get(heading, "")
             if name in many:

@@ -38,6 +38,7 @@ from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import NO_TAG, tag_hint
 from kapwa.languages.same import same_text
 from kapwa.tables import Record, TextTable, written_value
+from kapwa.value_types import Cells
 
 SEPARATOR = ";"
 _OTHER_JSON = "holds JSON that is no list of texts or numbers."
@@ -104,14 +105,14 @@ def _plain_name(text: str) -> str:
     return text
 
 
-def _yes_or_no(cell: Any) -> bool:
+def _yes_or_no(cell: object) -> bool:
     value = cell.strip().lower() if isinstance(cell, str) else ""
     if value not in TRUE_WORDS + _FALSE_WORDS:
         raise cell_error(f"{value!r} is neither true nor false.")
     return value in TRUE_WORDS
 
 
-def _as_whole(cell: Any, least: int) -> int | None:
+def _as_whole(cell: object, least: int) -> int | None:
     text = cell.strip() if isinstance(cell, str) else str(cell)
     if not text:
         return None
@@ -279,9 +280,9 @@ def read_rows(
     if lost:  # lost letters cause other errors too, which would only repeat this one
         return RowsRead([], [*problems, *lost], [*renamed, *oddities])
     usual = [name for name in values if name in known]
-    cells: list[dict[str, Any]] = []
+    cells: list[Cells] = []
     for record in table.records:
-        row: dict[str, Any] = {**record.cells, "origin": Origin(table.path, record.row)}
+        row: Cells = {**record.cells, "origin": Origin(table.path, record.row)}
         for name in usual:
             if not str(row.get(name, "")).strip():
                 row[name] = values[name]
@@ -319,7 +320,7 @@ def _stray_rows(table: TextTable, known: Mapping[str, bool]) -> Iterator[DataErr
         yield DataError(message, path=table.path, row=record.row, column=next(iter(cells), None), hint=hint)
 
 
-def _validated(cells: Sequence[dict[str, Any]], model: type[RowT]) -> tuple[list[RowT], list[DataError]]:
+def _validated(cells: Sequence[Cells], model: type[RowT]) -> tuple[list[RowT], list[DataError]]:
     """Return the sound rows, and the problems of others in their order; the whole table is one call of pydantic."""
     adapter: TypeAdapter[list[RowT]] = TypeAdapter(list[model])  # type: ignore[valid-type]
     wrong: list[DataError] = []

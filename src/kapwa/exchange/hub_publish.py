@@ -8,24 +8,30 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import yaml
 
+from kapwa import registry
 from kapwa.catalog.hub import endpoint, publish_files
 from kapwa.datasets.card import CARD_NAME, Card
 from kapwa.datasets.yaml_models import read_model
 from kapwa.errors import DataError, UsageError, raise_first
 from kapwa.runs.directory import Run, open_runs
+from kapwa.suites.folders.opening import tasks_in
+from kapwa.value_types import JsonMapping
 
 RELEASE = "release.json"
 README = "README.md"
+# By this file the hub's boards know a benchmark, its tasks and where their items are.
+BOARD = "eval.yaml"
 _CANARY = "kapwa-canary-"
 _SUFFIXES = frozenset((".csv", ".json", ".jsonl", ".md", ".parquet", ".tsv", ".txt", ".xlsx", ".yaml", ".yml"))
+_TABLES = (".csv", ".jsonl")
 _NO_LICENCE = frozenset(("", "none", "unknown", "unlicensed", "proprietary", "all rights reserved", "todo", "tbd"))
 # What of a run is numbers: no text of an item or an answer.
 _OF_RUNS = ("estimates", "floors", "comparisons", "scores")
@@ -98,8 +104,11 @@ def _of_data(folder: Path, repository: str, public: bool) -> Publication:
     notes = ["Illustrative: its card says that it measures nothing."] if card.illustrative else []
     if not card.reviewed_by_native_speakers:
         notes.append("Its card says that no native speaker reviewed it.")
+    tasks = _board_tasks(folder, files)
     if README not in files:
         files[README] = _data_page(card, files)
+    if tasks and BOARD not in files:
+        files[BOARD] = _board_page(card, tasks)
     return Publication(repository, not public, card.licence, files, left_out, notes)
 
 
@@ -159,16 +168,37 @@ def _run_files(run: Run) -> Iterator[tuple[str, bytes]]:
 
 
 def _licence_of(run: Run) -> str:
-    cards: Sequence[Mapping[str, Any]] = run.manifest["data"].get("cards") or [run.manifest["data"].get("card") or {}]
+    cards: Sequence[JsonMapping] = run.manifest["data"].get("cards") or [run.manifest["data"].get("card") or {}]
     return ", ".join(dict.fromkeys(str(card["licence"]) for card in cards if card.get("licence"))) or "not stated"
 
 
-def _head(head: Mapping[str, Any]) -> str:
+def _head(head: Mapping[str, object]) -> str:
     return f"---\n{yaml.safe_dump(dict(head), allow_unicode=True, sort_keys=False)}---\n"
 
 
+def _board_tasks(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the tasks that the folder has data for, as "kalahi-mc", and the table each reads."""
+    tables = [name for name in files if name.endswith(_TABLES)]
+    found: dict[str, str] = {}
+    for form, tasks in tasks_in(folder).items():
+        of_form = [name for name in re.findall(r"\w+\.csv", registry.load("suites", form).tables) if name in tables]
+        for table in (of_form or tables)[:1]:
+            found |= {f"{form}-{task}": table for task in tasks}
+    return found
+
+
+def _board_page(card: Card, tasks: Mapping[str, str]) -> bytes:
+    """Return the file that registers a benchmark on the hub (https://huggingface.co/docs/hub/eval-results).
+
+    It names no evaluation framework: the hub knows a list of them, on which Kapwa does not stand.
+    """
+    entries = [{"id": name, "config": Path(table).stem, "split": "train"} for name, table in tasks.items()]
+    page = {"name": card.title, "description": " ".join(card.limits[0].split()), "tasks": entries}
+    return yaml.safe_dump(page, allow_unicode=True, sort_keys=False, width=1000).encode()
+
+
 def _data_page(card: Card, files: Mapping[str, bytes]) -> bytes:
-    tables = [name for name in files if name.endswith((".csv", ".jsonl"))]
+    tables = [name for name in files if name.endswith(_TABLES)]
     configs = [{"config_name": Path(table).stem, "data_files": table} for table in tables]
     limits = "".join(f"- {' '.join(limit.split())}\n" for limit in card.limits)
     head = _head({"pretty_name": card.title, "configs": configs})

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from kapwa.models.network import Network
 from kapwa.models.stop_strings import cut_at
 from kapwa.models.thinking import goes_on, opening_of, parts_within_turn, split_thought
 from kapwa.models.thinking_settings import NO_THINKING, LocalThinking
 from kapwa.records import Request, Response, Usage
+from kapwa.value_types import Keywords, Untyped
 
 _PROMPT_END = 24  # tokens at the end of a prompt among which a mark stands that opens a thought
 
@@ -63,7 +63,7 @@ def batches(jobs: Sequence[Job], *, batch_tokens: int, padding: bool) -> list[li
     return planned
 
 
-def generate(network: Network, tokenizer: Any, stop_ids: Sequence[int], jobs: Sequence[Job]) -> list[Response]:
+def generate(network: Network, tokenizer: Untyped, stop_ids: Sequence[int], jobs: Sequence[Job]) -> list[Response]:
     """Generate one batch of jobs that share their ``settings``; responses in the jobs' order.
 
     Texts end before a stop string or stop token (``finish_reason="stop"``) or at the limit
@@ -82,7 +82,7 @@ def generate(network: Network, tokenizer: Any, stop_ids: Sequence[int], jobs: Se
         ids[i, width - len(job.tokens) :] = torch.tensor(job.tokens)
         seen[i, width - len(job.tokens) :] = 1
     ends = _Ends.of(tokenizer, stop_ids, jobs)
-    stopping: list[Any] = []
+    stopping: list[Untyped] = []
     if params.stop:
         stopping.append(_StopStrings(tokenizer, params.stop, width, [job.thought_opened for job in jobs]))
     if ends.parting:
@@ -102,18 +102,18 @@ def generate(network: Network, tokenizer: Any, stop_ids: Sequence[int], jobs: Se
     ]
 
 
-def _settings(job: Job, stop_ids: Sequence[int], pad: int) -> Any:
+def _settings(job: Job, stop_ids: Sequence[int], pad: int) -> Untyped:
     """Return generation settings with every default of the model neutralised that was not taken on purpose."""
     from transformers import GenerationConfig
 
     sampling = job.thinking.sampling_of(job.request.params)
     sampled = sampling.temperature > 0
-    chosen: dict[str, Any] = {"do_sample": sampled, "num_beams": 1, "use_cache": True}
+    chosen: Keywords = {"do_sample": sampled, "num_beams": 1, "use_cache": True}
     chosen["max_new_tokens"] = job.new_tokens
     if sampled:
         # top_k=0 switches off the library's default cut at the 50 likeliest tokens.
         chosen |= {"temperature": sampling.temperature, "top_p": sampling.top_p or 1.0, "top_k": sampling.top_k}
-    config: Any = GenerationConfig  # untyped in the library
+    config: Untyped = GenerationConfig  # untyped in the library
     return config(eos_token_id=list(stop_ids) or None, pad_token_id=pad, **chosen)
 
 
@@ -131,13 +131,13 @@ class _Ends:
     ``opened``: of each job the mark with which its prompt opens a thought; "" where it opens none.
     """
 
-    tokenizer: Any
+    tokenizer: Untyped
     always: frozenset[int]
     parting: Mapping[int, str]
     opened: Sequence[str]
 
     @classmethod
-    def of(cls, tokenizer: Any, stop_ids: Sequence[int], jobs: Sequence[Job]) -> _Ends:
+    def of(cls, tokenizer: Untyped, stop_ids: Sequence[int], jobs: Sequence[Job]) -> _Ends:
         """Look up which stop tokens may stand within a turn."""
         named = zip(stop_ids, tokenizer.convert_ids_to_tokens(list(stop_ids)), strict=True)
         parting = {token: name for token, name in named if parts_within_turn(str(name))}
@@ -163,7 +163,7 @@ class _StopTokens:
     def __init__(self, ends: _Ends, width: int) -> None:
         self.ends, self.width = ends, width
 
-    def __call__(self, input_ids: Any, _scores: Any, **_: Any) -> Any:
+    def __call__(self, input_ids: Untyped, _scores: Untyped, **_: Untyped) -> Untyped:
         import torch
 
         last = input_ids[:, -1].tolist()
@@ -182,11 +182,11 @@ class _StopStrings:
     that ends in the newest token lies within the last n tokens.
     """
 
-    def __init__(self, tokenizer: Any, stop: Sequence[str], width: int, opened: Sequence[bool]) -> None:
+    def __init__(self, tokenizer: Untyped, stop: Sequence[str], width: int, opened: Sequence[bool]) -> None:
         self.tokenizer, self.stop, self.width, self.opened = tokenizer, stop, width, opened
         self.tail = max((len(text.encode("utf-8", "surrogatepass")) for text in stop), default=0) + 1
 
-    def __call__(self, input_ids: Any, _scores: Any, **_: Any) -> Any:
+    def __call__(self, input_ids: Untyped, _scores: Untyped, **_: Untyped) -> Untyped:
         import torch
 
         tails = input_ids[:, max(self.width, input_ids.shape[1] - self.tail) :].tolist()
@@ -203,7 +203,7 @@ class _StopStrings:
         return cut_at(text, self.stop, opened=opened) is not None
 
 
-def _response(job: Job, row: list[int], tokenizer: Any, length: int) -> Response:
+def _response(job: Job, row: list[int], tokenizer: Untyped, length: int) -> Response:
     """Return what a row of tokens says, of which the first ``length`` stand before the one that ends it."""
     text = _decoded(row[:length], tokenizer, opened=job.thought_opened)
     cut = cut_at(text, job.request.params.stop, opened=job.thought_opened)
@@ -217,7 +217,7 @@ def _response(job: Job, row: list[int], tokenizer: Any, length: int) -> Response
     )
 
 
-def _decoded(tokens: list[int], tokenizer: Any, *, opened: bool) -> str:
+def _decoded(tokens: list[int], tokenizer: Untyped, *, opened: bool) -> str:
     """Return the text of tokens without the special ones, unless these part a thought from the answer."""
     text: str = tokenizer.decode(tokens, skip_special_tokens=True)
     if not set(tokens).isdisjoint(tokenizer.all_special_ids):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from kapwa.models.refusals import Refusals
 from kapwa.models.thinking_settings import ServedThinking
+from kapwa.value_types import JsonMapping, JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +23,17 @@ class Learnt:
     base_url: str
     thinks: bool = False
     room: int | None = None
-    refused: Mapping[str, Any] = field(default_factory=dict)
+    refused: JsonMapping = field(default_factory=dict)
     groups: bool = True
     length_key: str = ""
 
-    def kept(self) -> dict[str, Any]:
+    def kept(self) -> JsonObject:
         """Return plain values to keep; {} where nothing was learnt."""
         nothing = self == Learnt(self.model, self.base_url)
         return {} if nothing else {**asdict(self), "refused": dict(self.refused)}
 
     @classmethod
-    def read(cls, kept: Mapping[str, Any], model: str, base_url: str) -> Learnt:
+    def read(cls, kept: JsonMapping, model: str, base_url: str) -> Learnt:
         """Return what was kept of ``model``; what is of another model, or of no known form, counts for nothing.
 
         At another address only that the model thinks still holds: servers of one model differ in what they take.

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from kapwa.models.background import Give
 from kapwa.models.base import sample_seed
@@ -18,6 +18,7 @@ from kapwa.models.stop_strings import stopped
 from kapwa.models.templates import PLAIN_TEMPLATE, ChatTemplate
 from kapwa.models.thinking_settings import ServedThinking
 from kapwa.records import Media, Message, Request, Response, Usage
+from kapwa.value_types import Cells, Json, JsonMapping, JsonObject
 
 # Where servers put a thought: in a field of the message, or as parts of its content.
 _THOUGHT_FIELDS = ("reasoning_content", "reasoning", "thinking", "thought")
@@ -43,9 +44,9 @@ class ServerDialect:
     model: str
     base_url: str
     plain: bool = False
-    body: Mapping[str, Any] = field(default_factory=dict)
+    body: JsonMapping = field(default_factory=dict)
     thinking: ServedThinking = field(default_factory=ServedThinking)
-    thinking_settings: Mapping[str, Any] = field(default_factory=dict)
+    thinking_settings: JsonMapping = field(default_factory=dict)
     refusals: Refusals = field(default_factory=Refusals)
     groups: bool = True
     length_key: str = ""
@@ -61,7 +62,7 @@ class ServerDialect:
         """The endpoint that generates."""
         return "/completions" if self.plain else "/chat/completions"
 
-    def request_body(self, request: Request, n: int, tried: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def request_body(self, request: Request, n: int, tried: Mapping[str, object] | None = None) -> JsonObject:
         """Return the JSON that asks for ``n`` answers to ``request``, from sample ``request.sample`` on.
 
         ``tried``: settings left out of this call, besides those that the server is known to refuse.
@@ -70,7 +71,7 @@ class ServerDialect:
         left_out = {**self.refusals.learnt, **(tried or {})}
         length, temperature, top_p = self.thinking.fit(params)
         self.greedy_asked |= params.temperature == 0
-        body: dict[str, Any] = {"model": self.model, "temperature": temperature}
+        body: JsonObject = {"model": self.model, "temperature": temperature}
         if self.plain:
             body["prompt"] = plain_prompt(request.messages)
         else:
@@ -97,7 +98,7 @@ class ServerDialect:
             left_out.pop("stream")
         return {name: value for name, value in body.items() if value is not None and setting_of(name) not in left_out}
 
-    def learns(self, fault: CallError, sent: Mapping[str, Any], request: Request, tried: dict[str, Any]) -> bool:
+    def learns(self, fault: CallError, sent: JsonMapping, request: Request, tried: JsonObject) -> bool:
         """Whether ``fault`` taught something, so that the same request is worth sending once more.
 
         What is left out of the next try goes into ``tried``.
@@ -123,7 +124,7 @@ class ServerDialect:
         tried[blamed] = self.thinking.wish.mode if blamed == "thinking" else value
         return True
 
-    def insists(self, fault: CallError, sent: Mapping[str, Any], tried: Mapping[str, Any]) -> bool:
+    def insists(self, fault: CallError, sent: Mapping[str, object], tried: Mapping[str, object]) -> bool:
         """Whether every request would be refused as this one was: for the model's name, or a setting left out."""
         if fault.status not in (400, 422) or not fault.param:
             return False
@@ -136,10 +137,10 @@ class ServerDialect:
             return True
         return fault.param in _BY_NAME and fault.param in sent
 
-    def told(self) -> dict[str, Any]:
+    def told(self) -> JsonObject:
         """Return what was learnt, for the manifest."""
         thinking = self.thinking.told(self.thinking_settings)
-        told: dict[str, Any] = {"thinking_found": thinking} if thinking else {}
+        told: JsonObject = {"thinking_found": thinking} if thinking else {}
         if self.refusals.learnt:
             told["settings_refused"] = dict(self.refusals.learnt)
         return told
@@ -161,7 +162,7 @@ class ServerDialect:
         return [*self.thinking.sentences(greedy_asked=self.greedy_asked), *self.refusals.told()]
 
 
-def content_of(message: Message) -> str | list[dict[str, Any]]:
+def content_of(message: Message) -> str | list[Cells]:
     """Return a message's text; where media come with it, a list of parts, the text last."""
     return (
         [*map(_media_content, message.media), {"type": "text", "text": message.content}]
@@ -170,7 +171,7 @@ def content_of(message: Message) -> str | list[dict[str, Any]]:
     )
 
 
-def _media_content(media: Media) -> dict[str, Any]:
+def _media_content(media: Media) -> JsonObject:
     kind, _, form = media.type.partition("/")
     if kind == "image":
         return {"type": "image_url", "image_url": {"url": f"data:{media.type};base64,{media.encoded()}"}}
@@ -246,18 +247,18 @@ async def answer(
 
 async def ask(client: Client, dialect: ServerDialect, group: Sequence[Request]) -> list[Response]:
     """Ask for the samples of ``group`` in one call, in the words that this server knows."""
-    tried: dict[str, Any] = {}
+    tried: JsonObject = {}
     discarded: list[Response] = []
-    body: dict[str, Any] = {}
+    body: JsonObject = {}
     with_room = False
 
-    def compose() -> dict[str, Any]:
+    def compose() -> JsonObject:
         nonlocal body, with_room
         with_room = bool(dialect.thinking.thinks)
         body = dialect.request_body(group[0], len(group), tried)
         return body
 
-    def parse(reply: Any) -> list[Response]:
+    def parse(reply: object) -> list[Response]:
         return _answers(group, client, reply, thinks=not thinking_is_off(body))
 
     while True:
@@ -292,7 +293,7 @@ def _with_tokens_of(discarded: Sequence[Response], responses: list[Response]) ->
     return [replace(responses[0], usage=replace(used, prompt_tokens=read, completion_tokens=written)), *responses[1:]]
 
 
-def _answers(group: Sequence[Request], client: Client, reply: Any, *, thinks: bool = True) -> list[Response]:
+def _answers(group: Sequence[Request], client: Client, reply: Json, *, thinks: bool = True) -> list[Response]:
     """Return an answer for each choice of ``reply``, in the group's order; as many as there are of both."""
     choices = reply.get("choices") if isinstance(reply, dict) else None
     if not isinstance(choices, list) or not choices:
@@ -316,7 +317,7 @@ def _answers(group: Sequence[Request], client: Client, reply: Any, *, thinks: bo
 
 
 def _response_of(
-    key: str, choice: Mapping[str, Any], usage: Usage | None, secrets: Sequence[str], *, thinks: bool
+    key: str, choice: Mapping[str, object], usage: Usage | None, secrets: Sequence[str], *, thinks: bool
 ) -> Response:
     """Return an answer as it came; ``thinks``: nothing in the request switched thinking off."""
     reason = choice.get("finish_reason")
@@ -343,7 +344,7 @@ def _response_of(
     return Response(key, text=text, thought=thought, finish_reason=reason, usage=usage)
 
 
-def _content(content: Any) -> str | None:
+def _content(content: object) -> str | None:
     """Return the text of a message; some servers answer in parts, of which thoughts are no text."""
     if not isinstance(content, list):
         return content if isinstance(content, str) else None
@@ -351,14 +352,14 @@ def _content(content: Any) -> str | None:
     return "".join(text for text in texts if isinstance(text, str)) if texts else None
 
 
-def _thought(message: Mapping[str, Any], content: Any) -> str | None:
+def _thought(message: Mapping[str, object], content: object) -> str | None:
     """Return what a server parted from the answer as a thought, in a field of its own or as parts of the content."""
     fields = [value for name in _THOUGHT_FIELDS if isinstance(value := message.get(name), str)]
     said = fields[:1] or [*_parts(message.get("reasoning_details")), *_parts(content, thoughts=True)]
     return "\n".join(said) if any(map(str.strip, said)) else None
 
 
-def _parts(content: Any, *, thoughts: bool = False) -> Iterator[str]:
+def _parts(content: object, *, thoughts: bool = False) -> Iterator[str]:
     """Yield the texts of a list of typed parts, however nested; ``thoughts``: of those alone that are called so."""
     for part in content if isinstance(content, list) else ():
         if not isinstance(part, dict) or (thoughts and part.get("type") not in _THOUGHT_PARTS):
@@ -370,7 +371,7 @@ def _parts(content: Any, *, thoughts: bool = False) -> Iterator[str]:
                 yield from _parts(value)
 
 
-def _usage(used: Mapping[str, Any]) -> Usage:
+def _usage(used: Mapping[str, object]) -> Usage:
     """Return a server's counts of a call; what it does not tell of thoughts and of its cache stays unknown."""
     details = {
         name: value if isinstance(value, dict) else {}
@@ -391,7 +392,7 @@ def shared_usage(used: Usage, n: int) -> list[Usage | None]:
     return [first, *[Usage(0, written, thought if known else None)] * (n - 1)]
 
 
-def counted(value: Any) -> int:
+def counted(value: Json) -> int:
     """Return a server's count of tokens; 0 (unknown) for what is no whole number of at least 0 and at most 2**53."""
     # Beyond 2**53 a float, which tables are made of, cannot tell counts apart.
     known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 2**53

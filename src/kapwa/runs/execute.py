@@ -9,7 +9,7 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kapwa.errors import ModelError
 from kapwa.models.base import Model, flaw
@@ -19,6 +19,7 @@ from kapwa.runs.progress import Meter
 from kapwa.runs.schema import Session
 from kapwa.runs.stopping import shuffled
 from kapwa.runs.store import AnswerStore
+from kapwa.value_types import Cells
 
 if TYPE_CHECKING:
     from kapwa.runs.cache import AnswerCache
@@ -164,13 +165,13 @@ class Execution(NamedTuple):
                     yield request
 
 
-def environments(sessions: Iterable[Session]) -> list[dict[str, Any]]:
+def environments(sessions: Iterable[Session]) -> list[Cells]:
     """Return what the answers of ``sessions`` were computed with; {}: unknown; those taken from caches are left out."""
     records = [session.record for session in sessions if session.answers and "cache" not in session.record]
     return [dict(record.get("environment", {})) for record in records]
 
 
-def differences(environments: Sequence[Mapping[str, Any]]) -> str | None:
+def differences(environments: Sequence[Mapping[str, object]]) -> str | None:
     """Say what is not the same in all of ``environments``, such as "torch (2.7; 2.8)"; None where they are equal.
 
     Several kinds of processors within one environment ("A; B") are a difference too.

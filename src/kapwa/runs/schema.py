@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, NotRequired
+from typing import Annotated, Literal, NamedTuple, NotRequired
 
 import polars as pl
 from pydantic import BaseModel, Field, Json, StringConstraints, TypeAdapter
@@ -20,6 +20,7 @@ from kapwa.stats.states import with_derived_states
 from kapwa.stats.tables import COMPARISON_SCHEMA, ESTIMATE_SCHEMA, FLOOR_COLUMNS, STATE_COUNTS
 from kapwa.suites.base import MetricInfo
 from kapwa.suites.items import CASE_SCHEMA, SCORE_SCHEMA
+from kapwa.value_types import JsonObject, Schema
 
 # --- the manifest ------------------------------------------------------------------------------------------
 
@@ -28,7 +29,6 @@ NAME = "run.json"
 AGAIN = "Run again with the same command that began it."
 RUN = FolderRecord("run", NAME, FORMAT, f"{AGAIN} The answers are in journal.sqlite.")
 TABLE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # it becomes a file name
-Plain = dict[str, Any]
 
 
 class ModelPart(TypedDict):
@@ -36,8 +36,8 @@ class ModelPart(TypedDict):
 
     id: str
     revision: str | None
-    fingerprint: Plain
-    description: NotRequired[Plain]
+    fingerprint: JsonObject
+    description: NotRequired[JsonObject]
 
 
 class DataPart(TypedDict):
@@ -45,7 +45,7 @@ class DataPart(TypedDict):
 
     name: str
     digest: str
-    card: Plain
+    card: JsonObject
     illustrative: bool
 
 
@@ -91,8 +91,8 @@ class Manifest(BaseModel):
     kapwa: str
     signature: str
     signatures: dict[str, str]
-    machine: Plain
-    failures: list[Plain]
+    machine: JsonObject
+    failures: list[JsonObject]
     options: OptionsPart
     selection: SelectionPart
     counts: CountsPart
@@ -118,8 +118,7 @@ class Manifest(BaseModel):
 
 # --- the tables --------------------------------------------------------------------------------------------
 
-Columns = Mapping[str, Any]
-FLOOR_SCHEMA: Columns = {
+FLOOR_SCHEMA: Schema = {
     **dict.fromkeys(("metric", "variant", "name"), pl.String),
     "value": pl.Float64,
     **dict.fromkeys(("kind", "note"), pl.String),
@@ -129,11 +128,11 @@ FLOOR_SCHEMA: Columns = {
 }
 # What people score on each item, where that is known: the part of a floor's table that no test keeps.
 CEILINGS = "ceilings"
-CEILING_SCHEMA: Columns = {
+CEILING_SCHEMA: Schema = {
     **dict.fromkeys(("item_id", "variant", "metric", "name", "paired_with"), pl.String),
     "value": pl.Float64,
 }
-LOOK_SCHEMA: Columns = {
+LOOK_SCHEMA: Schema = {
     "look": pl.Int64,
     **dict.fromkeys(("culture", "language"), pl.String),
     **dict.fromkeys(("items", "items_of", "missing"), pl.Int64),
@@ -141,16 +140,16 @@ LOOK_SCHEMA: Columns = {
     **dict.fromkeys(("difference", "difference_low", "difference_high"), pl.Float64),
     "decision": pl.String,
 }
-_ITEM: Columns = {"item_id": pl.String, "variant": pl.String}
+_ITEM: Schema = {"item_id": pl.String, "variant": pl.String}
 # What the tables of suites say of an item has one type in all of them.
-OF_ITEMS: Columns = {**CASE_SCHEMA, **SCORE_SCHEMA, "text": pl.String}
+OF_ITEMS: Schema = {**CASE_SCHEMA, **SCORE_SCHEMA, "text": pl.String}
 
 
 class TableSchema(NamedTuple):
     """A table of a run: what it holds, and the columns that readers rely on; ``always``: whether every run has it."""
 
     about: str
-    columns: Columns
+    columns: Schema
     always: bool = False
 
 
@@ -186,7 +185,7 @@ TABLES: Mapping[str, TableSchema] = {
     "cases": TableSchema("What was expected and given of each item, for the report's cases.", CASE_SCHEMA),
 }
 _READ = ("text", "thought", "state")
-# Columns that runs of before do not have.
+# Schema that runs of before do not have.
 LATER: Mapping[str, Sequence[str]] = {
     "scores": ("state",),
     "estimates": (
@@ -201,7 +200,7 @@ LATER: Mapping[str, Sequence[str]] = {
 }
 
 
-# Columns that runs of before have, and nothing reads.
+# Schema that runs of before have, and nothing reads.
 _GONE: Mapping[str, Sequence[str]] = {"comparisons": ("boot_low", "boot_high")}
 
 
@@ -238,13 +237,13 @@ class ModelRecord(TypedDict):
 
     id: str
     revision: str
-    fingerprint: dict[str, Any]
+    fingerprint: JsonObject
 
 
 class SessionRecord(TypedDict, total=False):
     """Where answers came from: what computed them, the cache they were taken from, of which model a cache has them."""
 
-    environment: dict[str, Any]
+    environment: JsonObject
     cache: dict[str, str]
     model: ModelRecord
 

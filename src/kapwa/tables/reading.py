@@ -108,8 +108,9 @@ def open_table(path: Path, most: Most | None = None, *, corner: str = "") -> Ope
         names[0] = corner
     header = tuple(names[: max(i for i, name in enumerate(names, start=1) if name)])
     repeated = [name for i, name in enumerate(header) if name and name in header[:i]]
+    own = "Give each column a name of its own."
     noted.problems += [
-        DataError("appears twice in the header.", path=path, row=first, column=name) for name in repeated
+        DataError("appears twice in the header.", path=path, row=first, column=name, hint=own) for name in repeated
     ]
     rows = _sound_rows(_Shape(path, separator, len(header), len(names)), chain(head[above + 1 :], filled), noted)
     # Where two columns have one name, no row's cells can be told apart.

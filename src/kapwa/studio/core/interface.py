@@ -138,7 +138,7 @@ def _versions(project: Project | None) -> dict[str, tuple[Any, ...]]:
 
 
 @lru_cache(maxsize=64)
-def _translation(tag: str, project: Project | None, version: tuple[Any, ...], *, guarded: bool = False) -> Any:
+def _translation(tag: str, project: Project | None, version: tuple[object, ...], *, guarded: bool = False) -> Any:
     """Return what Django translates with: the catalog, and over it a project's texts, read anew in each version."""
     made = trans_real.DjangoTranslation(tag)
     unread = {entry.msgid for entry in catalog(tag) if guards(entry)}

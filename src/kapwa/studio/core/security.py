@@ -50,7 +50,7 @@ class Visit(NamedTuple):
         """Whether the visitor has one of ``roles``."""
         return any(role in roles for role in self.member.roles)
 
-    def link(self, name: str, *arguments: Any) -> str:
+    def link(self, name: str, *arguments: object) -> str:
         """Return the address of a page of the project; "" for one that the visitor may not read."""
         address = reverse(
             name, args=[self.project.slug, *arguments]
@@ -101,7 +101,7 @@ def page(
     def register(view: View) -> View:
         @require_http_methods(allowed)
         @wraps(view)
-        def guarded(request: HttpRequest, project: str, **captured: Any) -> HttpResponse:
+        def guarded(request: HttpRequest, project: str, **captured: object) -> HttpResponse:
             if not isinstance(request.user, Person):
                 return _nobody(request, api=api)
             # That a project exists is nobody else's business.
@@ -225,7 +225,7 @@ def _anew(visit: Visit) -> Visit:
     return Visit(visit.request, member.project, member)
 
 
-def _present(**which: Any) -> Membership:
+def _present(**which: object) -> Membership:
     others = Membership.objects.filter(person=OuterRef("person"), left=None).exclude(pk=OuterRef("pk"))
     newer = ConsentText.objects.filter(project=OuterRef("project"), version__gt=OuterRef("consent_version"))
     about = {"elsewhere": Exists(others), "asked_anew": Exists(newer), "unread": unread_of_members()}

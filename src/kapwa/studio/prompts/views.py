@@ -32,6 +32,7 @@ from kapwa.studio.prompts.events import CONCEPT, IDENTITY, PLURALS, ROLES, TEMPL
 from kapwa.studio.prompts.importing import COLUMNS
 from kapwa.studio.prompts.tables import PromptPart
 from kapwa.tables import Record, TextTable
+from kapwa.value_types import JsonObject
 
 SHOWN, CAUSES = 50, 40
 MOST_SHOWN = 50  # texts to which somebody agrees at once
@@ -224,7 +225,7 @@ def prompt_part(request: HttpRequest, visit: Visit, role: str, part: str) -> Htt
     if request.method == "POST":
         rows, wrong = read_table(role, _typed(request, visit, role, row.fields), visit.project)
         if not wrong:
-            body: dict[str, Any] = {"fields": rows[0].item, "base": request.POST.get("base", "")}
+            body: JsonObject = {"fields": rows[0].item, "base": request.POST.get("base", "")}
             if row.agreement:
                 body |= {"against": row.agreement, "reason": reason_of(request)}
             act(visit, f"{role}.revised", body, subject=row.id)

@@ -6,7 +6,6 @@ Votes never change by a decision: who gave two answers that were merged is one p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -23,6 +22,7 @@ from kapwa.studio.core.tables import Event
 from kapwa.studio.core.text import key_of
 from kapwa.studio.questions.merging import Merged, against_people, merged_answers
 from kapwa.studio.questions.tables import DESK, Answer, Decision, Question, Wording
+from kapwa.value_types import JsonObject
 
 
 @kind("answer.given", remarks=("depends",))
@@ -79,7 +79,7 @@ def count_people(project: int, question: str, language: str, counted: Sequence[l
     Wording.objects.filter(id=f"{question}:{language}").update(counted=counted, people=people)
 
 
-def _english_left(event: Event, left: Sequence[Event]) -> dict[str, Any]:
+def _english_left(event: Event, left: Sequence[Event]) -> JsonObject:
     """Of translations, those of answers that somebody else gave."""
     answers = [other for other in left if other.kind == "answer.given" and other.subject == event.subject]
     keys = {key_of(event.project, text) for answer in answers for text in answer.body["texts"]}

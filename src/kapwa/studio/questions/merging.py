@@ -6,9 +6,9 @@ everybody who gives it later, and holds no words of anybody. Two answers are one
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db.models import QuerySet
 
@@ -16,6 +16,7 @@ from kapwa.studio.core.tables import APPROVED, Project
 from kapwa.studio.core.text import key_of
 from kapwa.studio.questions.tables import Answer, Decision, Wording
 from kapwa.suites.blend.questions import IDK_KEYS
+from kapwa.value_types import JsonMapping
 
 
 class MergedGroup(NamedTuple):
@@ -28,7 +29,7 @@ class MergedGroup(NamedTuple):
     texts: dict[str, str]
     english: list[str]
     people: set[str]
-    proposal: Mapping[str, Any] | None = None
+    proposal: JsonMapping | None = None
 
     @property
     def key(self) -> str:

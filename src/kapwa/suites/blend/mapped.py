@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kapwa.errors import nearest
 from kapwa.languages.folding import ascii_digits
@@ -13,6 +13,7 @@ from kapwa.suites.blend.form import QUESTION_COLUMNS
 from kapwa.suites.choices.signs import OptionSigns
 from kapwa.suites.folders.forms import MappedForm
 from kapwa.suites.items import ALL_LETTERS, NO_TOPIC
+from kapwa.value_types import JsonObject
 
 if TYPE_CHECKING:
     from kapwa.suites.folders.convert import Converted, MappedRow
@@ -52,7 +53,7 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
     for place in map(folded.index, dict.fromkeys(folded)):
         if folded[place] in skipped:
             continue
-        group: dict[str, Any] = {"local": [answers[place]], "english": english[place : place + 1]}
+        group: JsonObject = {"local": [answers[place]], "english": english[place : place + 1]}
         if real:
             group["is_answer"] = "yes" if folded[place] in real else ""
         to.add("answers", {**whose, **group}, row)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -42,6 +42,7 @@ from kapwa.suites.items import ALL_LETTERS, NO_TOPIC
 from kapwa.suites.sealed import read_once
 from kapwa.tables import TextTable, read_records, rearm
 from kapwa.tables.yaml_files import load_yaml
+from kapwa.value_types import JsonMapping, Keywords
 
 LETTERS = "ABCD"
 # What the column "options_are" says of the steps of a scale.
@@ -92,7 +93,7 @@ class ChoiceQuestion:
         return ALL_LETTERS[: len(self.options)]
 
 
-def _several(cell: Any) -> Any:
+def _several(cell: object) -> Any:
     """Several right options in one cell ("A; C", or a list) as letters parted by commas."""
     letters = re.split("[,;]", rearm(cell)) if isinstance(cell, str) else cell
     return ",".join(sorted(str(letter).strip() for letter in letters)) if isinstance(letters, list | tuple) else cell
@@ -139,7 +140,7 @@ class ChoiceRow(GroupedRow, Conversed):
         cultures = self._by_letter("culture")[: len(options)]
         named = (self.id, self.country, self.question_id, self.topic or NO_TOPIC, self.question)
         copied = ("language", "group", "step", "options_are", "messages", "media")
-        more: dict[str, Any] = {name: getattr(self, name) for name in copied}
+        more: Keywords = {name: getattr(self, name) for name in copied}
         return ChoiceQuestion(*named, options, cultures, self.answer, **more)
 
     def _by_letter(self, what: str) -> tuple[str, ...]:
@@ -377,7 +378,7 @@ def _table_in(place: Path) -> Path | None:
     return tables[0] if tables else None
 
 
-def _card(path: Path) -> Mapping[str, Any]:
+def _card(path: Path) -> JsonMapping:
     """What a builder's or a person's card says."""
     card = load_yaml(path).value
     if not isinstance(card, dict):

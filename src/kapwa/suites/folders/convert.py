@@ -16,6 +16,7 @@ from kapwa.suites.folders.locales import Locale, clashing, country_of, language_
 from kapwa.suites.folders.mapping import JSON_LIST, OTHERS, TURNS, ColumnMapping
 from kapwa.suites.folders.reading import FolderReading, MappedField
 from kapwa.tables import Cell, json_cell, written_value
+from kapwa.value_types import JsonObject
 
 TALK = ("messages", "media")
 
@@ -43,7 +44,7 @@ class Converted:
         """How many rows the mapping says to leave out, for something is wrong with each."""
         return len({(problem.path, problem.row) for problem in self.left_out})
 
-    def add(self, table: str, cells: Mapping[str, Any], row: MappedRow) -> None:
+    def add(self, table: str, cells: Mapping[str, object], row: MappedRow) -> None:
         """Add a row to one of the form's tables, without lists that hold nothing."""
         laid = {
             name: value if isinstance(value, str) else json_cell(value) for name, value in cells.items() if value != []
@@ -84,7 +85,7 @@ class MappedRow:
         known = self.fields.keys() | self.mapping.constants.keys()
         return [name for name in self.mapping.to.fields if name in known]
 
-    def cells(self, question: str, id_name: str = "id") -> dict[str, Any]:
+    def cells(self, question: str, id_name: str = "id") -> JsonObject:
         """Return the row by the form's fields: what it calls itself, whose it is, its texts, and those of its lists.
 
         ``question``: the field that a conversation goes before.

@@ -67,7 +67,7 @@ class _Opener:
     folder: Path
     mapping: Path | None
 
-    def __call__(self, name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
+    def __call__(self, name: str, data: str | Path | None, selection: Selection, options: Mapping[str, object]) -> Task:
         of_form = f"{self.base.name}/{name.partition('/')[2]}"
         if data is not None:
             hint = f"For other data of this form: {of_form} --data …"
@@ -123,7 +123,7 @@ class _BenchmarkOpener:
     entry: Benchmark
     fetched: Fetched
 
-    def __call__(self, name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
+    def __call__(self, name: str, data: str | Path | None, selection: Selection, options: Mapping[str, object]) -> Task:
         with _naming_what_works(self.entry, self.fetched):
             task = self.opener(name, data, selection, {**self.entry.options, **options})
         limits = [*self.entry.card["limits"], *task.data.card.get("limits", ())]
@@ -136,7 +136,7 @@ def open_task(
     task: str,
     data: str | Path | None,
     selection: Selection,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     *,
     mapping: Path | None = None,
 ) -> Task:
@@ -162,7 +162,7 @@ def open_task(
 
 
 def _open_mapped(
-    suite: Suite, task: str, path: Path, mapping_path: Path, selection: Selection, options: Mapping[str, Any]
+    suite: Suite, task: str, path: Path, mapping_path: Path, selection: Selection, options: Mapping[str, object]
 ) -> Task:
     """Open a task over mapped tables, as they were read before where these very tables were."""
     from kapwa.suites.folders.keeping import seal_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urljoin
 
 from django import forms
@@ -21,6 +21,7 @@ from kapwa.studio.core.security import Visit, page, public_page
 from kapwa.studio.core.tables import GroupLink, Membership, Person, Project
 from kapwa.studio.core.text import tidy_line
 from kapwa.studio.core.views.common import CodeShown, act, address_for_others, checked, picture_of, show
+from kapwa.value_types import Keywords
 
 # In the session: the link by which somebody asks; the hash of the code of who asked.
 ASKING, ASKED = "asking", "asked"
@@ -138,7 +139,7 @@ def group_links(request: HttpRequest, visit: Visit) -> HttpResponse:
     if done:
         return redirect("group_links", project=project.slug)
     rows = [_shown(request, link, project) for link in joining.open_links(project)]
-    shown: dict[str, Any] = {"links": rows, "waiting": list(asked.rows.values()), "made": made, "asked": asked}
+    shown: Keywords = {"links": rows, "waiting": list(asked.rows.values()), "made": made, "asked": asked}
     shown |= {"offered": joining.ROLES_OFFERED, "days": _DAYS, "chose": action in ("admit", "decline")}
     return show(visit, "group_links", 400 if request.method == "POST" else 200, **shown)
 

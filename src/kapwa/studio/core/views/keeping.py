@@ -29,6 +29,7 @@ from kapwa.studio.core.tables import Release
 from kapwa.studio.core.text import tidy
 from kapwa.studio.core.views.common import act, as_file, recovery_code, show, zipped
 from kapwa.studio.doctor import BACKUPS, KEPT_DAYS, back_up
+from kapwa.value_types import Keywords
 
 # The policy that a report brings admits its own style and script, by their hashes; it is held to it from outside, too.
 _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
@@ -46,7 +47,7 @@ def releases(request: HttpRequest, visit: Visit) -> HttpResponse:
         return redirect("evaluation", project=project.slug, version=version)
     earlier = releases_of(project)[::-1]
     plan = plan_release(project)
-    about: dict[str, Any] = {"n": len(plan.release.items), "step": plan.step, "why": plan.why}
+    about: Keywords = {"n": len(plan.release.items), "step": plan.step, "why": plan.why}
     lacks = [(lack.what, visit.link(lack.page, *lack.arguments), lack.who) for lack in plan.lacks]
     return show(visit, "releases", releases=earlier, **about, held=plan.held, lacks=lacks)
 

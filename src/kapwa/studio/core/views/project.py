@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
@@ -33,6 +32,7 @@ from kapwa.studio.core.text import tidy, tidy_line
 from kapwa.studio.core.views.common import CodeShown, act, checked, show, shown_code
 from kapwa.suites.eecc.form import attribute_of
 from kapwa.tables import TextTable
+from kapwa.value_types import JsonObject, Keywords
 
 MOST_INVITED = 50
 _SHOWN = 200
@@ -212,7 +212,7 @@ class QuestionnaireForm(forms.Form):
 def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Change a section of what the project says of itself, its languages, its work, and its consent text."""
     project = visit.project
-    made: dict[str, Any] = {"of": SettingsForm(project)}
+    made: Keywords = {"of": SettingsForm(project)}
     made |= {"consent": ConsentForm(project), "questions": QuestionnaireForm(project)}
     if request.method == "POST":
         before, section, published = settings_of(project), request.POST.get("action", ""), False
@@ -243,13 +243,13 @@ def _checked_attribute(name: str) -> str:
         raise UsageError(_("“%(text)s” cannot name a kind of identity.") % {"text": clean}, hint=hint) from None
 
 
-def settings_of(project: Project) -> dict[str, Any]:
+def settings_of(project: Project) -> JsonObject:
     """Return what a project says of itself, by name; each question of its questionnaire apart."""
     asked = {f"questions.{key}": text for key, text in project.questions.items()}
     return model_to_dict(project, exclude=["id", "slug", "salt", "questions"]) | asked
 
 
-def note_changes(visit: Visit, before: dict[str, Any], changed: Sequence[str] = ()) -> None:
+def note_changes(visit: Visit, before: JsonObject, changed: Sequence[str] = ()) -> None:
     """Save what differs from ``before``, and record the names of it, and of what ``changed`` besides.
 
     So what somebody wrote last can be removed with their contributions, and nothing that others wrote.

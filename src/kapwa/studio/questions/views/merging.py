@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -26,6 +25,7 @@ from kapwa.studio.questions.merging import Merged, against_people, merged_answer
 from kapwa.studio.questions.suggesting import suggestions
 from kapwa.studio.questions.tables import DESK, Decision, Wording
 from kapwa.tables import csv_bytes
+from kapwa.value_types import Cells, JsonObject
 
 _COLUMNS = ("item_id", "rater", "answer", "outcome", "counts", "texts", "depends", "question")
 
@@ -67,7 +67,7 @@ def _collected(project: Project, tag: str, without: Collection[str] = ()) -> lis
     return [merged for merged in every if merged.asked or merged.counted or merged.old]
 
 
-def agreed(project: Project, merged: Sequence[Merged]) -> list[dict[str, Any]]:
+def agreed(project: Project, merged: Sequence[Merged]) -> list[Cells]:
     """Return how far people agree in their first answers after merging, as ``kapwa label agree`` does of the table."""
     heads: dict[str, dict[str, str]] = {}
     for item, who, head, *_rest in answer_rows(project, merged):
@@ -157,7 +157,7 @@ def _answers_meant(decision: Decision, texts: dict[str, str]) -> list[str]:
     return [texts[key] for key in keys if key in texts]
 
 
-def _decision(request: HttpRequest, merged: Merged) -> tuple[str, dict[str, Any]]:
+def _decision(request: HttpRequest, merged: Merged) -> tuple[str, JsonObject]:
     """The kind and body of the event that a posted form asks for; the button that was pressed says which."""
     groups = [*merged.groups, *merged.proposed]
     post, head = request.POST, {key: group.key for group in groups for key in group.texts}

@@ -41,6 +41,7 @@ from kapwa.studio.core.views.common import (
 from kapwa.studio.core.views.listing import ListFilter, named, page_of
 from kapwa.studio.questions.events import PROMPT, questions_of
 from kapwa.studio.questions.tables import Question, Wording
+from kapwa.value_types import Cells, JsonObject, Keywords
 
 KIND_NAMES = listed("kinds of answers")
 MOST_SHOWN = 50  # texts to which somebody agrees at once
@@ -153,7 +154,7 @@ def _typed(request: HttpRequest) -> dict[str, str]:
 
 def _desk(visit: Visit, question: Question | None = None) -> HttpResponse:
     named = Topic.objects.filter(project=visit.project, retired=False).values_list("name", flat=True)
-    shown: dict[str, Any] = {"question": question, "kinds": KIND_NAMES, "languages": languages_of(visit.project)}
+    shown: Keywords = {"question": question, "kinds": KIND_NAMES, "languages": languages_of(visit.project)}
     shown["against"] = question and _agreement(question, question.language)
     topics = dict.fromkeys(filter(None, [question and question.topic, *(named or form_of(visit.project).topics)]))
     return show(visit, "question_desk", **shown, topics=topics)
@@ -165,7 +166,7 @@ def edit_question(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
     question = get_object_or_404(Question, project=visit.project, number=number)
     if request.method != "POST":
         return _desk(visit, question)
-    body: dict[str, Any] = {**_typed(request), "base": request.POST.get("base", "")[:36]}
+    body: JsonObject = {**_typed(request), "base": request.POST.get("base", "")[:36]}
     if body["text"] != question.text and (against := _agreement(question, question.language)):
         body |= {"against": against, "reason": reason_of(request)}
     act(visit, "question.revised", body, subject=question.id)
@@ -206,7 +207,7 @@ def _waits(visit: Visit, word: Wording | None, source: Wording) -> bool:
     return bool(word.refused) if word.author == author else author not in (*word.authors, *word.agreed, *word.refused)
 
 
-def progress(visit: Visit) -> list[dict[str, Any]]:
+def progress(visit: Visit) -> list[Cells]:
     """Return, of each language, how many texts are ``due`` in it, their states, how many wait, and who answered."""
     project, rows = visit.project, []
     for spoken in languages_of(project):
@@ -297,7 +298,7 @@ def translate_into(request: HttpRequest, visit: Visit, tag: str) -> HttpResponse
     others = [(question, word) for question, word in waiting if word and word.state != OUTDATED]
     asked = [(question, word) for question, word in others if word.author != visit.member.author]
     to_word = [entry for entry in waiting if entry not in asked]
-    shown: dict[str, Any] = {"asked": asked[:MOST_SHOWN], "to_word": to_word[:MOST_SHOWN], "waiting": len(waiting)}
+    shown: Keywords = {"asked": asked[:MOST_SHOWN], "to_word": to_word[:MOST_SHOWN], "waiting": len(waiting)}
     shown |= {"unexplained": unexplained, "changed": whole(request.GET.get("changed"))}
     return show(visit, "translate_into", 400 if unexplained else 200, own=spoken, **shown)
 
@@ -342,7 +343,7 @@ def discuss_question(request: HttpRequest, visit: Visit, number: int) -> HttpRes
     return redirect("wording", project=visit.project.slug, tag=question.language, number=number)
 
 
-def _opinion(request: HttpRequest, visit: Visit, question: Question, tag: str) -> tuple[str, dict[str, Any]]:
+def _opinion(request: HttpRequest, visit: Visit, question: Question, tag: str) -> tuple[str, JsonObject]:
     """Return the event's kind and body of a proposal, an agreement or a refusal."""
     action, post = request.POST.get("action"), request.POST
     if action == "propose":
@@ -350,7 +351,7 @@ def _opinion(request: HttpRequest, visit: Visit, question: Question, tag: str) -
             raise RefusedError(
                 _("Only translators propose wordings."), hint=_("Refuse it, and say what you would write.")
             )
-        made: dict[str, Any] = {name: post.get(name, "")[:36] for name in ("source", "base")}
+        made: JsonObject = {name: post.get(name, "")[:36] for name in ("source", "base")}
         made |= {"text": checked_text(post.get("text", ""), question.kind), "note": tidy(post.get("note", ""), 2000)}
         if against := _agreement(question, tag):
             made |= {"against": against, "reason": reason_of(request)}

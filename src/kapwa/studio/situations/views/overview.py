@@ -31,6 +31,7 @@ from kapwa.studio.situations.events import (
 )
 from kapwa.studio.situations.tables import Situation
 from kapwa.suites.kalahi.form import CATEGORIES
+from kapwa.value_types import Cells, JsonObject
 
 MOST_SHOWN = 5  # situations of which home says who has voted
 
@@ -76,7 +77,7 @@ def topic_coverage(project: Project) -> list[Coverage]:
     return [table for table in coverage(project, made) if table.by == "topic"]
 
 
-def agreement(project: Project) -> list[dict[str, Any]]:
+def agreement(project: Project) -> list[Cells]:
     """Return rows of coefficients over revealed rounds of votes, each with its ``name``; [] before a first."""
     hidden = {(row.id, row.round) for row in situations_of(project) if is_hidden(row)}
     cells = {
@@ -196,7 +197,7 @@ def is_hidden(situation: Situation) -> bool:
     return situation.state == IN_REVIEW and not situation.revealed
 
 
-def overview(visit: Visit) -> dict[str, Any]:
+def overview(visit: Visit) -> JsonObject:
     """Return coverage, what a trick would score, and how far people agree."""
     situations = [row for row in situations_of(visit.project) if row.state not in CLOSED]
     return {

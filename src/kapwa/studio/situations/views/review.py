@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
 
 from django import forms
 from django.db.models import QuerySet
@@ -26,6 +25,7 @@ from kapwa.studio.situations.fields import Fields, changes
 from kapwa.studio.situations.tables import Revision, Situation, Vote
 from kapwa.studio.situations.views.overview import waiting_votes
 from kapwa.studio.situations.views.writing import reading, refuse_others, situation_or_404, tells_best
+from kapwa.value_types import JsonObject
 
 
 @page("situations/<int:number>/", read=READERS)
@@ -73,7 +73,7 @@ def _history(revisions: Iterable[Revision], *, with_best: bool) -> list[tuple[Re
     return entries
 
 
-def _happens(visit: Visit, row: Situation, kind: str, body: Mapping[str, Any]) -> HttpResponse:
+def _happens(visit: Visit, row: Situation, kind: str, body: Mapping[str, object]) -> HttpResponse:
     """Record what happens to a situation, and show it."""
     act(visit, f"situation.{kind}", body, subject=row.id)
     return redirect("situation", project=visit.project.slug, number=row.number)
@@ -141,7 +141,7 @@ def discuss(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
 def accept(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Accept a situation whose votes allow it; against what most people chose as the best only for a reason."""
     row = situation_or_404(visit, number)
-    body: dict[str, Any] = {"quorum": visit.project.quorum}
+    body: JsonObject = {"quorum": visit.project.quorum}
     if against := against_votes(row):
         body |= {"against": against._asdict(), "reason": tidy(request.POST.get("reason", ""))}
     _happens(visit, row, "accepted", body)

@@ -41,6 +41,7 @@ from kapwa.studio.situations.events import (
 from kapwa.studio.situations.fields import GLOSS, GROUPS, TEXT_FIELDS, Fields, changes, prompts, read_fields, texts
 from kapwa.studio.situations.tables import Elicited, Revision, Situation, Vote
 from kapwa.suites.kalahi.form import CATEGORIES, PARTS
+from kapwa.value_types import JsonObject
 
 _LINES = "<!-- lines -->"
 
@@ -73,7 +74,7 @@ def new_situation(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Begin a situation: of nothing, of an answer to the questionnaire, or as a variation of another."""
     origin = _named(visit, request.POST.get("origin") or request.GET.get("origin"))
     if request.method == "POST":
-        body: dict[str, Any] = {"changes": changes(origin.fields if origin else {}, read_fields(request.POST))}
+        body: JsonObject = {"changes": changes(origin.fields if origin else {}, read_fields(request.POST))}
         if origin:
             body |= {"origin": origin.id, "base": origin.revision}
         if request.POST.get("elicited"):
@@ -149,7 +150,7 @@ def _desk(visit: Visit, fields: dict[str, str], near: Situation | None, **contex
     )
 
 
-def reading(visit: Visit, fields: Fields) -> dict[str, Any]:
+def reading(visit: Visit, fields: Fields) -> JsonObject:
     """Return how pages show the texts of a situation: parts, responses, prompts, and the languages they are in."""
     tag = fields.get("language") or visit.project.language
     return {
@@ -161,7 +162,7 @@ def reading(visit: Visit, fields: Fields) -> dict[str, Any]:
     }
 
 
-def checks_and_previews(visit: Visit, fields: Fields, near: Situation | None) -> dict[str, Any]:
+def checks_and_previews(visit: Visit, fields: Fields, near: Situation | None) -> JsonObject:
     """Return what the checks say, and how the three variants read."""
     others = Situation.objects.filter(project=visit.project).exclude(cluster=near.cluster if near else "")
     yet = missing(fields)
@@ -173,7 +174,7 @@ def checks_and_previews(visit: Visit, fields: Fields, near: Situation | None) ->
     return {**told, **translations(visit, fields), **reading(visit, fields)}
 
 
-def translations(visit: Visit, fields: Fields) -> dict[str, Any]:
+def translations(visit: Visit, fields: Fields) -> JsonObject:
     """Return terms of the glossary in a situation, and how others translated sentences like those without a gloss."""
     written = [fields[name] for name in TEXT_FIELDS if fields.get(name) and not fields.get(name + GLOSS)]
     others = Situation.objects.filter(project=visit.project).values_list("fields", flat=True)
