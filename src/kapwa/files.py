@@ -82,10 +82,12 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
             if number == 1:
                 _refuse_utf16(raw, path)
             try:
-                line = raw.decode().lstrip(_MARK) if number == 1 else raw.decode()
+                line = raw.decode()
             except UnicodeDecodeError as error:
                 raise _not_utf8(error, path, number) from None
-            if "\r" in line[:-2] or line.endswith("\r"):
+            if number == 1:
+                line = line.lstrip(_MARK)
+            if "\r" in line and ("\r" in line[:-2] or line.endswith("\r")):
                 yield from ((number, part) for part in io.StringIO(line, newline=""))
             else:
                 yield number, line

@@ -139,7 +139,9 @@ class Request:
 
     ``kind == "generate"`` asks for a text; ``kind == "score"`` asks for the log-probability of each
     of ``continuations`` after ``messages``. ``sample`` numbers repeated draws of the same prompt.
-    ``key`` is empty until :func:`bind` computes it for a model.
+    ``key`` is empty until :func:`bind` computes it for a model. ``begun``: an answer that met its limit under a smaller
+    budget, from whose text a model that :attr:`~kapwa.models.base.Model.continues` goes on; it is no part of the key,
+    since greedy answers come out the same.
     """
 
     item_id: str
@@ -150,6 +152,7 @@ class Request:
     params: Params = field(default_factory=Params)
     sample: int = 0
     key: str = ""
+    begun: Response | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +199,9 @@ class Response:
     opens a thought, so that the text begins within it. Whoever judges, reads or shows answers gets it from
     :func:`kapwa.models.gate.gate`: ``state`` says what it is, ``text`` is the answer alone (None where there is none to
     judge), ``thought`` what was thought before it.
+
+    ``tokens``: those of a local model's greedy text that met its limit, so that it can be continued to the token.
+    ``begun``: how many tokens of the text were written in another run, and paid there.
     """
 
     request_key: str
@@ -207,6 +213,8 @@ class Response:
     thought: str | None = None
     thought_opened: bool = False
     state: State | None = None
+    tokens: tuple[int, ...] | None = None
+    begun: int = 0
 
     @property
     def failed(self) -> bool:

@@ -28,6 +28,7 @@ EXPECTED: dict[str, tuple[int, int, set[str], float | None]] = {
     "calmqa": (14, 4, {"ar", "hi", "sm", "es"}, None),
     "click": (20, 1, {"ko"}, 1 / 4),
     "culshield": (20, 4, {"en"}, 1 / 2),
+    "culturall": (20, 4, {"es", "ko", "ar", "en"}, None),
     "culturalbench-easy": (20, 4, {"en"}, 1 / 4),
     "culturalbench-hard": (20, 4, {"en"}, 1 / 2),
     "cvqa": (20, 2, {"es", "am"}, 1 / 4),

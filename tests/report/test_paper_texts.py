@@ -19,7 +19,7 @@ ROLES = ("best", "relevant", "irrelevant")
 
 
 def run_of(task: str, label: str, out: Path, **options: object) -> Run:
-    metrics = {"metrics": ["chrf"]} if task == "kalahi/open" else {}
+    metrics = {"metrics": ["chrfpp"]} if task == "kalahi/open" else {}
     opened = kapwa.load_task(task, data="sample:filipino", **metrics, **options)  # type: ignore[arg-type]
     return kapwa.evaluate(opened, Dice("weights", id=f"org/{label}"), out=out / label, label=label)
 

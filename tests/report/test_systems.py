@@ -77,7 +77,7 @@ class Dice(Model):
 
 
 def made(folder: Path, task: str, frame: str, label: str | None = None, model: str = "org/dice") -> Run:
-    settings: dict[str, Any] = {"metrics": ["chrf"]} if task == "kalahi/open" else {}
+    settings: dict[str, Any] = {"metrics": ["chrfpp"], "limit": 8} if task == "kalahi/open" else {}
     opened = kapwa.load_task(task, data="sample:filipino", system=FRAMES[frame], **settings)
     return kapwa.evaluate(opened, Dice(BACKENDS[task], id=model), out=folder, label=label)
 

@@ -26,7 +26,7 @@ from django.db import connection  # noqa: E402
 from studio_desk import FoodDesk  # noqa: E402
 from studio_kept import Prepared, empty_the_server  # noqa: E402
 from studio_pages import fill  # noqa: E402
-from studio_people import Someone, come, enter  # noqa: E402
+from studio_people import People, Someone, come, enter  # noqa: E402
 
 from kapwa.studio import commands  # noqa: E402
 from kapwa.studio.core import security, withdrawals  # noqa: E402
@@ -121,13 +121,13 @@ QUESTION_PEOPLE = {
 
 
 @pytest.fixture
-def people(project: Any, prepared: Prepared) -> dict[str, Someone]:
+def people(project: Any, prepared: Prepared) -> People:
     """A coordinator, two writers, a scribe and a reviewer."""
     return prepared("people", project, lambda: come(project, SITUATION_PEOPLE))
 
 
 @pytest.fixture
-def filled(project: Any, people: dict[str, Someone], prepared: Prepared) -> dict[str, str]:
+def filled(project: Any, people: People, prepared: Prepared) -> dict[str, str]:
     """A project with one of everything, and what stands for the parts of addresses."""
     return prepared("filled", project, lambda: fill(project, people))
 
@@ -191,6 +191,6 @@ def everyday(studio: Path) -> Any:
 
 
 @pytest.fixture
-def askers(everyday: Any, prepared: Prepared) -> dict[str, Someone]:
+def askers(everyday: Any, prepared: Prepared) -> People:
     """A coordinator, a writer who translates, two translators, and somebody who answers."""
     return prepared("askers", everyday, lambda: come(everyday, QUESTION_PEOPLE))

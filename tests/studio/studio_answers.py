@@ -4,7 +4,7 @@ import uuid
 from typing import Any
 
 from django.db import transaction
-from studio_people import Someone
+from studio_people import Someone, recorded
 
 from kapwa.studio.core.desks import deliver, task_of
 from kapwa.studio.core.log import record
@@ -69,8 +69,7 @@ def decide(project: Any, question: Any, kind: str, actor: str = "merger", langua
     keys = body.get("keys") or [body.get("key", "")]
     if against := against_people(project, now, f"answers.{kind}", keys):
         body |= {"against": against, "reason": "So people here mean it."}
-    with transaction.atomic():
-        return record(project, f"answers.{kind}", {"language": language, **body}, actor=actor, subject=question.id)
+    return recorded(project, f"answers.{kind}", {"language": language, **body}, actor=actor, subject=question.id)
 
 
 def merged(project: Any, language: str, without: Any = ()) -> list[Any]:

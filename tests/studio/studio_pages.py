@@ -4,13 +4,13 @@ import re
 from typing import Any
 
 from studio_answers import member_of
-from studio_people import Someone, accepted, send_to_review
+from studio_people import People, accepted, send_to_review
 
 from kapwa.studio.models import GroupLink, PromptPart, Topic
 from kapwa.studio.ratings.drawing import draw
 
 
-def fill(project: Any, people: dict[str, Someone]) -> dict[str, str]:
+def fill(project: Any, people: People) -> dict[str, str]:
     """Make one of everything; returns what stands for the parts of addresses."""
     people["ana"].act("prompts/identity/", {"identity": "Ugandan"})
     people["ana"].act("topics/", {"name": "friendship"})

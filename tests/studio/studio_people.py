@@ -2,12 +2,16 @@
 
 import copy
 import re
+from pathlib import Path
 from typing import Any
 
+from django.db import transaction
 from django.test import Client
 
 from kapwa.studio import commands
+from kapwa.studio.core.erasure import erase_author
 from kapwa.studio.core.forms import form_of
+from kapwa.studio.core.log import record
 from kapwa.studio.models import ConsentText, InterfaceText, Membership, Situation
 
 URL = "http://testserver"
@@ -64,6 +68,26 @@ class Someone:
         return self
 
 
+People = dict[str, Someone]  # by the names that tests call them
+
+
+def recorded(project: Any, kind: str, body: dict[str, Any], *, actor: str, subject: str = "") -> Any:
+    """Record an event, which is written whole or not at all."""
+    with transaction.atomic():
+        return record(project, kind, body, actor=actor, subject=subject)
+
+
+def erase(project: Any, author: str) -> None:
+    """Remove what somebody contributed."""
+    with transaction.atomic():
+        erase_author(project, author)
+
+
+def files_with(folder: Path, text: str) -> list[str]:
+    """The names of the files in a folder that hold a text."""
+    return [path.name for path in folder.iterdir() if path.is_file() and text.encode() in path.read_bytes()]
+
+
 def author_of(name: str) -> str:
     """The id under which a member stands in the log."""
     return str(Membership.objects.get(pseudonym=name).author)
@@ -87,7 +111,7 @@ def enter(project: Any, name: str, *roles: str) -> Someone:
     return Someone(project.slug).arrive(code, name).agree()
 
 
-def come(project: Any, members: dict[str, tuple[str, ...]]) -> dict[str, Someone]:
+def come(project: Any, members: dict[str, tuple[str, ...]]) -> People:
     """Let people in: of each the name that tests call them, and their name and roles."""
     return {name: enter(project, *about) for name, about in members.items()}
 
@@ -119,7 +143,7 @@ def send_to_review(who: Someone, number: int, word: str = "Liza", **fields: str)
     who.act(f"situations/{number}/submit/")
 
 
-def accepted(people: dict[str, Someone], number: int, *voters: str) -> None:
+def accepted(people: People, number: int, *voters: str) -> None:
     """Let people vote for a situation that is in review, reveal, and accept it."""
     situation = Situation.objects.get(project__slug=people["dina"].project, number=number)
     for name in voters:

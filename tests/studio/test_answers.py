@@ -8,11 +8,10 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils.translation import override
 from studio_answers import answer, answerers, ask, merged, revise
-from studio_people import enter
+from studio_people import enter, erase, recorded
 
 from kapwa.errors import UsageError
 from kapwa.studio.core.desks import FieldError, deliver, task_of
-from kapwa.studio.core.erasure import erase_author
 from kapwa.studio.core.log import differences, record
 from kapwa.studio.models import Answer, Decision, Project, Question, Wording
 from kapwa.studio.questions import answering
@@ -153,18 +152,15 @@ def test_how_many_answered_is_kept_and_always_as_if_counted_anew(blend: Any) -> 
             agrees()
     answer(people[0], questions[0], "국")  # in the place of the first one
     agrees()
-    with transaction.atomic():
-        erase_author(blend, people[1].author)
+    erase(blend, people[1].author)
     agrees()
-    with transaction.atomic():
-        erase_author(blend, people[2].author)
+    erase(blend, people[2].author)
     answer(people[3], questions[1], "면")
     agrees()
     revise(blend, questions[0], "아침에 무엇을?")
     agrees()
     body = {"language": "ko", "seen": [[1, 1]], "now": [questions[0].revision] * 2}
-    with transaction.atomic():
-        confirmed = record(blend, "answers.confirmed", body, actor="d", subject=questions[0].id)
+    confirmed = recorded(blend, "answers.confirmed", body, actor="d", subject=questions[0].id)
     assert answering._done(people[3]).finished == {f"{one.id}:ko" for one in questions}
     agrees()
     with transaction.atomic():

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from studio_people import Someone, a_situation
+from studio_people import People, a_situation
 
 from kapwa.errors import ModelError
 from kapwa.studio.core.log import differences
@@ -28,7 +28,7 @@ def parrot(studio: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(asking, "_model", lambda: Parrot("Opo."))
 
 
-def test_what_a_model_says_of_a_draft_is_kept_with_it(parrot: None, project: Any, people: dict[str, Someone]) -> None:
+def test_what_a_model_says_of_a_draft_is_kept_with_it(parrot: None, project: Any, people: People) -> None:
     people["berto"].act("situations/new/", a_situation("Liza", best=""))
     page = people["berto"].client.post("/p/baryo/ask/", {"number": "1"}).getvalue().decode()
     assert "It is not finished: best: no relevant response is chosen as the best." in page
@@ -51,7 +51,7 @@ def test_what_a_model_says_of_a_draft_is_kept_with_it(parrot: None, project: Any
 
 
 def test_many_are_asked_about_one_after_another_and_each_answer_shows_at_once(
-    parrot: None, project: Any, people: dict[str, Someone], monkeypatch: Any
+    parrot: None, project: Any, people: People, monkeypatch: Any
 ) -> None:
     def asked() -> list[int]:
         return [len(one.model_seen) for one in Situation.objects.order_by("number")]

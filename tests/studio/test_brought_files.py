@@ -17,7 +17,8 @@ from typing import Any
 import openpyxl
 import pytest
 from pyxform.xls2xform import convert
-from studio_people import Someone, enter, speak
+from studio_desk import answers
+from studio_people import People, Someone, enter, speak
 from studio_ratings import some_accepted
 
 from kapwa.errors import DataError
@@ -27,10 +28,6 @@ from kapwa.studio.core.desks import DeskTask, Field, Option, Shown, Work
 from kapwa.studio.core.intake import take_in
 from kapwa.studio.models import Drawn, Event, Judgement, Membership
 from kapwa.studio.ratings.drawing import draw
-
-
-def answers() -> list[tuple[str, dict[str, Any]]]:
-    return list(Event.objects.filter(kind="food.answered").order_by("seq").values_list("subject", "body"))
 
 
 def fetched(who: Someone, path: str) -> bytes:
@@ -147,7 +144,7 @@ def test_a_wrong_row_is_named_and_stops_no_other(food: Any, answerer: Someone) -
 
 
 def test_only_a_scribe_or_coordinator_brings_the_work_of_others(
-    project: Any, food: Any, answerer: Someone, people: dict[str, Someone]
+    project: Any, food: Any, answerer: Someone, people: People
 ) -> None:
     def fill(sheet: Any, column: Callable[[str], str]) -> None:
         sheet[f"{column('[text]')}2"], sheet[f"{column('[how]')}2"] = "kanin", 1
@@ -306,9 +303,7 @@ def test_a_form_for_odk_goes_out_in_two_languages_and_its_submissions_come_in(
     assert "submissions.csv, row 2: Your answer: this field is empty." in page
 
 
-def test_the_human_baseline_goes_out_and_comes_back_in_every_form(
-    project: Any, people: dict[str, Someone], tmp_path: Path
-) -> None:
+def test_the_human_baseline_goes_out_and_comes_back_in_every_form(project: Any, people: People, tmp_path: Path) -> None:
     """A real desk whose choices are long texts in an order of each person's own."""
     some_accepted(people, 4)
     draw(project, "baseline")

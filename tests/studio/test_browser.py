@@ -9,7 +9,7 @@ from django.db import transaction
 from studio_answers import ask
 from studio_browser import CHROMIUM, DESKTOP, PHONE, api, launched, look, signed_in
 from studio_pages import address_of
-from studio_people import Someone, a_situation, enter, send_to_review
+from studio_people import People, a_situation, enter, send_to_review
 
 from kapwa.studio.core.log import record
 from kapwa.studio.core.security import PAGES
@@ -21,7 +21,7 @@ ENDS = """[...document.querySelector('.bar').children].map((part) => part.getBou
     .filter((place) => place.width > 1).map((place) => [place.left, place.right, place.top, place.bottom])"""
 
 
-def fill_more(project: Any, people: dict[str, Someone]) -> None:
+def fill_more(project: Any, people: People) -> None:
     """Hidden and revealed votes, comments, wordings and answers in two languages, set aside and refused things."""
     for number, context in ((2, "Iba naman ito."), (3, "Sa bahay ito.")):
         send_to_review(people["berto"], number, f"Tao{number}", context=context)
@@ -41,7 +41,7 @@ def fill_more(project: Any, people: dict[str, Someone]) -> None:
 
 
 def test_every_page_is_for_everybody(
-    project: Any, filled: dict[str, str], people: dict[str, Someone], food: Any, address: str, browser: Any
+    project: Any, filled: dict[str, str], people: People, food: Any, address: str, browser: Any
 ) -> None:
     """From the list of pages itself: axe, sideways scrolling, and errors in the console, such as of the policy."""
     fill_more(project, people)
@@ -73,9 +73,7 @@ def test_every_page_is_for_everybody(
         look(stranger, f"stranger {path}")
 
 
-def test_back_shows_nothing_of_whoever_left_a_shared_phone(
-    people: dict[str, Someone], address: str, browser: Any
-) -> None:
+def test_back_shows_nothing_of_whoever_left_a_shared_phone(people: People, address: str, browser: Any) -> None:
     # As people's browsers do, keep whole pages for "Back".
     keeping = launched(browser.browser_type, ignore_default_args=["--disable-back-forward-cache"])
     context = keeping.new_context()
@@ -124,7 +122,7 @@ def test_the_header_is_one_row_and_paper_has_no_buttons(project: Any, food: Any,
     assert page.locator("textarea:visible").count() == 1
 
 
-def test_a_link_for_many_is_copied_without_https(people: dict[str, Someone], address: str, browser: Any) -> None:
+def test_a_link_for_many_is_copied_without_https(people: People, address: str, browser: Any) -> None:
     """As on a laptop that phones reach by plain HTTP, where scripts have no clipboard."""
     people["ana"].act("people/link/", {"action": "open", "roles": ["writer"], "days": "7"})
     plain, context = address.replace("127.0.0.1", "testserver"), browser.new_context()
@@ -140,7 +138,7 @@ def test_a_link_for_many_is_copied_without_https(people: dict[str, Someone], add
     assert page.locator("textarea").input_value() == page.locator("#address-1").input_value() != ""
 
 
-def test_the_desk_says_how_it_reads_before_it_is_saved(people: dict[str, Someone], address: str, browser: Any) -> None:
+def test_the_desk_says_how_it_reads_before_it_is_saved(people: People, address: str, browser: Any) -> None:
     context = browser.new_context(viewport=DESKTOP)
     complaints = signed_in(context, people["berto"], address)
     page = context.new_page()
@@ -158,7 +156,7 @@ def test_the_desk_says_how_it_reads_before_it_is_saved(people: dict[str, Someone
     assert complaints == []
 
 
-def test_keys_vote_and_go_on_and_a_field_says_its_room(people: dict[str, Someone], address: str, browser: Any) -> None:
+def test_keys_vote_and_go_on_and_a_field_says_its_room(people: People, address: str, browser: Any) -> None:
     for number in (1, 2):
         send_to_review(people["berto"], number, f"Tao{number}", context=f"Ika-{number} na araw.")
     context = browser.new_context()
@@ -170,15 +168,13 @@ def test_keys_vote_and_go_on_and_a_field_says_its_room(people: dict[str, Someone
     remark.fill("a" * 3400)
     assert page.get_by_text("3400 of 4000 characters").is_visible()
     remark.fill("b" * 4001)
-    page.locator("input[name=choice]").first.check()
-    page.get_by_role("button", name="Vote", exact=True).click()
+    page.get_by_role("button", name="Accept as it is").click()
     assert page.get_by_text("4001 of 4000 characters").is_visible()  # it is not sent, and the form stays
     remark.fill("")
     remark.press_sequentially("32 x")  # keys are text here
-    assert page.locator("input[name=choice]:checked").input_value() == "accept"
     assert page.locator("input[name=best]:checked").count() == 0
     remark.blur()
-    page.keyboard.press("2")  # of the question that has no answer yet
+    page.keyboard.press("2")
     assert page.locator("input[name=best]:checked").input_value() == "2"
     with page.expect_navigation():
         page.keyboard.press("Enter")
@@ -192,7 +188,7 @@ def test_keys_vote_and_go_on_and_a_field_says_its_room(people: dict[str, Someone
 
 
 def test_who_agrees_to_many_texts_had_each_on_the_screen(
-    everyday: Any, askers: dict[str, Someone], address: str, browser: Any
+    everyday: Any, askers: People, address: str, browser: Any
 ) -> None:
     for number in range(12):
         text = {"text": f"아침에 무엇을 먹나요, {number}?", "language": "ko", "topic": "Food", "kind": "text"}
@@ -211,7 +207,7 @@ def test_who_agrees_to_many_texts_had_each_on_the_screen(
     assert complaints == []
 
 
-def test_a_spreadsheet_comes_in_by_keyboard_alone(people: dict[str, Someone], address: str, browser: Any) -> None:
+def test_a_spreadsheet_comes_in_by_keyboard_alone(people: People, address: str, browser: Any) -> None:
     table = "Blg,Paksa,Sitwasyon,Ano raw,Pinakamahusay,Mabuting sagot,Maling sagot\n"
     table += "".join(f"{n},pista,Pista {n}.,Ano ang gagawin?,Pupunta ako.,Tutulong ako.,Aalis.\n" for n in range(3))
     context = browser.new_context(viewport=DESKTOP)

@@ -13,7 +13,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 from studio_answers import answer, ask, member_of, merged
-from studio_people import Someone, a_situation, accepted, author_of, enter, send_to_review
+from studio_people import People, a_situation, accepted, author_of, enter, erase, files_with, send_to_review
 from test_everyday import agree, asked_now, propose
 from typer.testing import CliRunner
 
@@ -48,12 +48,8 @@ from kapwa.suites.folders.adding import check_folder
 CANARY = "kanaryo"
 
 
-def files_with(folder: Path, text: str) -> list[str]:
-    return [path.name for path in folder.iterdir() if path.is_file() and text.encode() in path.read_bytes()]
-
-
 def test_what_waited_behind_its_authors_withdrawal_is_not_written(
-    project: Any, people: dict[str, Someone], monkeypatch: pytest.MonkeyPatch
+    project: Any, people: People, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     berto = Membership.objects.get(pseudonym="Berto")
 
@@ -76,7 +72,7 @@ def test_what_waited_behind_its_authors_withdrawal_is_not_written(
 
 
 def test_who_saves_settings_behind_a_withdrawal_brings_no_text_back(
-    project: Any, people: dict[str, Someone], monkeypatch: pytest.MonkeyPatch
+    project: Any, people: People, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     people["ana"].act("settings/", {"contact": CANARY, "limits": CANARY})
     people["ana"].act("people/", {"action": "roles", "author": author_of("Dina"), "roles": ["coordinator"]})
@@ -84,8 +80,7 @@ def test_who_saves_settings_behind_a_withdrawal_brings_no_text_back(
     @contextmanager
     def behind() -> Iterator[None]:
         with single_writer():
-            with transaction.atomic():
-                erase_author(project, author_of("Ana"))
+            erase(project, author_of("Ana"))
             yield
 
     monkeypatch.setattr(security, "single_writer", behind)
@@ -97,7 +92,7 @@ def test_who_saves_settings_behind_a_withdrawal_brings_no_text_back(
 
 
 def test_nothing_of_a_removed_text_is_left_and_votes_count_again(
-    studio: Path, project: Any, people: dict[str, Someone], tmp_path: Path
+    studio: Path, project: Any, people: People, tmp_path: Path
 ) -> None:
     berto, carla, dina, edo = (people[name] for name in ("berto", "carla", "dina", "edo"))
     berto.act(
@@ -157,14 +152,14 @@ def test_nothing_of_a_removed_text_is_left_and_votes_count_again(
     assert berto.client.get(berto.full("")).status_code == 302  # his visit has ended
 
 
-def test_votes_of_somebody_who_left_accept_nothing(project: Any, people: dict[str, Someone]) -> None:
+def test_votes_of_somebody_who_left_accept_nothing(project: Any, people: People) -> None:
     send_to_review(people["berto"], 1)
     accepted(people, 1, "carla", "edo")
     people["edo"].act("withdraw/", {"depth": "contributions", "sure": "yes"})
     assert Situation.objects.get().state == "in review"  # one of two votes is left
 
 
-def test_forgetting_who_somebody_is_keeps_their_words(project: Any, people: dict[str, Someone]) -> None:
+def test_forgetting_who_somebody_is_keeps_their_words(project: Any, people: People) -> None:
     people["berto"].act("me/", {"action": "profile", "pseudonym": "Berto", "name": "Roberto", "contact": "0917"})
     people["berto"].act("situations/new/", a_situation("Liza"))
     author = Membership.objects.get(pseudonym="Berto").author
@@ -177,7 +172,7 @@ def test_forgetting_who_somebody_is_keeps_their_words(project: Any, people: dict
     assert Membership.objects.get(author=author).person is None
 
 
-def test_no_contact_deletes_the_address_alone(project: Any, people: dict[str, Someone]) -> None:
+def test_no_contact_deletes_the_address_alone(project: Any, people: People) -> None:
     people["edo"].act("me/", {"action": "profile", "pseudonym": "Edo", "contact": "edo@bayan"})
     agreed = {"version": "1", "agree": "yes", "scope_publish": "yes", "scope_contact": "yes"}
     people["edo"].act("consent/", agreed)
@@ -192,9 +187,7 @@ def test_no_contact_deletes_the_address_alone(project: Any, people: dict[str, So
     assert (person.contact, person.no_contact) == ("edo@lungsod", False)
 
 
-def test_a_withdrawal_after_a_release_shows_in_the_next(
-    project: Any, people: dict[str, Someone], tmp_path: Path
-) -> None:
+def test_a_withdrawal_after_a_release_shows_in_the_next(project: Any, people: People, tmp_path: Path) -> None:
     for place, (writer, name) in enumerate((("berto", "Liza"), ("carla", "Tomas")), start=1):
         other = {"berto": "carla", "carla": "berto"}[writer]
         send_to_review(people[writer], place, name, context=f"Hiniram ni {name} ang payong ko.")
@@ -226,15 +219,13 @@ def test_a_withdrawal_after_a_release_shows_in_the_next(
     people["ana"].get("releases/1.0.0/", status=409)
 
 
-def test_a_forgotten_member_comes_back_as_somebody_new(project: Any, people: dict[str, Someone]) -> None:
+def test_a_forgotten_member_comes_back_as_somebody_new(project: Any, people: People) -> None:
     people["edo"].act("withdraw/", {"depth": "identity", "sure": "yes"})
     people["edo"].post("/enter/", {"code": people["edo"].code}, status=403)
     enter(project, "Edo", "reviewer").get("")
 
 
-def test_what_a_scribe_and_a_coordinator_did_for_others_stays(
-    project: Any, people: dict[str, Someone], tmp_path: Path
-) -> None:
+def test_what_a_scribe_and_a_coordinator_did_for_others_stays(project: Any, people: People, tmp_path: Path) -> None:
     send_to_review(people["berto"], 1)
     accepted(people, 1, "carla", "edo")
     people["ana"].act("releases/", {"version": "1.0.0"})
@@ -251,7 +242,7 @@ def test_what_a_scribe_and_a_coordinator_did_for_others_stays(
 
 
 def test_what_others_and_models_made_of_a_changed_field_goes_too(
-    studio: Path, project: Any, people: dict[str, Someone], monkeypatch: Any
+    studio: Path, project: Any, people: People, monkeypatch: Any
 ) -> None:
     people["carla"].act("situations/new/", a_situation("Tomas"))
     author = Situation.objects.get().author
@@ -276,7 +267,7 @@ def test_what_others_and_models_made_of_a_changed_field_goes_too(
     assert Situation.objects.get(number=2).fields["user"] == "Nars ako."
 
 
-def test_who_has_no_role_any_more_may_still_withdraw(project: Any, people: dict[str, Someone]) -> None:
+def test_who_has_no_role_any_more_may_still_withdraw(project: Any, people: People) -> None:
     member = Membership.objects.get(pseudonym="Edo")
     people["ana"].act("people/", {"action": "roles", "author": member.author})
     people["edo"].get("", status=403)
@@ -287,7 +278,7 @@ def test_who_has_no_role_any_more_may_still_withdraw(project: Any, people: dict[
 
 
 def test_a_withdrawal_stands_where_its_traces_cannot_be_cleared(
-    studio: Path, project: Any, people: dict[str, Someone], monkeypatch: Any
+    studio: Path, project: Any, people: People, monkeypatch: Any
 ) -> None:
     people["edo"].act("me/", {"action": "profile", "pseudonym": "Edo", "contact": CANARY})
     with monkeypatch.context() as patched:
@@ -302,7 +293,7 @@ def test_a_withdrawal_stands_where_its_traces_cannot_be_cleared(
 
 
 def test_nothing_of_a_removed_question_is_left_nor_what_was_made_of_it(
-    studio: Path, everyday: Any, askers: dict[str, Someone]
+    studio: Path, everyday: Any, askers: People
 ) -> None:
     _, minji, huda, jun, _ = askers.values()
     boram = enter(everyday, "보람", "writer", "translator")
@@ -347,9 +338,7 @@ def test_nothing_of_a_removed_question_is_left_nor_what_was_made_of_it(
     assert asked_now(everyday, "ko") == ["무엇을 먹나요?"]
 
 
-def test_nothing_of_a_removed_answer_is_left_and_votes_count_again(
-    studio: Path, everyday: Any, askers: dict[str, Someone]
-) -> None:
+def test_nothing_of_a_removed_answer_is_left_and_votes_count_again(studio: Path, everyday: Any, askers: People) -> None:
     question, omar = ask(everyday, "아침에?"), member_of(askers["omar"])
     ask(everyday, "저녁에?")
     askers["omar"].get("work/answers/")  # and has a question before him
@@ -375,7 +364,7 @@ def test_nothing_of_a_removed_answer_is_left_and_votes_count_again(
 
 
 def test_traces_that_a_reader_kept_are_cleared_at_the_next_check_or_start(
-    studio: Path, project: Any, people: dict[str, Someone], tmp_path: Path
+    studio: Path, project: Any, people: People, tmp_path: Path
 ) -> None:
     import sqlite3
 
@@ -401,9 +390,7 @@ def test_traces_that_a_reader_kept_are_cleared_at_the_next_check_or_start(
     assert commands.clear_traces() == ""
 
 
-def test_copies_of_a_topics_name_and_quotes_of_sentences_go_too(
-    project: Any, people: dict[str, Someone], tmp_path: Path
-) -> None:
+def test_copies_of_a_topics_name_and_quotes_of_sentences_go_too(project: Any, people: People, tmp_path: Path) -> None:
     quoted = f"Hindi ko siya {CANARY}."
     people["carla"].act("situations/new/", a_situation("Ely", topic=f"{CANARY} paksa"))
     people["ana"].act("topics/", {"name": f"{CANARY} paksa"})
@@ -438,7 +425,7 @@ def test_copies_of_a_topics_name_and_quotes_of_sentences_go_too(
     assert f'"topic": "{number}"' in (freeze(project, "1.0.0", tmp_path).folder / "situations.jsonl").read_text()
 
 
-def test_a_sentence_is_found_in_a_script_without_spaces(project: Any, people: dict[str, Someone]) -> None:
+def test_a_sentence_is_found_in_a_script_without_spaces(project: Any, people: People) -> None:
     said = "ทุกเช้าครอบครัวของฉันกินข้าวต้มด้วยกันที่บ้าน"
     people["carla"].act("situations/new/", a_situation("Tomas"))
     people["berto"].act("situations/new/", a_situation("Liza", context=said))
@@ -448,9 +435,7 @@ def test_a_sentence_is_found_in_a_script_without_spaces(project: Any, people: di
     assert Event.objects.get(kind="situation.voted").body["remark"] == ""
 
 
-def test_nobody_stays_the_author_of_what_an_earlier_withdrawal_emptied(
-    project: Any, people: dict[str, Someone]
-) -> None:
+def test_nobody_stays_the_author_of_what_an_earlier_withdrawal_emptied(project: Any, people: People) -> None:
     send_to_review(people["berto"], 1)
     people["carla"].act("situations/1/vote/", {"round": "1", "choice": "change"})
     carla = author_of("Carla")
@@ -460,7 +445,7 @@ def test_nobody_stays_the_author_of_what_an_earlier_withdrawal_emptied(
     assert not Event.objects.filter(actor=carla).exists()
 
 
-def test_a_topic_that_somebody_else_added_too_stays(project: Any, people: dict[str, Someone]) -> None:
+def test_a_topic_that_somebody_else_added_too_stays(project: Any, people: People) -> None:
     people["ana"].act("topics/", {"name": "paksa"})
     people["ana"].act(f"topics/{Topic.objects.get().id}/retire/")
     people["dina"].act("topics/", {"name": "paksa"})
@@ -470,7 +455,7 @@ def test_a_topic_that_somebody_else_added_too_stays(project: Any, people: dict[s
 
 
 def test_what_a_coordinator_wrote_into_the_settings_goes_with_their_contributions(
-    studio: Path, project: Any, people: dict[str, Someone], tmp_path_factory: pytest.TempPathFactory
+    studio: Path, project: Any, people: People, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     send_to_review(people["berto"], 1)
     accepted(people, 1, "carla", "edo")

@@ -10,14 +10,12 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import transaction
 from filelock import FileLock, Timeout
 from studio_kept import Prepared
-from studio_people import Someone, a_situation, accepted, enter, send_to_review
+from studio_people import People, a_situation, accepted, enter, recorded, send_to_review
 
 from kapwa.studio import commands
 from kapwa.studio.core import evaluating
-from kapwa.studio.core.log import record
 from kapwa.studio.models import Situation
 
 PATH = "releases/1.0.0/evaluation/"
@@ -86,15 +84,13 @@ def wait_for_lock(path: Path) -> None:
 
 
 @pytest.fixture
-def released(
-    project: Any, people: dict[str, Someone], prepared: Prepared, tmp_path: Path, monkeypatch: Any
-) -> dict[str, Someone]:
+def released(project: Any, people: People, prepared: Prepared, tmp_path: Path, monkeypatch: Any) -> People:
     """A release, and a model that answers for ever."""
     monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
     monkeypatch.setattr(settings, "KAPWA_MODEL", "replay:answers.jsonl", raising=False)
     monkeypatch.setattr(evaluating, "command", lambda *words: list(HANGS))
 
-    def release() -> dict[str, Someone]:
+    def release() -> People:
         send_to_review(people["berto"], 1, "Nena")
         accepted(people, 1, "carla", "edo")
         people["ana"].act("releases/", {"version": "1.0.0"})
@@ -103,7 +99,7 @@ def released(
     return prepared("released", project, release)
 
 
-def running(people: dict[str, Someone], home: Path) -> tuple[Any, int]:
+def running(people: People, home: Path) -> tuple[Any, int]:
     """Start an evaluation; return its file and its process."""
     people["ana"].act(PATH, {"task": "kalahi/mc"})
     about = home / "evaluations" / "baryo" / "1.0.0-kalahi-mc.json"
@@ -112,7 +108,7 @@ def running(people: dict[str, Someone], home: Path) -> tuple[Any, int]:
 
 
 @linux
-def test_one_that_hangs_is_stopped_from_its_page(released: dict[str, Someone], tmp_path: Path) -> None:
+def test_one_that_hangs_is_stopped_from_its_page(released: People, tmp_path: Path) -> None:
     _about, number = running(released, tmp_path)
     ana = released["ana"]
     assert "running" in ana.get(PATH)
@@ -127,9 +123,7 @@ def test_one_that_hangs_is_stopped_from_its_page(released: dict[str, Someone], t
 
 @linux
 @pytest.mark.parametrize("when", ["start", "withdrawal"])
-def test_one_that_outlived_its_studio_is_ended(
-    project: Any, released: dict[str, Someone], tmp_path: Path, when: str
-) -> None:
+def test_one_that_outlived_its_studio_is_ended(project: Any, released: People, tmp_path: Path, when: str) -> None:
     about, number = running(released, tmp_path)
     forgotten = evaluating._started.pop(about)  # as if another studio had started it
     assert "running" in released["ana"].get(PATH)
@@ -146,7 +140,7 @@ def test_one_that_outlived_its_studio_is_ended(
 
 
 def test_a_run_that_nobody_started_is_shown_to_nobody_and_check_names_it(
-    project: Any, released: dict[str, Someone], tmp_path: Path
+    project: Any, released: People, tmp_path: Path
 ) -> None:
     folder = tmp_path / "evaluations" / "baryo"
     run = folder / "1.0.0-kalahi-open" / "kalahi-open-smollm2-12345678"
@@ -159,7 +153,7 @@ def test_a_run_that_nobody_started_is_shown_to_nobody_and_check_names_it(
     assert commands.check(["baryo"])[2] == []
 
 
-def test_a_torn_file_is_no_fault_of_the_page(released: dict[str, Someone], tmp_path: Path) -> None:
+def test_a_torn_file_is_no_fault_of_the_page(released: People, tmp_path: Path) -> None:
     about = tmp_path / "evaluations" / "baryo" / "1.0.0-kalahi-mc.json"
     about.parent.mkdir(parents=True)
     for torn in ("", "{", "[]", '{"task": 1}'):
@@ -167,7 +161,7 @@ def test_a_torn_file_is_no_fault_of_the_page(released: dict[str, Someone], tmp_p
         assert "stopped" in released["ana"].get(PATH), torn
 
 
-def test_who_judges_or_is_yet_to_vote_reads_no_evaluation(project: Any, released: dict[str, Someone]) -> None:
+def test_who_judges_or_is_yet_to_vote_reads_no_evaluation(project: Any, released: People) -> None:
     for role in ("rater", "validator"):
         alone = enter(project, f"Isa {role}", role)
         also = enter(project, f"Dalawa {role}", role, "writer")
@@ -182,11 +176,10 @@ def test_who_judges_or_is_yet_to_vote_reads_no_evaluation(project: Any, released
     released["ana"].get(PATH)
 
 
-def test_who_is_yet_to_vote_reads_no_likelihoods(project: Any, people: dict[str, Someone]) -> None:
+def test_who_is_yet_to_vote_reads_no_likelihoods(project: Any, people: People) -> None:
     send_to_review(people["berto"], 1, "Nena")
     said = {"model": "modelo", "asked": "modelo", "revision": 1, "fails": True, "answer": "Ewan.", "likelihoods": {}}
-    with transaction.atomic():
-        record(project, "situation.asked", said, actor="", subject=Situation.objects.get().id)
+    recorded(project, "situation.asked", said, actor="", subject=Situation.objects.get().id)
     assert "finds an irrelevant response" in people["berto"].get("situations/1/")
     assert "finds an irrelevant response" not in people["edo"].get("situations/1/")
     people["edo"].act("situations/1/vote/", {"round": 1, "choice": "accept", "best": "1"})

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from django.db import transaction
 from studio_answers import why_changed
-from studio_people import Someone, enter, taken_in
+from studio_people import People, Someone, enter, erase, taken_in
 
 from kapwa.errors import KapwaError
-from kapwa.studio.core.erasure import erase_author
 from kapwa.studio.core.log import differences, record
 from kapwa.studio.models import Event, Question, Wording
 from kapwa.studio.questions.events import askable
@@ -116,8 +115,7 @@ def test_states_equal_a_plain_recount_of_the_log_also_after_an_erasure(project: 
             same()
     assert refused > 5
     assert states == {"proposed", "approved", "outdated"}
-    with transaction.atomic():
-        erase_author(project, draw.choice(PEOPLE))
+    erase(project, draw.choice(PEOPLE))
     same()
     assert differences(project) == []
     for _ in range(30):  # life goes on, with numbers that were never used
@@ -151,9 +149,7 @@ def asked_now(project: Any, tag: str) -> list[str]:
     return [one.text for one in askable(project, tag)]
 
 
-def test_a_question_is_written_agreed_to_worded_and_reopens_page_by_page(
-    everyday: Any, askers: dict[str, Someone]
-) -> None:
+def test_a_question_is_written_agreed_to_worded_and_reopens_page_by_page(everyday: Any, askers: People) -> None:
     ana, minji, huda, jun, omar = askers.values()
     text, arabic = "아침에 무엇을 먹나요?", "ماذا يأكل الناس صباحًا؟"
     # The first two texts of a project are how models are asked.
@@ -224,9 +220,7 @@ def test_a_question_is_written_agreed_to_worded_and_reopens_page_by_page(
     assert "Wordings agreed in العربية" in ana.get("")
 
 
-def test_many_questions_are_made_of_one_text_and_a_prompt_keeps_its_place(
-    everyday: Any, askers: dict[str, Someone]
-) -> None:
+def test_many_questions_are_made_of_one_text_and_a_prompt_keeps_its_place(everyday: Any, askers: People) -> None:
     minji = askers["minji"]
     form = {"language": "ko", "kind": "text", "topic": "Food"}
     many = {**form, "text": "{날}에 무엇을 먹나요?", "fillings": "설날\n추석\n\n설날"}

@@ -10,11 +10,10 @@ from django.db import transaction
 from slow_recount import recount
 from studio_answers import answer, answerers, approve, ask, decide, revise, why_changed
 from studio_kept import Prepared
-from studio_people import enter
+from studio_people import enter, erase, recorded
 
 from kapwa.datasets.withdrawn import withdrawn_hash
 from kapwa.errors import KapwaError, UsageError
-from kapwa.studio.core.erasure import erase_author
 from kapwa.studio.core.freeze import freeze, release_files
 from kapwa.studio.core.log import record
 from kapwa.studio.core.release import public_salt
@@ -161,8 +160,7 @@ def test_text_that_is_not_agreed_to_never_leaves_the_studio(
         record(project, "question.retired", {"retired": True}, actor="writer", subject=first.id)
     with pytest.raises(UsageError, match=r"araw has no accepted items yet"):
         freeze(project, "2.0.0", tmp_path)
-    with transaction.atomic():
-        record(project, "question.retired", {"retired": False}, actor="writer", subject=first.id)
+    recorded(project, "question.retired", {"retired": False}, actor="writer", subject=first.id)
     made = freeze(project, "1.0.1", tmp_path)
     assert "비밀 {q}" in (made.folder / "prompts.csv").read_text()
 
@@ -209,8 +207,7 @@ def test_after_a_withdrawal_the_release_before_is_not_written_again(
         approve(project, theirs.id, "ko")
     answer(people[0], theirs, "물")
     made = freeze(project, "1.0.0", tmp_path)
-    with transaction.atomic():
-        erase_author(project, people[3].author)
+    erase(project, people[3].author)
     with pytest.raises(KapwaError, match=r"A text of release 1\.0\.0 has been removed"):
         freeze(project, "1.0.0", tmp_path / "again")
     later = freeze(project, "2.0.0", tmp_path)
@@ -253,8 +250,7 @@ def test_the_name_of_a_topic_goes_with_who_added_it(everyday: Any, tmp_path: Pat
     own.act("topics/", {"name": "kanaryo"})
     question, people = ask(everyday, "아침에?", topic="kanaryo"), answerers(everyday, 1)
     answer(people[0], question, "밥")
-    with transaction.atomic():
-        record(everyday, "topic.added", {"name": "x", "source": "", "origin": "seed", "target": 0}, actor="writer")
+    recorded(everyday, "topic.added", {"name": "x", "source": "", "origin": "seed", "target": 0}, actor="writer")
     added = Event.objects.get(kind="topic.added", body__name="kanaryo")
     freeze(everyday, "1.0.0", tmp_path)
     own.act("withdraw/", {"depth": "contributions", "sure": "yes"})

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_people import Someone, a_situation, accepted, enter, send_to_review, taken_in
+from studio_people import People, Someone, a_situation, accepted, enter, send_to_review, taken_in
 from studio_ratings import some_accepted, work
 
 from kapwa.errors import DataError, UsageError
@@ -20,7 +20,7 @@ from kapwa.studio.situations.fields import FIELDS, as_row
 from kapwa.suites.kalahi.data import read_situations
 
 
-def test_sample_packs_come_in_and_go_out_as_they_were(project: Any, people: dict[str, Someone], tmp_path: Path) -> None:
+def test_sample_packs_come_in_and_go_out_as_they_were(project: Any, people: People, tmp_path: Path) -> None:
     assert taken_in(project, "sample:egyptian") == 10
     assert taken_in(project, "sample:egyptian") == 0
     items = [item for item in read_situations("sample:egyptian")[0] if item.variant == "full"]
@@ -72,9 +72,7 @@ def test_what_cannot_be_imported_says_where(project: Any, tmp_path: Path) -> Non
         import_project("new", broken)
 
 
-def test_a_project_comes_back_from_its_archive(
-    project: Any, people: dict[str, Someone], studio: Path, tmp_path: Path
-) -> None:
+def test_a_project_comes_back_from_its_archive(project: Any, people: People, studio: Path, tmp_path: Path) -> None:
     people["ana"].act("topics/", {"name": "friendship"})
     people["berto"].act("situations/new/", a_situation("Liza"))
     people["berto"].act("situations/1/edit/", {**a_situation("Tomas"), "base": "1"})
@@ -105,7 +103,7 @@ def test_a_project_comes_back_from_its_archive(
     assert "Situation 1" in again.get("situations/")
 
 
-def test_ratings_and_signs_of_lines_come_back_too(project: Any, people: dict[str, Someone], tmp_path: Path) -> None:
+def test_ratings_and_signs_of_lines_come_back_too(project: Any, people: People, tmp_path: Path) -> None:
     some_accepted(people, 2)
     draw(project, "baseline")
     validator = enter(project, "Vera", "validator")
@@ -120,7 +118,7 @@ def test_ratings_and_signs_of_lines_come_back_too(project: Any, people: dict[str
 
 
 def test_an_archive_that_is_strange_changes_nothing(
-    project: Any, people: dict[str, Someone], tmp_path: Path, monkeypatch: Any
+    project: Any, people: People, tmp_path: Path, monkeypatch: Any
 ) -> None:
     people["ana"].act("topics/", {"name": "friendship"})
     whole = tmp_path / "backup.zip"
@@ -171,9 +169,7 @@ def test_an_archive_that_is_strange_changes_nothing(
         exchange.import_project("iba", whole)
 
 
-def test_a_coordinator_takes_a_backup_from_the_page(
-    project: Any, people: dict[str, Someone], studio: Path, tmp_path: Path
-) -> None:
+def test_a_coordinator_takes_a_backup_from_the_page(project: Any, people: People, studio: Path, tmp_path: Path) -> None:
     said = {"name": "Alberto Reyes", "contact": "0917 555"}
     people["ana"].act("who/", {"background": ["locality", "age_band"]})
     people["berto"].act("about/", {"locality": "Sagada", "age_band": "25-34", "agree": "on"})

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from studio_people import URL, Someone, a_situation, accepted, enter, send_to_review
+from studio_people import URL, People, Someone, a_situation, accepted, enter, send_to_review
 
 import warm
 from kapwa.studio import commands
@@ -112,7 +112,7 @@ def test_a_title_in_any_script_has_a_name_for_files(studio: Path) -> None:
     assert Project.objects.get().slug == "my-benchmark"
 
 
-def test_a_coordinator_begins_another_project_and_changes_between_them(people: dict[str, Someone]) -> None:
+def test_a_coordinator_begins_another_project_and_changes_between_them(people: People) -> None:
     ana, berto = people["ana"], people["berto"]
     assert "Your projects" in ana.get("")
     assert "Your projects" not in berto.get("")
@@ -133,7 +133,7 @@ def test_a_coordinator_begins_another_project_and_changes_between_them(people: d
         ana.post("/begin/", action, 400)
 
 
-def test_whoever_runs_the_studio_comes_into_a_project_that_nobody_can_enter(people: dict[str, Someone]) -> None:
+def test_whoever_runs_the_studio_comes_into_a_project_that_nobody_can_enter(people: People) -> None:
     who = starter()
     assert "Baryo" in who.get("/begin/")
     who.act("/begin/", {"action": "enter", "project": "baryo"})
@@ -143,7 +143,7 @@ def test_whoever_runs_the_studio_comes_into_a_project_that_nobody_can_enter(peop
     assert Event.objects.filter(kind="member.joined", actor=owner.author).exists()  # as somebody new, and seen
 
 
-def test_a_recovery_code_brings_back_its_owner_alone_and_once(people: dict[str, Someone]) -> None:
+def test_a_recovery_code_brings_back_its_owner_alone_and_once(people: People) -> None:
     ana = people["ana"]
     (first,) = codes(ana.post("backup/", {"action": "recovery"}))
     (recovery,) = codes(ana.post("backup/", {"action": "recovery"}))
@@ -161,14 +161,14 @@ def test_a_recovery_code_brings_back_its_owner_alone_and_once(people: dict[str, 
     people["berto"].post("backup/", {"action": "recovery"}, 403)
 
 
-def test_a_recovery_code_brings_nobody_back_who_withdrew(people: dict[str, Someone]) -> None:
+def test_a_recovery_code_brings_nobody_back_who_withdrew(people: People) -> None:
     (recovery,) = codes(people["ana"].post("backup/", {"action": "recovery"}))
     Membership.objects.filter(pseudonym="Ana").update(roles=["reviewer"])  # coordinates no more, and then leaves
     people["ana"].act("withdraw/", {"depth": "identity", "sure": "yes"})
     assert "This is not the code" in Someone("").post("/enter/", {"code": recovery}, 403)
 
 
-def test_a_recovery_code_keeps_somebody_in_all_of_their_projects(people: dict[str, Someone]) -> None:
+def test_a_recovery_code_keeps_somebody_in_all_of_their_projects(people: People) -> None:
     ana = people["ana"]
     ana.act("/begin/", NEW | {"writer": "1"})
     recovery, _invited = codes(ana.post("/join/", {"pseudonym": "Ana"}))
@@ -180,7 +180,7 @@ def test_a_recovery_code_keeps_somebody_in_all_of_their_projects(people: dict[st
     assert "Baryo" in back.get("/projects/")
 
 
-def test_who_begins_a_project_and_enters_another_invites_nobody_there(project: Any, people: dict[str, Someone]) -> None:
+def test_who_begins_a_project_and_enters_another_invites_nobody_there(project: Any, people: People) -> None:
     before = Invitation.objects.filter(project=project).count()
     people["ana"].act("/begin/", NEW | {"writer": "3"})
     people["ana"].act("/enter/", {"code": invite(project, ["rater"])})
@@ -189,7 +189,7 @@ def test_who_begins_a_project_and_enters_another_invites_nobody_there(project: A
     assert Invitation.objects.filter(project=project).count() == before + 1
 
 
-def test_a_new_code_of_ones_own_ends_the_recovery_code_before(people: dict[str, Someone]) -> None:
+def test_a_new_code_of_ones_own_ends_the_recovery_code_before(people: People) -> None:
     (recovery,) = codes(people["ana"].post("backup/", {"action": "recovery"}))
     shown = people["ana"].post("me/", {"action": "code"})
     assert len(codes(shown)) == 1
@@ -207,9 +207,7 @@ def archive_of(project: Any, folder: Path) -> dict[str, Any]:
     }
 
 
-def test_an_archive_comes_back_into_an_empty_studio_with_whoever_withdrew_gone(
-    people: dict[str, Someone], tmp_path: Path
-) -> None:
+def test_an_archive_comes_back_into_an_empty_studio_with_whoever_withdrew_gone(people: People, tmp_path: Path) -> None:
     people["berto"].act("situations/new/", a_situation())
     project = Project.objects.get()
     files = archive_of(project, tmp_path)
@@ -243,7 +241,7 @@ def archive_files(files: dict[str, Any]) -> dict[str, Any]:
     return files
 
 
-def test_check_backup_and_sample_pack_are_buttons(people: dict[str, Someone], tmp_path: Path, monkeypatch: Any) -> None:
+def test_check_backup_and_sample_pack_are_buttons(people: People, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
     ana = people["ana"]
     taken = ana.post("backup/", {"action": "pack", "pack": "filipino"})
@@ -265,16 +263,14 @@ def test_check_backup_and_sample_pack_are_buttons(people: dict[str, Someone], tm
         people["dina"].post("backup/", {"action": action}, 403)
 
 
-def a_release(people: dict[str, Someone], n: int = 1) -> str:
+def a_release(people: People, n: int = 1) -> str:
     for number in range(1, n + 1):
         send_to_review(people["berto"], number, f"Nena {number}")
         accepted(people, number, "carla", "edo")
     return people["ana"].post("releases/", {"version": "1.0.0"})
 
 
-def test_situations_and_runs_are_drawn_by_a_button(
-    people: dict[str, Someone], tmp_path: Path, monkeypatch: Any
-) -> None:
+def test_situations_and_runs_are_drawn_by_a_button(people: People, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
     a_release(people, 2)
     ana = people["ana"]
@@ -298,7 +294,7 @@ def wait(who: Someone, path: str) -> str:
 
 @pytest.mark.slow
 def test_a_release_is_evaluated_here_and_members_read_its_report(
-    people: dict[str, Someone], tmp_path: Path, monkeypatch: Any, needs_torch: None
+    people: People, tmp_path: Path, monkeypatch: Any, needs_torch: None
 ) -> None:
     monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
     monkeypatch.setattr(evaluating, "sys", SimpleNamespace(executable=str(warm.programs() / "python")))
@@ -338,9 +334,7 @@ def test_a_release_is_evaluated_here_and_members_read_its_report(
     assert evaluating.runs_of(Project.objects.get()) == []
 
 
-def test_an_evaluation_that_fails_says_why_to_coordinators(
-    people: dict[str, Someone], tmp_path: Path, monkeypatch: Any
-) -> None:
+def test_an_evaluation_that_fails_says_why_to_coordinators(people: People, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
     monkeypatch.setattr(settings, "KAPWA_MODEL", "replay:/no/such/<b>file</b>.jsonl", raising=False)
     a_release(people)

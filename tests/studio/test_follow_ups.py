@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from studio_answers import answer, answerers, ask, member_of, revise
-from studio_people import Someone, enter
+from studio_people import People, enter
 from studio_ratings import some_accepted, task_of, work
 from test_everyday_release import word
 from test_quality import check
@@ -22,7 +22,7 @@ from kapwa.studio.templatetags.studio import folded
 
 
 def test_a_release_is_due_once_a_question_is_a_check_or_answers_are_set_aside(
-    everyday: Any, askers: dict[str, Someone], tmp_path: Path
+    everyday: Any, askers: People, tmp_path: Path
 ) -> None:
     word(everyday, "inst-4", "ko", "질문에 답하세요. {q}", "first", "second")
     questions, people = [ask(everyday, f"뭘 먹나요, {n}?") for n in range(2)], answerers(everyday, 2)
@@ -54,7 +54,7 @@ def test_a_release_is_due_once_a_question_is_a_check_or_answers_are_set_aside(
     assert "The question has changed since then." not in ana.get("checks/")
 
 
-def test_a_member_reads_that_their_answers_are_set_aside(everyday: Any, askers: dict[str, Someone]) -> None:
+def test_a_member_reads_that_their_answers_are_set_aside(everyday: Any, askers: People) -> None:
     omar = member_of(askers["omar"])
     answer(omar, ask(everyday, "뭘 먹나요?"), "밥")
     about = {"desk": "answers", "reason": "careless", "note": ""}
@@ -64,7 +64,7 @@ def test_a_member_reads_that_their_answers_are_set_aside(everyday: Any, askers: 
     assert "set answers aside" in askers["omar"].get("me/")
 
 
-def test_a_rating_by_accident_is_taken_back_and_said_anew(project: Any, people: dict[str, Someone]) -> None:
+def test_a_rating_by_accident_is_taken_back_and_said_anew(project: Any, people: People) -> None:
     some_accepted(people, 2)
     people["ana"].act("results/", {"sample": "1", "raters": "1"})
     vina, other = enter(project, "Vina", "validator"), enter(project, "Wena", "validator")
@@ -87,7 +87,7 @@ def test_a_rating_by_accident_is_taken_back_and_said_anew(project: Any, people: 
     assert work(vina, "baseline", lambda page, choices: {}) == 0
 
 
-def test_judgements_that_come_late_make_up_for_no_other_thing(project: Any, people: dict[str, Someone]) -> None:
+def test_judgements_that_come_late_make_up_for_no_other_thing(project: Any, people: People) -> None:
     some_accepted(people, 3)
     people["ana"].act("results/", {"sample": "3", "raters": "1"})
     first, other, _last = Drawn.objects.order_by("number")
@@ -109,7 +109,7 @@ def test_lines_of_calendars_are_short() -> None:
 
 
 def test_an_evaluation_tells_nothing_of_the_computer_and_goes_when_words_do(
-    everyday: Any, askers: dict[str, Someone], tmp_path: Path, monkeypatch: Any
+    everyday: Any, askers: People, tmp_path: Path, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
     folder = evaluating.folder_of(everyday)
@@ -132,7 +132,7 @@ def test_an_evaluation_tells_nothing_of_the_computer_and_goes_when_words_do(
 
 
 def test_evaluations_that_were_deleted_in_part_go_at_the_next_start(
-    everyday: Any, askers: dict[str, Someone], tmp_path: Path, monkeypatch: Any
+    everyday: Any, askers: People, tmp_path: Path, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
     run = evaluating.folder_of(everyday) / "1.0.0-blend-saq" / "run"

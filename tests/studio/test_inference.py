@@ -20,7 +20,7 @@ from studio_inference import (
     seen_by,
 )
 from studio_kept import Prepared
-from studio_people import Someone, accepted, enter, send_to_review
+from studio_people import People, accepted, enter, send_to_review
 
 from kapwa.studio.core.desks import nameless_kinds
 from kapwa.studio.core.exchange import export_project, import_project
@@ -139,7 +139,7 @@ def json_lines(path: Path) -> list[str]:
     return [line for line in path.read_text().splitlines() if "README" not in line and "sha" not in line.casefold()]
 
 
-def test_hidden_votes_and_withdrawn_words_are_nowhere(project: Any, people: dict[str, Someone]) -> None:
+def test_hidden_votes_and_withdrawn_words_are_nowhere(project: Any, people: People) -> None:
     """What people voted stays hidden until the reveal, and what somebody withdrew is gone, in all that anybody sees."""
     ana = people["ana"]
     for number, name in ((1, "berto"), (2, "carla")):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 from django.utils.translation import ngettext
-from studio_people import Someone, enter
+from studio_people import People, Someone, enter, files_with
 
 from kapwa.studio import commands
 from kapwa.studio.core import interface
@@ -100,7 +100,7 @@ def test_who_is_not_signed_in_chooses_a_language_and_their_browser_does_before(s
     assert visitor.client.get("/enter/", headers={"accept-language": "ko"}).headers["Content-Language"] == "ko"
 
 
-def test_errors_and_counts_are_in_the_reader_s_language(project: Any, people: dict[str, Someone]) -> None:
+def test_errors_and_counts_are_in_the_reader_s_language(project: Any, people: People) -> None:
     people["edo"].act("/language/", {"language": "ar"})
     page = people["edo"].get("people/", status=403)
     assert shown("Your role does not give you access to this page.", "ar") in page
@@ -113,7 +113,7 @@ def test_errors_and_counts_are_in_the_reader_s_language(project: Any, people: di
 
 
 def test_a_text_worded_in_the_studio_shows_at_once_and_a_second_person_approves_it(
-    project: Any, translators: tuple[Someone, Someone], people: dict[str, Someone]
+    project: Any, translators: tuple[Someone, Someone], people: People
 ) -> None:
     tala, tomas = translators
     edo = people["edo"]
@@ -165,7 +165,7 @@ def test_another_project_keeps_its_own_words(project: Any, translators: tuple[So
 
 
 def test_a_language_that_kapwa_lacks_is_begun_in_the_studio(
-    project: Any, translators: tuple[Someone, Someone], people: dict[str, Someone]
+    project: Any, translators: tuple[Someone, Someone], people: People
 ) -> None:
     tala, tomas = translators
     edo = people["edo"]
@@ -200,7 +200,7 @@ SCRIPT = "\"'><script>alert(7)</script>{{7*7}}"
 
 
 def test_no_translation_puts_markup_into_a_page(
-    project: Any, translators: tuple[Someone, Someone], people: dict[str, Someone]
+    project: Any, translators: tuple[Someone, Someone], people: People
 ) -> None:
     tala = translators[0]
     for text in (SCRIPT, "<b>Ako</b>", 'Ako" onclick="x', "Ako %(n)s", "Ako %"):
@@ -226,7 +226,7 @@ def test_no_translation_puts_markup_into_a_page(
 
 
 def test_a_withdrawal_takes_the_words_and_keeps_what_others_approved(
-    studio: Path, project: Any, translators: tuple[Someone, Someone], people: dict[str, Someone]
+    studio: Path, project: Any, translators: tuple[Someone, Someone], people: People
 ) -> None:
     tala, tomas = translators
     edo = people["edo"]
@@ -248,11 +248,11 @@ def test_a_withdrawal_takes_the_words_and_keeps_what_others_approved(
     assert not InterfaceText.objects.filter(source="Me").exists()
     assert differences(project) == []
     connection.close()
-    assert [path.name for path in studio.parent.iterdir() if path.is_file() and b"kanaryo" in path.read_bytes()] == []
+    assert files_with(studio.parent, "kanaryo") == []
 
 
 def test_every_text_on_a_consent_page_is_approved_or_has_the_english_beside_it(
-    project: Any, translators: tuple[Someone, Someone], people: dict[str, Someone]
+    project: Any, translators: tuple[Someone, Someone], people: People
 ) -> None:
     tala, tomas = translators
     edo = people["edo"]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from studio_browser import CHROMIUM, ELSEWHERE, PHONE, look, signed_in
-from studio_people import Someone, enter
+from studio_people import People, Someone, enter
 
 from kapwa.studio import commands
 from kapwa.studio.core.members import invite
@@ -29,7 +29,7 @@ class Desk(NamedTuple):
     others: Callable[[Any], None] = lambda page: None
 
 
-SITUATIONS = Desk("situations/new/", "#context", "form.desk button:not([type=button])")
+SITUATIONS = Desk("situations/new/", "#context", "form.desk button:not([type=button], [name])")
 DESKS = (
     SITUATIONS,
     Desk(
@@ -135,9 +135,7 @@ EVERYTHING = """async () => {
 }"""
 
 
-def test_what_is_kept_is_its_authors_alone_and_goes_when_they_leave(
-    project: Any, people: dict[str, Someone], phone: Phone
-) -> None:
+def test_what_is_kept_is_its_authors_alone_and_goes_when_they_leave(project: Any, people: People, phone: Phone) -> None:
     """Two people on one phone."""
     berto, carla = people["berto"], people["carla"]
     carla.act("/enter/", {"code": invite(commands.new_project("iba", language="fil"), ["writer"])})
@@ -146,15 +144,15 @@ def test_what_is_kept_is_its_authors_alone_and_goes_when_they_leave(
     there.project = "iba"
     there.agree()
     phone.enter(berto)
-    berto_s = phone.type(SITUATIONS, "lihim ni Berto")
+    left_open = phone.type(SITUATIONS, "lihim ni Berto")
     phone.enter(carla)  # as when a visit ends by its age
     for path in ("", SITUATIONS.path):
         page = phone.open(path)
         assert "lihim" not in page.content()
         assert page.locator("#keep").is_hidden()
     # Berto's page is still open in another window, and sends nothing in her name.
-    berto_s.locator(SITUATIONS.button).click()
-    berto_s.get_by_text(OUT).wait_for()
+    left_open.locator(SITUATIONS.button).click()
+    left_open.get_by_text(OUT).wait_for()
     page = phone.type(SITUATIONS, "lihim ni Carla")
     sign_out(page, delete=False)
     assert page.locator(SITUATIONS.field).input_value() == "lihim ni Carla"
@@ -165,7 +163,7 @@ def test_what_is_kept_is_its_authors_alone_and_goes_when_they_leave(
     assert "Carla" not in page.evaluate(EVERYTHING)
     assert "lihim ni Berto" in page.evaluate(EVERYTHING)
     assert recorded("lihim") == 0
-    berto_s.close()
+    left_open.close()
     phone.enter(berto)
     phone.open("").get_by_text(SENT).wait_for()  # what he had pressed the button for
     assert recorded("lihim ni Berto") == 1
@@ -180,7 +178,7 @@ def test_what_is_kept_is_its_authors_alone_and_goes_when_they_leave(
     page.wait_for_function(f"async () => !(await ({EVERYTHING})()).includes('hindi')")
 
 
-def test_the_page_says_which_it_is_in_the_readers_language(people: dict[str, Someone], phone: Phone) -> None:
+def test_the_page_says_which_it_is_in_the_readers_language(people: People, phone: Phone) -> None:
     """Saved here, not sent, sent; also where the device is full; in Arabic, for catalogs hold every text."""
     phone.enter(people["berto"], "ar")
     _, field, button, _ = SITUATIONS

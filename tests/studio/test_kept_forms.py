@@ -3,7 +3,7 @@
 from typing import Any
 
 from studio_answers import answer, ask, member_of, merged
-from studio_people import Someone, a_situation, enter
+from studio_people import People, Someone, a_situation, enter
 
 from kapwa.studio.models import Event, Question
 
@@ -31,7 +31,7 @@ def twice(who: Someone, path: str, fields: dict[str, Any], place: int) -> str:
     return str(first.headers["Kapwa-Onward"])
 
 
-def test_a_form_that_is_sent_again_is_taken_once_on_every_page(project: Any, people: dict[str, Someone]) -> None:
+def test_a_form_that_is_sent_again_is_taken_once_on_every_page(project: Any, people: People) -> None:
     ana, berto, carla, dina = (people[name] for name in ("ana", "berto", "carla", "dina"))
     assert twice(berto, "situations/new/", a_situation("Liza"), 1) == "/p/baryo/situations/1/"
     changed = {**a_situation("Liza", user="Guro ako."), "base": "1"}
@@ -50,7 +50,7 @@ def test_a_form_that_is_sent_again_is_taken_once_on_every_page(project: Any, peo
     twice(berto, "me/", {"action": "profile", "pseudonym": "Bertong bago"}, 11)
 
 
-def test_questions_wordings_and_answers_are_taken_once(everyday: Any, askers: dict[str, Someone]) -> None:
+def test_questions_wordings_and_answers_are_taken_once(everyday: Any, askers: People) -> None:
     minji, huda, omar = (askers[name] for name in ("minji", "huda", "omar"))
     many = {"kind": "text", "topic": "Food", "language": "ko", "text": "{때}에 뭘 먹나요?", "fillings": "설날\n추석"}
     twice(minji, "questions/new/", many, 1)
@@ -74,7 +74,7 @@ def groups(project: Any, tag: str) -> list[Any]:
     return [group for one in merged(project, tag) for group in one.groups]
 
 
-def test_another_content_or_person_is_never_taken_for_what_was_sent(project: Any, people: dict[str, Someone]) -> None:
+def test_another_content_or_person_is_never_taken_for_what_was_sent(project: Any, people: People) -> None:
     berto, carla = people["berto"], people["carla"]
     assert kept(berto, "elicit/", {"question": "experience", "text": "una"}, 1).status_code == 204
     count = events()
@@ -85,7 +85,7 @@ def test_another_content_or_person_is_never_taken_for_what_was_sent(project: Any
     assert events() == count
 
 
-def test_only_what_was_taken_leads_onward(project: Any, people: dict[str, Someone]) -> None:
+def test_only_what_was_taken_leads_onward(project: Any, people: People) -> None:
     """Neither a refusal nor the way to the consent text is taken for an answer."""
     berto = people["berto"]
     assert kept(berto, "elicit/", {"question": "experience", "text": ""}, 1).status_code == 400

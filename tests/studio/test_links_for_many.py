@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from studio_people import Someone, enter
+from studio_people import People, Someone, enter
 
 from kapwa.studio import commands
 from kapwa.studio.core import joining
@@ -49,7 +49,7 @@ def decide(ana: Someone, action: str, *names: str) -> str:
     return ana.post("people/link/", {"action": action, "asked": [keys[name] for name in names]})
 
 
-def test_many_ask_by_one_link_and_come_in_once_they_are_let_in(project: Any, people: dict[str, Someone]) -> None:
+def test_many_ask_by_one_link_and_come_in_once_they_are_let_in(project: Any, people: People) -> None:
     from kapwa.studio.models import JoinRequest
 
     ana, before = people["ana"], Membership.objects.count()
@@ -83,9 +83,7 @@ def test_many_ask_by_one_link_and_come_in_once_they_are_let_in(project: Any, peo
     assert "Nemo" not in str(list(Event.objects.values_list("body", flat=True)))
 
 
-def test_before_they_are_let_in_they_see_nothing_and_others_nothing_of_them(
-    project: Any, people: dict[str, Someone]
-) -> None:
+def test_before_they_are_let_in_they_see_nothing_and_others_nothing_of_them(project: Any, people: People) -> None:
     address = opened(people["ana"], "writer")
     stranger = arrives(address)
     page = stranger.get("/ask/")
@@ -102,7 +100,7 @@ def test_before_they_are_let_in_they_see_nothing_and_others_nothing_of_them(
     assert "A coordinator decides" in Someone("").post("/enter/", {"code": lito.code})
 
 
-def test_a_shared_phone_forgets_who_asked(project: Any, people: dict[str, Someone]) -> None:
+def test_a_shared_phone_forgets_who_asked(project: Any, people: People) -> None:
     lito = asks(opened(people["ana"], "writer"), "Lito")
     decide(people["ana"], "admit", "Lito")
     assert "Sign out on this device" in lito.get("/ask/")
@@ -112,13 +110,13 @@ def test_a_shared_phone_forgets_who_asked(project: Any, people: dict[str, Someon
     lito.agree().get("situations/new/")
 
 
-def test_a_name_that_is_taken_gets_a_number(project: Any, people: dict[str, Someone]) -> None:
+def test_a_name_that_is_taken_gets_a_number(project: Any, people: People) -> None:
     asks(opened(people["ana"], "writer"), "Ana")
     decide(people["ana"], "admit", "Ana")
     assert Membership.objects.filter(pseudonym="Ana 2", roles=["writer"]).exists()
 
 
-def test_a_link_is_closed_remade_and_expires(project: Any, people: dict[str, Someone]) -> None:
+def test_a_link_is_closed_remade_and_expires(project: Any, people: People) -> None:
     ana = people["ana"]
     first = opened(ana, "writer")
     assert first in ana.get("people/link/")  # a page shows it again, though its code is kept nowhere
@@ -141,7 +139,7 @@ def test_a_link_is_closed_remade_and_expires(project: Any, people: dict[str, Som
     assert 'id="wrong-roles"' in ana.post("people/link/", forged, 400)
 
 
-def test_too_many_requests_are_refused(project: Any, people: dict[str, Someone], monkeypatch: Any) -> None:
+def test_too_many_requests_are_refused(project: Any, people: People, monkeypatch: Any) -> None:
     monkeypatch.setattr(joining, "MOST_FROM_NETWORK", 2)
     address = opened(people["ana"], "writer")
     asks(address, "Lito")
@@ -155,7 +153,7 @@ def test_too_many_requests_are_refused(project: Any, people: dict[str, Someone],
     assert "Too many people ask" in last.post("/ask/", {"pseudonym": "Olga", "agree": "on"}, 400)
 
 
-def test_a_request_that_nobody_decides_on_goes(project: Any, people: dict[str, Someone]) -> None:
+def test_a_request_that_nobody_decides_on_goes(project: Any, people: People) -> None:
     address = opened(people["ana"], "writer")
     lito = asks(address, "Lito")
     JoinRequest.objects.update(asked=timezone.now() - timedelta(days=31))
@@ -165,7 +163,7 @@ def test_a_request_that_nobody_decides_on_goes(project: Any, people: dict[str, S
     assert JoinRequest.objects.count() == 1
 
 
-def test_who_is_in_another_project_stays_one_person(project: Any, people: dict[str, Someone]) -> None:
+def test_who_is_in_another_project_stays_one_person(project: Any, people: People) -> None:
     commands.new_project("iba", language="fil")
     address, before = opened(people["ana"], "writer"), Person.objects.count()
     tala = enter(commands.find_project("iba"), "Tala", "writer")
@@ -181,7 +179,7 @@ def test_who_is_in_another_project_stays_one_person(project: Any, people: dict[s
     arrives(address, tala)  # a member is led home
 
 
-def test_slips_hold_project_role_code_and_picture(project: Any, people: dict[str, Someone]) -> None:
+def test_slips_hold_project_role_code_and_picture(project: Any, people: People) -> None:
     address = opened(people["ana"], "writer")
     slips = re.search(r'href="/p/baryo/(people/link/\w+/slips/)"', people["ana"].get("people/link/"))
     assert slips

@@ -8,17 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from slow_recount import recount
 from studio_answers import answer, answerers, ask, decide, merged, revise
-from studio_people import enter
+from studio_people import enter, erase
 from typer.testing import CliRunner
 
 from kapwa.cli.main import app
 from kapwa.errors import DataError
 from kapwa.labels.audits.correction import PROPOSAL_SCHEMA
-from kapwa.studio.core.erasure import erase_author
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.log import RefusedError, differences, snapshot
 from kapwa.studio.core.text import key_of
@@ -28,11 +27,6 @@ from kapwa.studio.questions.suggesting import suggestions
 from kapwa.studio.questions.views.merging import agreed
 
 WORDS = ("밥", "쌀밥", "쌀 밥", "국", "김치", "kimchi", "Kimchi")
-
-
-def erase(project: Any, author: str) -> None:
-    with transaction.atomic():
-        erase_author(project, author)
 
 
 def key(project: Any, text: str) -> str:

@@ -13,7 +13,7 @@ import openpyxl
 import pytest
 from django.utils import timezone
 from studio_answers import answer, ask, member_of
-from studio_people import Someone, a_situation, accepted, enter, send_to_review
+from studio_people import People, Someone, a_situation, accepted, enter, send_to_review
 
 import warm
 from kapwa.studio.core.freeze import freeze
@@ -22,7 +22,7 @@ from kapwa.studio.models import Event, Question
 
 
 def test_a_clock_that_steps_back_a_day_loses_and_reorders_nothing(
-    project: Any, people: dict[str, Someone], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Any, people: People, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Yesterday(datetime):
         @classmethod
@@ -54,7 +54,7 @@ def test_a_clock_that_steps_back_a_day_loses_and_reorders_nothing(
     assert datetime.now(UTC) > events[-1]
 
 
-def test_no_cell_of_what_is_downloaded_is_a_formula(everyday: Any, askers: dict[str, Someone]) -> None:
+def test_no_cell_of_what_is_downloaded_is_a_formula(everyday: Any, askers: People) -> None:
     formula = '=HYPERLINK("http://x.example","y")'
     one = ask(everyday, formula)
     askers["omar"].act("me/", {"action": "profile", "pseudonym": "@SUM(1)", "answer_in": ["ko"]})

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from studio_answers import ask
-from studio_people import Someone, accepted, author_of, enter, send_to_review
+from studio_people import People, Someone, accepted, author_of, enter, send_to_review
 
 from kapwa.studio import commands
 from kapwa.studio.core.forms import form_of
@@ -29,7 +29,7 @@ def comments(who: Someone, path: str) -> list[str]:
     return re.findall(r'<p class="text"[^>]*>([^<]*)</p>', talk)
 
 
-def test_the_bell_counts_what_became_of_ones_own_items(project: Any, people: dict[str, Someone]) -> None:
+def test_the_bell_counts_what_became_of_ones_own_items(project: Any, people: People) -> None:
     send_to_review(people["berto"], 1)
     accepted(people, 1, "carla", "edo")
     berto = people["berto"]
@@ -46,7 +46,7 @@ def test_the_bell_counts_what_became_of_ones_own_items(project: Any, people: dic
     assert "Ana" not in "".join(told(berto))  # who decided stands on the item's page, not here
 
 
-def test_who_is_named_in_a_comment_is_told(project: Any, people: dict[str, Someone]) -> None:
+def test_who_is_named_in_a_comment_is_told(project: Any, people: People) -> None:
     enter(project, "Ana Maria", "writer")
     enter(project, "Rita", "rater")  # who reads no situation
     people["berto"].act("situations/new/", {"language": "fil", "topic": "pista", "context": "Isang pista."})
@@ -60,7 +60,7 @@ def test_who_is_named_in_a_comment_is_told(project: Any, people: dict[str, Someo
     assert comments(people["edo"], "situations/1/") == [text]
 
 
-def test_while_votes_are_hidden_a_comment_is_its_authors_alone(project: Any, people: dict[str, Someone]) -> None:
+def test_while_votes_are_hidden_a_comment_is_its_authors_alone(project: Any, people: People) -> None:
     send_to_review(people["berto"], 1)
     said = "Hindi ganito sa amin, @Carla."
     people["edo"].act("situations/1/discuss/", {"text": said})
@@ -82,7 +82,7 @@ def test_while_votes_are_hidden_a_comment_is_its_authors_alone(project: Any, peo
     assert differences(project) == []
 
 
-def test_a_comment_goes_with_its_author(project: Any, people: dict[str, Someone]) -> None:
+def test_a_comment_goes_with_its_author(project: Any, people: People) -> None:
     people["berto"].act("situations/new/", {"language": "fil", "topic": "pista", "context": "Isang pista."})
     people["edo"].act("situations/1/discuss/", {"text": "Salamat, @Berto."})
     people["carla"].act("situations/1/discuss/", {"text": "Sang-ayon ako kay @Edo."})
@@ -92,7 +92,7 @@ def test_a_comment_goes_with_its_author(project: Any, people: dict[str, Someone]
     assert told(people["berto"]) == ["A comment on what you wrote: Situation 1."]
 
 
-def test_questions_and_prompts_have_comments_too(everyday: Any, askers: dict[str, Someone], studio: Any) -> None:
+def test_questions_and_prompts_have_comments_too(everyday: Any, askers: People, studio: Any) -> None:
     ask(everyday, "아침에 무엇을 먹나요?", "ar")
     jun, minji = askers["jun"], askers["minji"]
     minji.act("questions/new/", {"text": "언제 자나요?", "language": "ko", "topic": "Sleep", "kind": "text"})

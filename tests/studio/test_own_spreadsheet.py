@@ -11,7 +11,7 @@ from typing import Any
 
 import openpyxl
 import pytest
-from studio_people import Someone, a_situation, accepted, enter, taken_in
+from studio_people import People, Someone, a_situation, accepted, enter, taken_in
 
 from kapwa.datasets.columns import guess
 from kapwa.errors import KapwaError
@@ -64,7 +64,7 @@ def situations() -> list[dict[str, str]]:
 
 
 def test_a_group_s_own_sheet_comes_in_as_it_is_shown_and_its_faulty_rows_are_named(
-    project: Any, people: dict[str, Someone]
+    project: Any, people: People
 ) -> None:
     page = shown(people["berto"], sent("amin.csv", SHEET))
     assert situations() == []  # nothing is saved before it was seen
@@ -104,9 +104,7 @@ def test_a_group_s_own_sheet_comes_in_as_it_is_shown_and_its_faulty_rows_are_nam
     assert differences(project) == []
 
 
-def test_the_words_of_who_wrote_them_go_with_who_wrote_them(
-    project: Any, people: dict[str, Someone], studio: Path
-) -> None:
+def test_the_words_of_who_wrote_them_go_with_who_wrote_them(project: Any, people: People, studio: Path) -> None:
     page = shown(people["berto"], sent("amin.csv", SHEET))
     imported(people["berto"], page, theirs="on")
     assert "by <bdi>Berto</bdi>" in people["carla"].get("situations/1/")
@@ -143,9 +141,7 @@ def test_columns_are_known_by_their_names_in_many_languages(
     assert [chosen.get(heading, "") for heading in headings] == columns
 
 
-def test_columns_without_telling_names_are_known_by_what_stands_in_them(
-    everyday: Any, askers: dict[str, Someone]
-) -> None:
+def test_columns_without_telling_names_are_known_by_what_stands_in_them(everyday: Any, askers: People) -> None:
     lines = ["A,B,C,D"]
     for number in range(1, 9):
         topic = "음식" if number % 2 else "가족"
@@ -158,7 +154,7 @@ def test_columns_without_telling_names_are_known_by_what_stands_in_them(
     assert question.wordings.get(language="ko").text == "3일에는 무엇을 먹나요?"
 
 
-def test_what_no_column_says_is_said_once_for_all_rows(everyday: Any, askers: dict[str, Someone]) -> None:
+def test_what_no_column_says_is_said_once_for_all_rows(everyday: Any, askers: People) -> None:
     minji, before = askers["minji"], Question.objects.count()
     page = shown(minji, sent("t.csv", "질문\n아침에 무엇을 먹나요?\n저녁에 무엇을 먹나요?\n아침에 무엇을 먹나요?\n"))
     assert "No column is chosen for: Topic." in page
@@ -175,7 +171,7 @@ def test_what_no_column_says_is_said_once_for_all_rows(everyday: Any, askers: di
     assert "1 row was imported. 1 was already here." in imported(minji, page)
 
 
-def test_the_template_comes_back_filled_in(project: Any, people: dict[str, Someone]) -> None:
+def test_the_template_comes_back_filled_in(project: Any, people: People) -> None:
     for header in ({}, {"Accept-Language": "ar"}, {"Accept-Language": "ko"}):
         answer = people["carla"].client.get(people["carla"].full("import/situations/"), headers=header)
         book = openpyxl.load_workbook(io.BytesIO(answer.content))
@@ -203,7 +199,7 @@ def zipped(**files: bytes) -> bytes:
     return out.getvalue()
 
 
-def test_what_a_card_says_of_all_rows_is_in_the_rows_that_are_shown(project: Any, people: dict[str, Someone]) -> None:
+def test_what_a_card_says_of_all_rows_is_in_the_rows_that_are_shown(project: Any, people: People) -> None:
     card = re.sub("(?m)^language: .*$", "language: ceb", (PACKS / "filipino" / "card.yaml").read_text())
     page = shown(people["berto"], sent("t.zip", zipped(card__yaml=card.encode(), t__csv=b"Sitwasyon\nPista.\n")))
     assert form_of(page)["every_0_language"] == "ceb"
@@ -212,7 +208,7 @@ def test_what_a_card_says_of_all_rows_is_in_the_rows_that_are_shown(project: Any
     assert '<td dir="auto">ilo</td>' in people["berto"].post("import/", fields)
 
 
-def test_rows_that_do_not_fit_are_named_and_others_come_in(project: Any, people: dict[str, Someone]) -> None:
+def test_rows_that_do_not_fit_are_named_and_others_come_in(project: Any, people: People) -> None:
     long, many = "a" * 4001, ";".join(f"sagot {n}" for n in "abcdefgh")
     lines = ["Sitwasyon,Mabuting sagot,Paksa", f"{long},Oo,x", f"Pista.,{many},x", "Kasal.,Oo,x,labis", "Binyag.,Oo,x"]
     page = shown(people["berto"], sent("t.csv", "\n".join(lines)))
@@ -226,7 +222,7 @@ def test_rows_that_do_not_fit_are_named_and_others_come_in(project: Any, people:
     assert [fields["context"] for fields in situations()] == ["Binyag."]
 
 
-def test_who_writes_brings_and_what_goes_along_cannot_be_changed(project: Any, people: dict[str, Someone]) -> None:
+def test_who_writes_brings_and_what_goes_along_cannot_be_changed(project: Any, people: People) -> None:
     gina = enter(project, "Gina", "translator")
     gina.get("import/", status=409)
     gina.post("import/", {"pasted": SHEET}, status=409)
@@ -239,7 +235,7 @@ def test_who_writes_brings_and_what_goes_along_cannot_be_changed(project: Any, p
     assert situations() == []
 
 
-def test_a_release_of_another_studio_comes_in_to_be_continued(project: Any, people: dict[str, Someone]) -> None:
+def test_a_release_of_another_studio_comes_in_to_be_continued(project: Any, people: People) -> None:
     people["berto"].act("situations/new/", a_situation("Liza"))
     people["berto"].act("situations/new/", {**a_situation("Liza"), "personal_situation": "Gutom ako.", "origin": "1"})
     for number in (1, 2):
@@ -265,7 +261,7 @@ def test_a_release_of_another_studio_comes_in_to_be_continued(project: Any, peop
 
 
 def test_files_in_the_layout_of_the_authors_come_in(
-    project: Any, people: dict[str, Someone], everyday: Any, askers: dict[str, Someone]
+    project: Any, people: People, everyday: Any, askers: People
 ) -> None:
     columns = "prompt_variation_id,prompt_id,category,topic,prompt,best_answer,relevant_answers,irrelevant_answers\n"
     rows = 'v1,p1,ethics,family,"Ina ako.\nPista bukas.\nAnong gagawin ko?",Oo.,Oo.;Sige.;Tara.,Hindi.;Ayaw.;Wala.\n'

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from studio_answers import answer, answerers, ask
-from studio_people import Someone, accepted, send_to_review
+from studio_people import People, Someone, accepted, send_to_review
 
 from kapwa.studio.core.reading import members_of, one_page
 from kapwa.studio.models import Event, Membership, Person, Question, Revision, Situation, Wording
@@ -41,7 +41,7 @@ def add_people(project: Any, count: int) -> None:
     Membership.objects.bulk_create([Membership(person=person, pseudonym=f"Tao {n}", **about) for n, person in named])
 
 
-def test_pages_of_many_situations(project: Any, people: dict[str, Someone]) -> None:
+def test_pages_of_many_situations(project: Any, people: People) -> None:
     send_to_review(people["berto"], 1)
     accepted(people, 1, "carla", "edo")
     send_to_review(people["carla"], 2, "Tomas", context="Iba naman ito, sa bahay.")
@@ -61,7 +61,7 @@ def test_pages_of_many_situations(project: Any, people: dict[str, Someone]) -> N
         assert too_many(people[name], shared) == {}, name
 
 
-def test_pages_of_many_questions(everyday: Any, askers: dict[str, Someone]) -> None:
+def test_pages_of_many_questions(everyday: Any, askers: People) -> None:
     question = ask(everyday, "아침에 무엇을 먹나요?", "ar")
     for who in answerers(everyday, 5):
         answer(who, question, "밥")
@@ -90,7 +90,7 @@ def test_pages_of_many_questions(everyday: Any, askers: dict[str, Someone]) -> N
     assert too_many(askers["omar"], ("", "work/", "work/?show=done"), MOST_AT_DESKS) == {}
 
 
-def test_what_a_page_read_once_is_read_anew_by_the_next(project: Any, people: dict[str, Someone]) -> None:
+def test_what_a_page_read_once_is_read_anew_by_the_next(project: Any, people: People) -> None:
     with one_page():
         first = members_of(project)
         Membership.objects.filter(pseudonym="Edo").update(pseudonym="Ed")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 from studio_answers import answer, answerers, approve, ask
-from studio_people import Someone, a_situation, enter, send_to_review
+from studio_people import People, a_situation, enter, recorded, send_to_review
 from studio_ratings import short_answers
 from test_first_page import NEW
 
@@ -33,7 +33,7 @@ from kapwa.studio.models import (
 from kapwa.studio.ratings.drawing import draw
 
 
-def vote(people: dict[str, Someone], number: int, best: str, *voters: str) -> None:
+def vote(people: People, number: int, best: str, *voters: str) -> None:
     situation = Situation.objects.get(number=number)
     for name in voters:
         ballot = {"round": situation.round, "choice": "accept", "best": best}
@@ -44,9 +44,7 @@ def sheet_of(project: Any, place: Path, version: str) -> str:
     return (freeze(project, version, place, date="2026-01-31").folder / "DATASHEET.md").read_text(encoding="utf-8")
 
 
-def test_a_key_against_all_votes_needs_a_reason_which_is_released(
-    project: Any, people: dict[str, Someone], tmp_path: Path
-) -> None:
+def test_a_key_against_all_votes_needs_a_reason_which_is_released(project: Any, people: People, tmp_path: Path) -> None:
     """A planted community disagrees with the author of both situations; in the first the author changes the key."""
     dina, voters = people["dina"], ("carla", "edo")
     for number, word in ((1, "Liza"), (2, "Tomas")):
@@ -74,9 +72,7 @@ def test_a_key_against_all_votes_needs_a_reason_which_is_released(
     assert "Dina" not in sheet
 
 
-def test_no_release_carries_a_key_against_votes_without_a_reason(
-    project: Any, people: dict[str, Someone], tmp_path: Path
-) -> None:
+def test_no_release_carries_a_key_against_votes_without_a_reason(project: Any, people: People, tmp_path: Path) -> None:
     """Of a version that asked for none, or where the reason may not be published: it is left out, and decided anew."""
     send_to_review(people["berto"], 1, best="2")
     vote(people, 1, "1", "carla", "edo")
@@ -98,7 +94,7 @@ def test_no_release_carries_a_key_against_votes_without_a_reason(
 
 
 def test_a_decision_on_answers_against_most_people_needs_a_reason(
-    everyday: Any, askers: dict[str, Someone], tmp_path: Path
+    everyday: Any, askers: People, tmp_path: Path
 ) -> None:
     question, people = ask(everyday, "아침에 무엇을 먹나요?"), answerers(everyday, 5)
     for who in people[:3]:
@@ -137,7 +133,7 @@ def approve_prompts(project: Any, tag: str) -> None:
             approve(project, prompt.id, tag)
 
 
-def test_a_text_that_people_agreed_to_changes_for_a_reason(everyday: Any, askers: dict[str, Someone]) -> None:
+def test_a_text_that_people_agreed_to_changes_for_a_reason(everyday: Any, askers: People) -> None:
     question, minji = ask(everyday, "아침에 무엇을 먹나요?", "ar"), askers["minji"]
     page = minji.get("questions/3/edit/")
     assert "2 people agreed to the present text." in page
@@ -152,7 +148,7 @@ def test_a_text_that_people_agreed_to_changes_for_a_reason(everyday: Any, askers
     assert Event.objects.filter(kind="question.revised", body__reason="It is asked at noon.").exists()
 
 
-def test_no_act_goes_against_most_people_without_a_reason(everyday: Any, askers: dict[str, Someone]) -> None:
+def test_no_act_goes_against_most_people_without_a_reason(everyday: Any, askers: People) -> None:
     """The rule stands where the other rules of acts do, so that whatever records an act keeps it."""
     question, people = ask(everyday, "아침에 무엇을 먹나요?", "ar"), answerers(everyday, 2)
     for who in people:
@@ -175,8 +171,7 @@ def test_no_act_goes_against_most_people_without_a_reason(everyday: Any, askers:
                 record(everyday, kind, body | more, actor="writer", subject=question.id)
     assert Event.objects.count() == before
     for kind, body in acts:
-        with transaction.atomic():
-            record(everyday, kind, body | two, actor="writer", subject=question.id)
+        recorded(everyday, kind, body | two, actor="writer", subject=question.id)
     assert Event.objects.count() == before + len(acts)
 
 
@@ -236,9 +231,7 @@ def test_who_does_not_agree_to_a_prompt_says_why_and_is_not_asked_again(studio: 
     assert "Nobody talks so." in writer.get(f"prompts/template/{one.id}/")
 
 
-def test_a_release_that_lacks_something_promises_nothing(
-    everyday: Any, askers: dict[str, Someone], tmp_path: Path
-) -> None:
+def test_a_release_that_lacks_something_promises_nothing(everyday: Any, askers: People, tmp_path: Path) -> None:
     """It promised items, and then said that nothing was left to ask; the published prompts are agreed to in English."""
     answer(answerers(everyday, 1)[0], ask(everyday, "아침에 무엇을 먹나요?"), "밥")
     page = askers["ana"].get("releases/")
@@ -259,7 +252,7 @@ def test_a_release_that_lacks_something_promises_nothing(
     assert english.filter(state="approved").count() == 1
 
 
-def test_publication_is_asked_again_and_the_coordinator_knows_at_once(project: Any, people: dict[str, Someone]) -> None:
+def test_publication_is_asked_again_and_the_coordinator_knows_at_once(project: Any, people: People) -> None:
     berto = Membership.objects.get(pseudonym="Berto")
     berto.consent_scopes = ["contact"]
     berto.save()
@@ -286,7 +279,7 @@ def test_publication_is_asked_again_and_the_coordinator_knows_at_once(project: A
     assert Event.objects.filter(kind="member.agreed", actor=carla.author).latest("seq").body["scopes"] == ["publish"]
 
 
-def test_adding_one_topic_removes_no_other(project: Any, people: dict[str, Someone]) -> None:
+def test_adding_one_topic_removes_no_other(project: Any, people: People) -> None:
     def offered() -> list[str]:
         select = people["berto"].get("situations/new/").partition('name="topic"')[2].partition("</select>")[0]
         return re.findall(r"<option[^>]*>([^<–]+)</option>", select)
@@ -301,12 +294,12 @@ def test_adding_one_topic_removes_no_other(project: Any, people: dict[str, Someo
     assert len(offered()) == 13
 
 
-def test_whoever_wants_their_own_topics_alone_says_so(project: Any, people: dict[str, Someone]) -> None:
+def test_whoever_wants_their_own_topics_alone_says_so(project: Any, people: People) -> None:
     people["berto"].act("topics/", {"name": "mga pista", "origin": "seed", "usual": "drop"})
     assert list(Topic.objects.values_list("name", flat=True)) == ["mga pista"]
 
 
-def test_a_draft_is_deleted_and_what_was_in_review_is_not(project: Any, people: dict[str, Someone]) -> None:
+def test_a_draft_is_deleted_and_what_was_in_review_is_not(project: Any, people: People) -> None:
     berto = people["berto"]
     berto.act("situations/new/", a_situation("Liza"))
     people["carla"].post("situations/1/delete/", status=409)
@@ -319,7 +312,7 @@ def test_a_draft_is_deleted_and_what_was_in_review_is_not(project: Any, people: 
     assert differences(project) == []
 
 
-def test_a_form_that_somebody_went_back_to_makes_no_second_item(people: dict[str, Someone]) -> None:
+def test_a_form_that_somebody_went_back_to_makes_no_second_item(people: People) -> None:
     berto, said = people["berto"], {"question": "", "text": "Sa amin, may pista.", "language": "fil"}
     key = re.search(r'name="question" value="([^"]+)"', berto.get("elicit/"))
     assert key
@@ -334,7 +327,7 @@ def test_a_form_that_somebody_went_back_to_makes_no_second_item(people: dict[str
 
 
 @pytest.mark.parametrize("button", ["answered", "idk"])
-def test_an_answer_is_corrected(everyday: Any, askers: dict[str, Someone], button: str) -> None:
+def test_an_answer_is_corrected(everyday: Any, askers: People, button: str) -> None:
     ask(everyday, "아침에 무엇을 먹나요?")
     omar = askers["omar"]
     seen = dict(re.findall(r'type="hidden" name="(subject|seen)" value="([^"]*)"', omar.get("work/answers/")))
@@ -350,7 +343,7 @@ def test_an_answer_is_corrected(everyday: Any, askers: dict[str, Someone], butto
     assert [row.texts for row in Answer.objects.all()] == [["국"]]
 
 
-def test_a_coordinator_keeps_their_name_in_a_second_project(people: dict[str, Someone]) -> None:
+def test_a_coordinator_keeps_their_name_in_a_second_project(people: People) -> None:
     people["ana"].act("/begin/", NEW)
     people["ana"].act("/join/", {})
     assert Membership.objects.get(project__slug="our-everyday-life").pseudonym == "Ana"
@@ -376,7 +369,7 @@ def test_the_consent_text_names_what_is_made_and_the_licence(studio: Path) -> No
     assert {text.text for text in newest(project)} == {"Our own words."}
 
 
-def test_settings_take_the_languages_that_begin_takes(project: Any, people: dict[str, Someone]) -> None:
+def test_settings_take_the_languages_that_begin_takes(project: Any, people: People) -> None:
     def saved(text: str, status: int = 200) -> tuple[str, list[str]]:
         people["ana"].post("settings/", {"action": "languages", "languages": text, "gloss": "English"}, status)
         project.refresh_from_db()
@@ -392,7 +385,7 @@ def test_settings_take_the_languages_that_begin_takes(project: Any, people: dict
     assert saved(" , ", 400) == ("fil", ["fil", "ceb"])
 
 
-def test_who_has_nothing_to_do_is_offered_the_other_language(everyday: Any, askers: dict[str, Someone]) -> None:
+def test_who_has_nothing_to_do_is_offered_the_other_language(everyday: Any, askers: People) -> None:
     everyday.people_each = 1
     everyday.save()
     question = ask(everyday, "아침에 무엇을 먹나요?", "ar")

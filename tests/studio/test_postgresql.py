@@ -91,9 +91,9 @@ def test_many_people_on_a_server(server: str, tmp_path: Path) -> None:
     assert spec.loader is not None
     bench = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(bench)
-    found = bench.measure(tmp_path, clients=8, seconds=600, most=60, database=server, through="sync", questions=40)
+    found = bench.measure(tmp_path, clients=5, seconds=600, most=30, database=server, through="sync", questions=40)
     assert (found["errors"], found["lost"], found["twice"]) == (0, 0, 0), found["first_errors"]
-    assert found["writes"] >= 60
+    assert found["writes"] >= 30
 
 
 def test_check_refuses_a_lost_and_an_empty_database_and_reports_a_damaged_one(server: str, tmp_path: Path) -> None:
@@ -127,8 +127,8 @@ def test_check_refuses_a_lost_and_an_empty_database_and_reports_a_damaged_one(se
     assert (code, 'database "lost" does not exist' in message) == (2, True), message
     code, message = kapwa("empty", "check")
     assert (code, "holds no project" in message) == (2, True), message
-    # A page of other signs, of each kind of table: of the log, made from it, of people, of Django.
-    tables = ("studio_event", "studio_question", "studio_invitation", "studio_consenttext", "django_migrations")
+    # A page of other signs, of each kind of table: of the log, made from it, of Django.
+    tables = ("studio_event", "studio_question", "django_migrations")
     for table in tables:
         before = damage(table, b"\x55" * 8192)
         assert before, table

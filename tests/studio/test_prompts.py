@@ -8,7 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from studio_kept import Prepared
-from studio_people import Someone, come, enter, taken_in
+from studio_people import Someone, come, enter, files_with, taken_in
 
 from kapwa.errors import KapwaError
 from kapwa.studio import commands
@@ -213,7 +213,7 @@ def test_a_removed_text_takes_what_was_made_of_it_with_it(studio: Path, prompts:
     agree(prompts["edo"], "identity")
     carla.act("withdraw/", {"depth": "contributions", "sure": "yes"})
     connection.close()
-    assert [p.name for p in studio.parent.iterdir() if p.is_file() and b"kanaryo" in p.read_bytes()] == []
+    assert files_with(studio.parent, "kanaryo") == []
     assert "kanaryo" not in str(list(Event.objects.values_list("body")))
     one = PromptPart.objects.get(name="Ugandan")
     assert (one.fields["text_fil"], one.agreed) == ("taga-Uganda", [])

@@ -14,7 +14,7 @@ import pytest
 from django.db import transaction
 from studio_answers import answer, answerers, ask, member_of
 from studio_kept import Prepared
-from studio_people import Someone, accepted, enter, send_to_review
+from studio_people import People, Someone, accepted, enter, recorded, send_to_review
 from test_everyday_release import word
 
 from kapwa.studio.core.desks import DESKS, deliver
@@ -62,9 +62,7 @@ def step(who: Someone, code: str, action: str, status: int = 200, **more: str) -
     return who.post(f"quality/answers/{code}/", {"action": action, "aside": row.id if row else "", **more}, status)
 
 
-def test_a_check_is_asked_of_everybody_among_the_others_and_told_to_nobody(
-    everyday: Any, askers: dict[str, Someone]
-) -> None:
+def test_a_check_is_asked_of_everybody_among_the_others_and_told_to_nobody(everyday: Any, askers: People) -> None:
     everyday.people_each = 2
     everyday.save()
     questions = [ask(everyday, f"질문 {number}?") for number in range(12)]
@@ -110,7 +108,7 @@ def test_a_check_comes_at_any_place_and_a_batch_on_a_phone_takes_it_from_nobody(
     assert [task.subject for task in first].index(questions[3].id) == places[0]  # the same tasks while leased
 
 
-def test_what_is_asked_twice_counts_once(everyday: Any, askers: dict[str, Someone]) -> None:
+def test_what_is_asked_twice_counts_once(everyday: Any, askers: People) -> None:
     askers["ana"].act("checks/", {"repeats_each": "2"})
     everyday.refresh_from_db()
     assert everyday.repeats_each == 2
@@ -192,7 +190,7 @@ def test_answers_that_only_two_people_wrote_so_are_counted(everyday: Any) -> Non
 
 
 @pytest.fixture
-def answered(everyday: Any, askers: dict[str, Someone], prepared: Prepared) -> tuple[list[Any], list[Any]]:
+def answered(everyday: Any, askers: People, prepared: Prepared) -> tuple[list[Any], list[Any]]:
     """Four people who answered four questions, the last of them otherwise than the rest."""
     return prepared("answered", everyday, lambda: answer_four(everyday))
 
@@ -223,7 +221,7 @@ def release_of(who: Someone, version: str) -> dict[str, str]:
 
 
 def test_answers_are_set_aside_by_two_people_and_counted_again(
-    everyday: Any, askers: dict[str, Someone], answered: tuple[list[Any], list[Any]]
+    everyday: Any, askers: People, answered: tuple[list[Any], list[Any]]
 ) -> None:
     questions, people = answered
     ana, dina = askers["ana"], enter(everyday, "Dina", "scribe", "answerer")
@@ -283,7 +281,7 @@ def test_answers_are_set_aside_by_two_people_and_counted_again(
 
 
 def test_nobody_decides_about_their_own_answers(
-    everyday: Any, askers: dict[str, Someone], answered: tuple[list[Any], list[Any]]
+    everyday: Any, askers: People, answered: tuple[list[Any], list[Any]]
 ) -> None:
     questions, _people = answered
     dina = enter(everyday, "Dina", "scribe", "answerer")
@@ -301,7 +299,7 @@ def test_nobody_decides_about_their_own_answers(
 
 
 def test_what_is_set_aside_stays_so_when_who_asked_withdraws_and_goes_with_the_answers(
-    everyday: Any, askers: dict[str, Someone], answered: tuple[list[Any], list[Any]]
+    everyday: Any, askers: People, answered: tuple[list[Any], list[Any]]
 ) -> None:
     _questions, people = answered
     dina = enter(everyday, "Dina", "scribe")
@@ -318,7 +316,7 @@ def test_what_is_set_aside_stays_so_when_who_asked_withdraws_and_goes_with_the_a
     assert differences(everyday) == []
 
 
-def test_judgements_are_set_aside_at_their_desk_alone(project: Any, people: dict[str, Someone]) -> None:
+def test_judgements_are_set_aside_at_their_desk_alone(project: Any, people: People) -> None:
     send_to_review(people["berto"], 1)
     accepted(people, 1, "carla", "edo")
     draw(project, "baseline")
@@ -326,8 +324,7 @@ def test_judgements_are_set_aside_at_their_desk_alone(project: Any, people: dict
     for author in authors:
         Membership.objects.create(project=project, author=author, roles=["validator"])
         body = {"seen": "", "order": [0, 1], "values": {"chosen": 0}, "remark": "", "situation": thing.situation}
-        with transaction.atomic():
-            record(project, "text.judged", body, actor=author, subject=thing.id)
+        recorded(project, "text.judged", body, actor=author, subject=thing.id)
     assert result_tables(project, "baseline")["baseline.csv"].count(b"\n") == 3
     page = f"quality/baseline/{key_of(project, authors[0])}/"
     people["ana"].act(page, {"action": "asked", "reason": "wish", "note": ""})

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
-from studio_people import Someone, a_situation, accepted, send_to_review, taken_in
+from studio_people import People, a_situation, accepted, recorded, send_to_review, taken_in
 
 from kapwa.errors import UsageError
 from kapwa.studio import commands
@@ -18,14 +18,13 @@ from kapwa.studio.core import freeze as freezing
 from kapwa.studio.core.exchange import export_project, import_project
 from kapwa.studio.core.freeze import freeze, release_files
 from kapwa.studio.core.kinds import RefusedError
-from kapwa.studio.core.log import record
 from kapwa.studio.core.members import new_code
 from kapwa.studio.models import Elicited, Membership, Person, Project, Release, Situation, Topic
 from kapwa.suites.folders.adding import check_folder
 
 
 def test_a_count_that_would_tell_of_newcomers_is_left_out_of_a_datasheet(
-    project: Any, people: dict[str, Someone], tmp_path: Path
+    project: Any, people: People, tmp_path: Path
 ) -> None:
     send_to_review(people["berto"], 1)
 
@@ -40,8 +39,7 @@ def test_a_count_that_would_tell_of_newcomers_is_left_out_of_a_datasheet(
             own |= {"background": {"locality": place}, "background_public": True}
             member = Membership.objects.create(project=project, **own)
             body = {"round": 1, "choice": "accept"}
-            with transaction.atomic():
-                record(project, "situation.voted", body, actor=member.author, subject=Situation.objects.get().id)
+            recorded(project, "situation.voted", body, actor=member.author, subject=Situation.objects.get().id)
         Situation.objects.update(state="accepted")
         return (freeze(project, version, tmp_path).folder / "DATASHEET.md").read_text()
 
@@ -62,7 +60,7 @@ def test_a_count_that_would_tell_of_newcomers_is_left_out_of_a_datasheet(
     assert not any(digest.encode() in path.read_bytes() for path in files)  # who was counted is in no file
 
 
-def test_a_release_says_how_it_came_about(project: Any, people: dict[str, Someone], tmp_path: Path) -> None:
+def test_a_release_says_how_it_came_about(project: Any, people: People, tmp_path: Path) -> None:
     people["ana"].act("who/", {"background": ["locality"]})
     people["berto"].act("about/", {"locality": "Sagada", "agree": "on", "public": "on"})
     people["berto"].act("me/", {"action": "profile", "pseudonym": "Berto", "credit": "pseudonym"})
@@ -91,9 +89,7 @@ def test_a_release_says_how_it_came_about(project: Any, people: dict[str, Someon
     assert manifest["date"] == "2026-01-31"
 
 
-def test_a_name_cannot_write_a_line_or_a_heading_into_a_release(
-    project: Any, people: dict[str, Someone], tmp_path: Path
-) -> None:
+def test_a_name_cannot_write_a_line_or_a_heading_into_a_release(project: Any, people: People, tmp_path: Path) -> None:
     berto = people["berto"]
     berto.act("me/", {"action": "profile", "pseudonym": "# B\n- *x* [y](http://z) <b>", "credit": "pseudonym"})
     assert Membership.objects.filter(pseudonym="# B - *x* [y](http://z) <b>").exists()
@@ -114,7 +110,7 @@ def test_a_name_cannot_write_a_line_or_a_heading_into_a_release(
 
 
 def test_who_is_stopped_between_a_migration_and_the_tables_begins_again(
-    project: Any, people: dict[str, Someone], monkeypatch: pytest.MonkeyPatch
+    project: Any, people: People, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stopped(project: Any) -> None:
         raise KeyboardInterrupt
@@ -134,9 +130,7 @@ def test_who_is_stopped_between_a_migration_and_the_tables_begins_again(
     commands.prepare()  # nothing is to do
 
 
-def test_a_private_part_is_whole_situations_and_stays_private(
-    project: Any, people: dict[str, Someone], tmp_path: Path
-) -> None:
+def test_a_private_part_is_whole_situations_and_stays_private(project: Any, people: People, tmp_path: Path) -> None:
     project.salt = "5a17" * 4  # with another, all might be public
     project.save()
     taken_in(project, "sample:egyptian")
@@ -170,9 +164,7 @@ def test_a_private_part_is_whole_situations_and_stays_private(
     assert [row["id"] for row in again] == [row["id"] for row in parts["private"]]
 
 
-def test_words_whose_author_does_not_want_them_published_stay_out(
-    project: Any, people: dict[str, Someone], tmp_path: Path
-) -> None:
+def test_words_whose_author_does_not_want_them_published_stay_out(project: Any, people: People, tmp_path: Path) -> None:
     def agree(name: str, **scopes: str) -> None:
         people[name].act("consent/", {"version": "1", "agree": "yes", **scopes})
 
@@ -208,7 +200,7 @@ def test_words_whose_author_does_not_want_them_published_stay_out(
     assert (made.rows, made.held) == (4, 0)
 
 
-def test_a_change_in_review_leaves_no_situation_that_cannot_be_frozen(project: Any, people: dict[str, Someone]) -> None:
+def test_a_change_in_review_leaves_no_situation_that_cannot_be_frozen(project: Any, people: People) -> None:
     send_to_review(people["berto"], 1)
     people["carla"].act("situations/1/vote/", {"round": "1", "choice": "change"})
     people["dina"].act("situations/1/reveal/")
@@ -222,7 +214,7 @@ def test_a_change_in_review_leaves_no_situation_that_cannot_be_frozen(project: A
 
 
 def test_a_release_that_cannot_be_written_is_none(
-    project: Any, people: dict[str, Someone], tmp_path: Path, monkeypatch: Any
+    project: Any, people: People, tmp_path: Path, monkeypatch: Any
 ) -> None:
     people["berto"].act("situations/new/", a_situation("Liza"))
     Situation.objects.update(state="accepted")
@@ -242,7 +234,7 @@ def test_a_release_that_cannot_be_written_is_none(
 
 
 def test_a_release_whose_words_were_removed_is_not_written_again_with_others(
-    project: Any, people: dict[str, Someone], tmp_path: Path
+    project: Any, people: People, tmp_path: Path
 ) -> None:
     send_to_review(people["berto"], 1)
     people["carla"].act("situations/1/vote/", {"round": "1", "choice": "change"})
@@ -265,7 +257,7 @@ def test_a_release_whose_words_were_removed_is_not_written_again_with_others(
 
 
 def test_a_release_comes_out_the_same_under_other_settings_and_another_name(
-    project: Any, people: dict[str, Someone], tmp_path: Path
+    project: Any, people: People, tmp_path: Path
 ) -> None:
     send_to_review(people["berto"], 1)
     accepted(people, 1, "carla", "edo")

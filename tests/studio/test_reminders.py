@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.utils.translation import gettext as _
-from studio_people import Someone, enter, send_to_review
+from studio_people import People, enter, send_to_review
 
 from kapwa.errors import UsageError
 from kapwa.studio import commands
@@ -62,13 +62,13 @@ def mailing(mail_server: Any, monkeypatch: pytest.MonkeyPatch, studio: Path) -> 
 
 
 @pytest.fixture
-def reviewed(people: dict[str, Someone]) -> dict[str, Someone]:
+def reviewed(people: People) -> People:
     """A situation of Berto's is in review."""
     send_to_review(people["berto"], 1, "")
     return people
 
 
-def test_a_text_to_share_says_what_waits_and_names_nobody(reviewed: dict[str, Someone]) -> None:
+def test_a_text_to_share_says_what_waits_and_names_nobody(reviewed: People) -> None:
     people = reviewed
     people["edo"].get("share/", status=403)
     page = people["dina"].get("share/")
@@ -84,7 +84,7 @@ def test_a_text_to_share_says_what_waits_and_names_nobody(reviewed: dict[str, So
 
 
 def test_who_asks_for_it_is_reminded_by_mail_of_what_waits_for_them(
-    project: Any, reviewed: dict[str, Someone], mailing: Any
+    project: Any, reviewed: People, mailing: Any
 ) -> None:
     people = reviewed
     assert remind() == (0, 0)
@@ -113,9 +113,7 @@ def test_who_asks_for_it_is_reminded_by_mail_of_what_waits_for_them(
     assert not Person.objects.filter(email=ADDRESS).exists()
 
 
-def test_a_digest_says_how_much_is_new_and_not_of_what(
-    project: Any, reviewed: dict[str, Someone], mailing: Any
-) -> None:
+def test_a_digest_says_how_much_is_new_and_not_of_what(project: Any, reviewed: People, mailing: Any) -> None:
     people = reviewed
     people["berto"].act("me/", {"action": "profile", "email": "berto@example.org"})
     assert remind() == (0, 0)
@@ -132,7 +130,7 @@ def test_a_digest_says_how_much_is_new_and_not_of_what(
 
 
 def test_nobody_is_reminded_before_they_agree_to_a_new_consent_text(
-    project: Any, reviewed: dict[str, Someone], mailing: Any
+    project: Any, reviewed: People, mailing: Any
 ) -> None:
     reviewed["edo"].act("me/", {"action": "profile", "email": ADDRESS})
     consent.publish(project, {"en": "Another one."})
@@ -141,7 +139,7 @@ def test_nobody_is_reminded_before_they_agree_to_a_new_consent_text(
     assert remind() == (1, 1)
 
 
-def test_without_a_mail_server_no_address_is_asked_for(people: dict[str, Someone]) -> None:
+def test_without_a_mail_server_no_address_is_asked_for(people: People) -> None:
     assert 'name="email"' not in people["edo"].get("me/")
     assert not _mail()["KAPWA_MAIL"]
     with pytest.raises(UsageError, match="No mail server is set"):
@@ -155,7 +153,7 @@ def test_a_mail_server_elsewhere_is_spoken_to_in_secret(monkeypatch: pytest.Monk
     assert not _mail()["EMAIL_USE_TLS"]
 
 
-def test_meetings_that_have_a_time_are_a_calendar(people: dict[str, Someone]) -> None:
+def test_meetings_that_have_a_time_are_a_calendar(people: People) -> None:
     dina = people["dina"]
     here = list(Membership.objects.filter(pseudonym="Edo").values_list("author", flat=True))
     dina.act("sessions/", {"title": "No time", "attendees": here})
@@ -182,7 +180,7 @@ def test_meetings_that_have_a_time_are_a_calendar(people: dict[str, Someone]) ->
     ]
 
 
-def test_coordinators_see_who_did_how_much_of_those_who_allow_it(reviewed: dict[str, Someone]) -> None:
+def test_coordinators_see_who_did_how_much_of_those_who_allow_it(reviewed: People) -> None:
     people = reviewed
     assert "Berto" not in people["ana"].get("activity/")
     people["berto"].act("consent/", {"version": "1", "agree": "yes", "scope_progress": "yes"})
@@ -229,7 +227,7 @@ def test_each_reads_the_consent_text_in_their_language_and_whose_words_it_is(
 
 
 def test_a_section_of_the_settings_changes_what_is_in_it_and_says_that_it_is_saved(
-    project: Any, people: dict[str, Someone]
+    project: Any, people: People
 ) -> None:
     ana = people["ana"]
     ana.act("settings/", {"action": "releases", "limits": "few", "collected": "by hand", "reviewed": "no"})
@@ -248,7 +246,7 @@ def test_a_section_of_the_settings_changes_what_is_in_it_and_says_that_it_is_sav
 
 @pytest.mark.parametrize(("answer", "card"), [("", False), ("yes", True), ("no", False)])
 def test_a_card_says_what_the_project_says_of_native_speakers(
-    project: Any, reviewed: dict[str, Someone], answer: str, card: bool
+    project: Any, reviewed: People, answer: str, card: bool
 ) -> None:
     reviewed["ana"].act("settings/", {"action": "releases", "reviewed": answer})
     project.refresh_from_db()

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import transaction
-from studio_people import Someone, a_situation, enter, send_to_review
+from studio_people import People, Someone, a_situation, enter, recorded, send_to_review
 
 from kapwa.studio import commands
-from kapwa.studio.core.log import differences, record
+from kapwa.studio.core.log import differences
 from kapwa.studio.core.searching import earlier
 from kapwa.studio.models import Aside, Membership, PromptPart, Question, Term, Wording
 
@@ -28,7 +27,7 @@ def the_round(who: Someone, number: int = 1) -> str:
     return found[1]
 
 
-def test_votes_that_are_hidden_are_found_by_nobody_before_the_reveal(project: Any, people: dict[str, Someone]) -> None:
+def test_votes_that_are_hidden_are_found_by_nobody_before_the_reveal(project: Any, people: People) -> None:
     send_to_review(people["berto"], 1, "Liza", user="Guro ako sa elementarya.")
     vote = {"round": the_round(people["edo"]), "choice": "change", "remark": "lihim na puna"}
     people["edo"].act("situations/1/vote/", vote)
@@ -49,7 +48,7 @@ def test_votes_that_are_hidden_are_found_by_nobody_before_the_reveal(project: An
     assert hits(people["carla"], "ayon usapan") == ["Situation 1: ayon sa usapan", "Situation 1: Usapan: sang-ayon."]
 
 
-def test_nobody_finds_what_their_pages_do_not_show(project: Any, people: dict[str, Someone]) -> None:
+def test_nobody_finds_what_their_pages_do_not_show(project: Any, people: People) -> None:
     question = re.search(r'name="question" value="([^"]+)"|<option value="([\w.-]+)"', people["carla"].get("elicit/"))
     assert question
     key = question[1] or question[2]
@@ -66,7 +65,7 @@ def test_nobody_finds_what_their_pages_do_not_show(project: Any, people: dict[st
     assert hits(people["ana"], "kuwento") == []
 
 
-def test_answers_are_found_by_who_merges_them_alone(everyday: Any, askers: dict[str, Someone]) -> None:
+def test_answers_are_found_by_who_merges_them_alone(everyday: Any, askers: People) -> None:
     minji, jun, omar = askers["minji"], askers["jun"], askers["omar"]
     minji.act("questions/new/", {"language": "ko", "text": "아침에 무엇을 먹나요?", "topic": "Food", "kind": "text"})
     question = Question.objects.get(text__startswith="아침")
@@ -77,8 +76,7 @@ def test_answers_are_found_by_who_merges_them_alone(everyday: Any, askers: dict[
     author = Membership.objects.get(pseudonym="عمر").author
     body = {"language": "ko", "question_revision": 1, "wording_revision": 1, "outcome": "answered"}
     body |= {"texts": ["김치찌개", "Café"], "depends": "계절에 따라"}
-    with transaction.atomic():
-        record(everyday, "answer.given", body, actor=author, subject=question.id)
+    recorded(everyday, "answer.given", body, actor=author, subject=question.id)
     title = f"Question {question.number}"
     assert hits(minji, "아침") == [f"{title}: 아침에 무엇을 먹나요?"]
     assert hits(minji, "어색") == [f"{title}: 말이 어색해요"]
@@ -110,7 +108,7 @@ def test_parts_of_prompts_are_found(studio: Path) -> None:
     assert "hindi patis" in berto.get(f"prompts/concept/{PromptPart.objects.get().id}/")
 
 
-def test_a_search_is_paged_and_escaped(project: Any, people: dict[str, Someone]) -> None:
+def test_a_search_is_paged_and_escaped(project: Any, people: People) -> None:
     for number in range(4):
         people["berto"].act("situations/new/", a_situation(f"Liza{number}"))
     page = people["edo"].get("search/?q=si")
@@ -123,9 +121,7 @@ def test_a_search_is_paged_and_escaped(project: Any, people: dict[str, Someone])
     people["edo"].get("search/?q=" + "a" * 3000)
 
 
-def test_terms_stand_beside_texts_they_occur_in_and_change_with_their_log(
-    everyday: Any, askers: dict[str, Someone]
-) -> None:
+def test_terms_stand_beside_texts_they_occur_in_and_change_with_their_log(everyday: Any, askers: People) -> None:
     minji, huda = askers["minji"], askers["huda"]
     minji.act("questions/new/", {"language": "ko", "text": "추석에 무엇을 먹나요?", "topic": "Food", "kind": "text"})
     number = Question.objects.get(text__startswith="추석").number
@@ -147,7 +143,7 @@ def test_terms_stand_beside_texts_they_occur_in_and_change_with_their_log(
 
 
 def test_earlier_translations_of_like_sentences_stand_beside_a_text(
-    everyday: Any, askers: dict[str, Someone], project: Any, people: dict[str, Someone]
+    everyday: Any, askers: People, project: Any, people: People
 ) -> None:
     minji, huda = askers["minji"], askers["huda"]
     for place, meal in enumerate(("아침", "저녁")):

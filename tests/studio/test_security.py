@@ -11,7 +11,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from django.db import transaction
 from django.db.models import F
 from django.http import HttpResponse
 from django.test import Client
@@ -19,7 +18,7 @@ from django.urls import get_resolver
 from django.utils import timezone
 from studio_answers import member_of
 from studio_pages import address_of
-from studio_people import Someone, a_situation, accepted, author_of, enter, let_back
+from studio_people import People, Someone, a_situation, accepted, author_of, enter, let_back, recorded
 from typer.testing import CliRunner
 
 from kapwa.cli.studio import app
@@ -29,7 +28,6 @@ from kapwa.studio import commands, urls  # noqa: F401 - the second fills the tab
 from kapwa.studio.core import consent, security
 from kapwa.studio.core import members as codes
 from kapwa.studio.core.freeze import freeze
-from kapwa.studio.core.log import record
 from kapwa.studio.core.members import join
 from kapwa.studio.core.roles import ROLES
 from kapwa.studio.core.security import PAGES
@@ -63,8 +61,7 @@ def _answer_with_scripts(project: Any, author: str) -> None:
     body = {"question_revision": 1, "wording_revision": 1, "outcome": "answered", "texts": [SCRIPT, SCRIPT[1:]]}
     for tag, (actor, revision) in product(("fil", "ar"), ((author, 1), ("other", 0))):
         seen = {**body, "question_revision": revision, "depends": SCRIPT, "language": tag}
-        with transaction.atomic():
-            record(project, "answer.given", seen, actor=actor, subject=question.id)
+        recorded(project, "answer.given", seen, actor=actor, subject=question.id)
 
 
 def test_the_addresses_are_the_table_of_pages(studio: Path) -> None:
@@ -118,11 +115,11 @@ def test_every_page_with_every_method_as_everybody(
     # Who gets in and who does not, without the pages themselves.
     monkeypatch.setattr(security, "_answer", lambda request, *_given, **_named: HttpResponse())
     monkeypatch.setattr(security, "problem", lambda request, error, status: HttpResponse(status=status))
-    tried = 0
+    tried, nobody = 0, Someone("")
     for (page, path), method in product(mine.items(), METHODS):
         allowed = page.read if method in ("GET", "HEAD") else page.write if method == "POST" else frozenset()
         exists = bool(allowed)
-        stranger = Someone("").client.generic(method, path)
+        stranger = nobody.client.generic(method, path)
         # Without a visit: to the door, or no.
         expected = 405 if not exists else 401 if page.api else 302 if method in ("GET", "HEAD") else 403
         assert stranger.status_code == expected, (page.name, method)
@@ -138,7 +135,7 @@ def test_every_page_with_every_method_as_everybody(
     assert tried > 500
 
 
-def test_who_left_and_who_has_not_agreed_get_no_further(project: Any, people: dict[str, Someone]) -> None:
+def test_who_left_and_who_has_not_agreed_get_no_further(project: Any, people: People) -> None:
     code = commands.invite_people(project, ["writer"], 1, "")[0].code
     new = Someone(project.slug).arrive(code, "Bago")
     for page in PAGES.values():
@@ -156,7 +153,7 @@ def test_who_left_and_who_has_not_agreed_get_no_further(project: Any, people: di
     assert "Bagong kasunduan." in new.get("situations/")
 
 
-def test_forms_from_elsewhere_are_refused(project: Any, filled: dict[str, str], people: dict[str, Someone]) -> None:
+def test_forms_from_elsewhere_are_refused(project: Any, filled: dict[str, str], people: People) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.cookies = people["ana"].client.cookies
     for page in PAGES.values():
@@ -252,12 +249,12 @@ def test_who_knows_how_a_code_begins_tries_sixty_five_of_the_rest_in_ten_minutes
     assert 50 < most <= 65
 
 
-def test_an_open_redirect_leads_home(project: Any, people: dict[str, Someone]) -> None:
+def test_an_open_redirect_leads_home(project: Any, people: People) -> None:
     answer = Someone("").client.post("/enter/", {"code": people["edo"].code, "next": "https://elsewhere.example/x"})
     assert answer.headers["Location"] == "/"
 
 
-def test_headers_allow_no_script_of_elsewhere(project: Any, people: dict[str, Someone]) -> None:
+def test_headers_allow_no_script_of_elsewhere(project: Any, people: People) -> None:
     answer = people["ana"].client.get("/p/baryo/")
     policy = answer.headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy
@@ -274,7 +271,7 @@ def test_headers_allow_no_script_of_elsewhere(project: Any, people: dict[str, So
 
 
 def test_scripts_in_every_field_show_as_text_on_every_page(
-    project: Any, filled: dict[str, str], people: dict[str, Someone], tmp_path: Path
+    project: Any, filled: dict[str, str], people: People, tmp_path: Path
 ) -> None:
     people["ana"].act("people/", {"action": "roles", "author": author_of("Dina"), "roles": ["scribe", "writer"]})
     bad = {name: f"{name} {SCRIPT}" for name in a_situation() if name not in ("language", "best")}
@@ -347,7 +344,7 @@ def test_scripts_in_every_field_show_as_text_on_every_page(
     assert "<script>" not in (made.folder / "CREDITS.md").read_text()
 
 
-def test_what_is_too_large_or_of_another_address_is_refused_by_a_page(project: Any, people: dict[str, Someone]) -> None:
+def test_what_is_too_large_or_of_another_address_is_refused_by_a_page(project: Any, people: People) -> None:
     answer = people["berto"].client.post("/p/baryo/situations/new/", {"notes": "x" * 3_000_000})
     assert answer.status_code == 400
     assert "too large" in answer.content.decode()
@@ -361,7 +358,7 @@ def test_what_is_too_large_or_of_another_address_is_refused_by_a_page(project: A
 
 
 def test_things_of_another_project_cannot_be_reached_by_their_ids(
-    project: Any, filled: dict[str, str], people: dict[str, Someone]
+    project: Any, filled: dict[str, str], people: People
 ) -> None:
     people["berto"].act("elicit/", {"question": "elder", "text": "lihim", "language": "fil"})
     other = commands.new_project("iba", language="fil")
@@ -375,7 +372,7 @@ def test_things_of_another_project_cannot_be_reached_by_their_ids(
     assert Topic.objects.filter(retired=True).count() == 0
 
 
-def test_the_same_form_sent_twice_counts_once_and_never_changes(project: Any, people: dict[str, Someone]) -> None:
+def test_the_same_form_sent_twice_counts_once_and_never_changes(project: Any, people: People) -> None:
     number = "3f2b8a60-5a0e-4a52-9d3f-0a1b2c3d4e5f"
     first = people["berto"].post("situations/new/", {**a_situation("Liza"), "uuid": number})
     again = people["berto"].post("situations/new/", {**a_situation("Liza"), "uuid": number})
@@ -386,9 +383,7 @@ def test_the_same_form_sent_twice_counts_once_and_never_changes(project: Any, pe
     assert Situation.objects.count() == Event.objects.filter(kind="situation.drafted").count() == 1
 
 
-def test_a_change_of_a_text_that_somebody_else_changed_is_refused_and_shown(
-    project: Any, people: dict[str, Someone]
-) -> None:
+def test_a_change_of_a_text_that_somebody_else_changed_is_refused_and_shown(project: Any, people: People) -> None:
     people["berto"].act("situations/new/", a_situation("Liza"))
     people["dina"].act("situations/1/edit/", {**a_situation("Liza", user="Guro ako."), "base": "1"})
     own = a_situation("Liza", user="Mag-aaral ako sa kolehiyo.")
@@ -396,7 +391,7 @@ def test_a_change_of_a_text_that_somebody_else_changed_is_refused_and_shown(
     assert "Mag-aaral ako sa kolehiyo." in page
 
 
-def test_nothing_is_told_of_errors_inside(project: Any, people: dict[str, Someone], monkeypatch: Any) -> None:
+def test_nothing_is_told_of_errors_inside(project: Any, people: People, monkeypatch: Any) -> None:
     def fault(*_: Any) -> None:
         raise RuntimeError("secret inside")
 
@@ -479,7 +474,7 @@ def test_a_studio_for_every_network_prints_addresses_that_lead_to_it(
     assert (tmp_path / "address.txt").read_text() == f"{network}\n"  # so that links of invitations lead to it, too
 
 
-def test_no_browser_keeps_a_page_of_somebody(filled: dict[str, str], people: dict[str, Someone]) -> None:
+def test_no_browser_keeps_a_page_of_somebody(filled: dict[str, str], people: People) -> None:
     seen = 0
     for page in PAGES.values():
         path = address_of(page.path, filled)
@@ -493,9 +488,7 @@ def test_no_browser_keeps_a_page_of_somebody(filled: dict[str, str], people: dic
     assert "max-age" in sheet.headers["Cache-Control"]
 
 
-def test_a_character_that_no_database_keeps_is_no_fault_of_ours(
-    filled: dict[str, str], people: dict[str, Someone]
-) -> None:
+def test_a_character_that_no_database_keeps_is_no_fault_of_ours(filled: dict[str, str], people: People) -> None:
     """PostgreSQL keeps no NUL; test_postgresql runs this there, too."""
     nul = "a%00b"
     names = ["uuid", "author", "action", "roles", "attendees", "version", "topic", "elicited", "before", "state"]
@@ -517,7 +510,7 @@ def test_a_character_that_no_database_keeps_is_no_fault_of_ours(
                     assert who.client.post(path, posted).status_code < 500, (page.name, action)
 
 
-def test_who_runs_one_project_lets_nobody_into_another(project: Any, people: dict[str, Someone]) -> None:
+def test_who_runs_one_project_lets_nobody_into_another(project: Any, people: People) -> None:
     """A coordinator's new code for a member opens this project alone, also where the member is in others."""
     other = commands.new_project("iba", language="fil")
     code = commands.invite_people(other, ["coordinator"], 1, "")[0].code

@@ -16,7 +16,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 from django.conf import settings
-from studio_people import Someone
+from studio_people import People
 
 import warm
 from kapwa import studio
@@ -344,7 +344,7 @@ def test_doctor_says_what_lacks_and_backup_is_one_of_it(tmp_path: Path) -> None:
 
 
 def test_doctor_finds_each_fault_and_nothing_where_nothing_is(
-    project: Any, people: dict[str, Someone], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Any, people: People, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
     people["berto"].act("topics/", {"name": "pista"})
@@ -382,7 +382,7 @@ def test_doctor_finds_each_fault_and_nothing_where_nothing_is(
 
 
 def test_links_name_the_address_that_phones_reach(
-    project: Any, people: dict[str, Someone], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Any, people: People, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the coordinator sits at the laptop that serves, whose browser says 127.0.0.1."""
     monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)

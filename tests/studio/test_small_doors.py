@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.core import mail
-from studio_people import URL, Someone, author_of, enter, send_to_review
+from studio_people import URL, People, Someone, author_of, enter, send_to_review
 
 from kapwa.cli.studio import _page_to_open
 from kapwa.studio import commands
@@ -70,7 +70,7 @@ def test_names_that_do_not_look_alike_are_two(empty_database: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["agree", "age_band"])
-def test_a_question_may_be_called_as_another_field_is(project: Any, people: dict[str, Someone], name: str) -> None:
+def test_a_question_may_be_called_as_another_field_is(project: Any, people: People, name: str) -> None:
     people["ana"].act("who/", {"background": ["age_band"], "background_own": f"{name}\nbayan o baryo\nbayan o baryo"})
     project.refresh_from_db()
     keys = [question.key for question in asked(project)]
@@ -86,12 +86,12 @@ def test_a_question_may_be_called_as_another_field_is(project: Any, people: dict
     assert not member.background_public
 
 
-def test_a_project_asks_no_more_than_people_can_answer(project: Any, people: dict[str, Someone]) -> None:
+def test_a_project_asks_no_more_than_people_can_answer(project: Any, people: People) -> None:
     many = "\n".join(f"tanong {n}" for n in range(300))
     assert "at most 40 questions" in people["ana"].post("who/", {"background_own": many}, 400)
 
 
-def test_nobody_agrees_to_their_own_text_that_others_brought_back(everyday: Any, askers: dict[str, Someone]) -> None:
+def test_nobody_agrees_to_their_own_text_that_others_brought_back(everyday: Any, askers: People) -> None:
     """Edited there, to another text altogether, and back."""
     typed = {"language": "ko", "text": "아침에 무엇을 먹나요", "topic": "Food", "kind": "text"}
     askers["minji"].act("questions/new/", typed)
@@ -118,7 +118,7 @@ def test_the_starts_link_stands_in_no_list_of_processes(tmp_path: Path) -> None:
 
 
 def test_reminders_go_out_for_situations_and_whatever_a_title_holds(
-    project: Any, people: dict[str, Someone], monkeypatch: pytest.MonkeyPatch
+    project: Any, people: People, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settings, "KAPWA_MAIL", True)
     monkeypatch.setattr(settings, "EMAIL_BACKEND", "django.core.mail.backends.locmem.EmailBackend")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from studio_kept import Prepared
-from studio_people import Someone, a_situation, accepted, send_to_review
+from studio_people import People, a_situation, accepted, send_to_review
 
 from kapwa.studio.core.freeze import freeze, plan_release, release_files
 from kapwa.studio.core.log import differences
@@ -20,10 +20,10 @@ def states(*numbers: int) -> list[str]:
 
 
 @pytest.fixture
-def accepted_two(project: Any, people: dict[str, Someone], prepared: Prepared) -> dict[str, Someone]:
+def accepted_two(project: Any, people: People, prepared: Prepared) -> People:
     """Two accepted situations of Berto's."""
 
-    def accept() -> dict[str, Someone]:
+    def accept() -> People:
         for number in (1, 2):
             send_to_review(people["berto"], number, f"Tao{number}")
             accepted(people, number, "carla", "edo")
@@ -32,7 +32,7 @@ def accepted_two(project: Any, people: dict[str, Someone], prepared: Prepared) -
     return prepared("accepted", project, accept)
 
 
-def test_a_rejected_situation_says_why_and_comes_back(people: dict[str, Someone]) -> None:
+def test_a_rejected_situation_says_why_and_comes_back(people: People) -> None:
     berto, dina = people["berto"], people["dina"]
     send_to_review(berto, 1, "")
     dina.post("situations/1/reject/", {"reason": WHY}, status=409)  # nobody has voted
@@ -56,7 +56,7 @@ def test_a_rejected_situation_says_why_and_comes_back(people: dict[str, Someone]
     assert "It was rejected" not in berto.get("")
 
 
-def test_a_change_takes_a_rejected_situation_to_review_again(people: dict[str, Someone]) -> None:
+def test_a_change_takes_a_rejected_situation_to_review_again(people: People) -> None:
     send_to_review(people["berto"], 1, "")
     people["edo"].act("situations/1/vote/", {"round": "1", "choice": "reject", "best": ""})
     people["dina"].act("situations/1/reveal/")
@@ -69,7 +69,7 @@ def test_a_change_takes_a_rejected_situation_to_review_again(people: dict[str, S
 
 
 def test_a_retired_situation_leaves_the_next_release_and_comes_back(
-    project: Any, accepted_two: dict[str, Someone], tmp_path: Path
+    project: Any, accepted_two: People, tmp_path: Path
 ) -> None:
     people = accepted_two
     freeze(project, "1.0.0", tmp_path)
@@ -97,7 +97,7 @@ def test_a_retired_situation_leaves_the_next_release_and_comes_back(
 
 
 def test_a_release_is_due_after_a_withdrawal_until_it_is_made(
-    project: Any, accepted_two: dict[str, Someone], tmp_path: Path
+    project: Any, accepted_two: People, tmp_path: Path
 ) -> None:
     people, due = accepted_two, "Make a new release"
     freeze(project, "1.0.0", tmp_path)
@@ -112,9 +112,7 @@ def test_a_release_is_due_after_a_withdrawal_until_it_is_made(
     assert due in people["ana"].get("")
 
 
-def test_a_decision_outlives_whoever_made_it_and_their_reason_does_not(
-    project: Any, accepted_two: dict[str, Someone]
-) -> None:
+def test_a_decision_outlives_whoever_made_it_and_their_reason_does_not(project: Any, accepted_two: People) -> None:
     people = accepted_two
     people["dina"].act("situations/1/retire/", {"reason": WHY})
     people["dina"].act("withdraw/", {"depth": "contributions", "sure": "yes"})
@@ -126,7 +124,7 @@ def test_a_decision_outlives_whoever_made_it_and_their_reason_does_not(
     assert differences(project) == []
 
 
-def test_a_reason_that_quotes_what_was_removed_goes_with_it(accepted_two: dict[str, Someone]) -> None:
+def test_a_reason_that_quotes_what_was_removed_goes_with_it(accepted_two: People) -> None:
     people = accepted_two
     people["carla"].act("situations/new/", a_situation("Nena"))
     quoted = a_situation("Nena")["context"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from studio_people import Someone, a_situation, accepted, enter, send_to_review
+from studio_people import People, Someone, a_situation, accepted, enter, files_with, send_to_review
 from studio_ratings import CULTURE, Shortest, answered, short_answers, some_accepted, task_of, work
 from typer.testing import CliRunner
 
@@ -113,7 +113,7 @@ def test_what_cannot_be_drawn_says_why(project: Any, saq: Path, texts: Path, pla
 
 
 def test_three_people_rate_wrong_answers_and_the_report_takes_it(
-    project: Any, saq: Path, people: dict[str, Someone], tmp_path: Path
+    project: Any, saq: Path, people: People, tmp_path: Path
 ) -> None:
     """Planted answers: shares and agreement come out as counted by hand, in the page, in the command and the report."""
     made = draw(project, "errors", saq, sample=12, where=CULTURE)
@@ -177,7 +177,7 @@ def test_the_last_rating_of_a_person_counts(project: Any, saq: Path, tmp_path: P
     assert [[row.cells[code] for code in CODES] for row in rows] == [[""] * 6]
 
 
-def test_three_validators_make_the_ceiling(project: Any, people: dict[str, Someone], tmp_path: Path) -> None:
+def test_three_validators_make_the_ceiling(project: Any, people: People, tmp_path: Path) -> None:
     """Six situations; choices count by the option and not by its place, in the page, the command and the report."""
     some_accepted(people)
     made = draw(project, "baseline")
@@ -226,7 +226,7 @@ def _app() -> Any:
 
 
 def test_nobody_validates_what_they_wrote_or_reviewed_and_changed_situations_wait_for_a_new_draw(
-    project: Any, people: dict[str, Someone], tmp_path: Path
+    project: Any, people: People, tmp_path: Path
 ) -> None:
     some_accepted(people, 2)
     made = draw(project, "baseline")
@@ -293,7 +293,7 @@ def test_a_recorded_draw_is_labelled_and_corrects_the_scores(
 
 
 def test_several_draws_of_a_project_are_each_written_as_a_table_of_their_own(
-    project: Any, saq: Path, other_saq: Path, people: dict[str, Someone], tmp_path: Path
+    project: Any, saq: Path, other_saq: Path, people: People, tmp_path: Path
 ) -> None:
     """Each draw's table corrects the scores by itself; together they would be refused as labels of another draw."""
     folders = [tmp_path / f"sheets-{seed}" for seed in (3, 4)]
@@ -318,7 +318,7 @@ def test_several_draws_of_a_project_are_each_written_as_a_table_of_their_own(
 
 
 def test_pairs_are_blind_and_counted_by_the_text_and_by_the_side(
-    project: Any, saq: Path, other_saq: Path, people: dict[str, Someone], tmp_path: Path
+    project: Any, saq: Path, other_saq: Path, people: People, tmp_path: Path
 ) -> None:
     made = draw(project, "pairs", saq, other_saq, sample=5, where=CULTURE)
     rows = {one.id: one for one in Drawn.objects.filter(set=made.id)}
@@ -379,12 +379,12 @@ def test_a_rater_who_leaves_is_not_counted_and_nothing_is_left_of_them(
     after = human_ratings(written(project, "errors", tmp_path / "b"))
     assert (before.raters, after.raters, Judgement.objects.count()) == (3, 2, 6)
     assert "kanaryo-0" not in (tmp_path / "b" / "errors.csv").read_text()
-    assert not [path for path in studio.parent.iterdir() if path.is_file() and b"kanaryo-0" in path.read_bytes()]
+    assert files_with(studio.parent, "kanaryo-0") == []
     assert differences(project) == []
 
 
 def test_words_of_an_erased_author_are_in_no_drawn_text(
-    studio: Path, project: Any, people: dict[str, Someone], tmp_path: Path
+    studio: Path, project: Any, people: People, tmp_path: Path
 ) -> None:
     """A run of the project's own release, and a baseline of its situations: both hold what Berto wrote."""
     for number, (writer, other, name) in enumerate((("berto", "carla", "kanaryo-1"), ("carla", "berto", "Tomas")), 1):
@@ -401,13 +401,13 @@ def test_words_of_an_erased_author_are_in_no_drawn_text(
     assert work(who, "criteria", lambda page, choices: dict.fromkeys(choices, "yes")) == 2
     people["berto"].act("withdraw/", {"depth": "contributions", "sure": "yes"})
     connection.close()
-    assert not [path for path in studio.parent.iterdir() if path.is_file() and b"kanaryo-1" in path.read_bytes()]
+    assert files_with(studio.parent, "kanaryo-1") == []
     assert Drawn.objects.count() == Judgement.objects.count() == 3
     assert "kanaryo" not in who.get("work/criteria/")
     assert differences(project) == []
 
 
-def test_another_name_of_the_culture_changes_nothing_that_was_drawn(project: Any, people: dict[str, Someone]) -> None:
+def test_another_name_of_the_culture_changes_nothing_that_was_drawn(project: Any, people: People) -> None:
     some_accepted(people, 1)
     draw(project, "baseline")
     people["ana"].act("settings/", {"culture": "Tagalog"})
@@ -417,7 +417,7 @@ def test_another_name_of_the_culture_changes_nothing_that_was_drawn(project: Any
 
 
 def test_a_models_own_words_stay_where_somebody_who_left_had_said_the_same_word(
-    project: Any, people: dict[str, Someone], saq: Path
+    project: Any, people: People, saq: Path
 ) -> None:
     """Edo alone accepted, and Berto alone wrote "stones": no answer of the model goes with them."""
     some_accepted(people, 1)
@@ -438,7 +438,7 @@ def test_a_models_own_words_stay_where_somebody_who_left_had_said_the_same_word(
     assert named[0] == named[1]
 
 
-def test_a_strangers_desk_and_the_role(project: Any, saq: Path, people: dict[str, Someone]) -> None:
+def test_a_strangers_desk_and_the_role(project: Any, saq: Path, people: People) -> None:
     draw(project, "errors", saq, sample=2, where=CULTURE)
     people["berto"].get("work/errors/", status=400)  # a writer rates nothing
     rater = raters(project, 1)[0]
@@ -449,7 +449,7 @@ def test_a_strangers_desk_and_the_role(project: Any, saq: Path, people: dict[str
     assert "Nobody has judged anything" in people["ana"].get("results/errors/")
 
 
-def test_scripts_in_answers_and_remarks_stay_text(project: Any, people: dict[str, Someone], place: Path) -> None:
+def test_scripts_in_answers_and_remarks_stay_text(project: Any, people: People, place: Path) -> None:
     script = "\"'><script>alert(7)</script><img src=x onerror=alert(7)>{{7*7}}"
     task = kapwa.load_task("blend/saq", data="sample", language="local", where=CULTURE, limit=2)
     run, same = (answered(place, task, lambda item: script, f"hostile-{n}") for n in (1, 2))
@@ -495,7 +495,7 @@ def test_the_command_line(project: Any, saq: Path, tmp_path: Path, studio: Path,
     assert "2 of them name the model that wrote them, so raters can recognize it." in told.output
 
 
-def test_choices_among_words_that_an_erasure_took_back_do_not_count(project: Any, people: dict[str, Someone]) -> None:
+def test_choices_among_words_that_an_erasure_took_back_do_not_count(project: Any, people: People) -> None:
     people["carla"].act("situations/new/", a_situation("Tomas"))
     people["dina"].act(
         "situations/1/edit/", {**a_situation("Tomas", irrelevant_1="Tumakbo ka palayo nang mabilis."), "base": "1"}

@@ -7,10 +7,9 @@ from typing import Any
 
 from django.db import transaction
 from studio_answers import ask
-from studio_people import Someone, enter
+from studio_people import People, Someone, enter, erase
 
 from kapwa.studio import commands
-from kapwa.studio.core.erasure import erase_author
 from kapwa.studio.core.log import record
 from kapwa.studio.models import Event
 from kapwa.suites.kalahi.data import read_situations
@@ -99,8 +98,7 @@ def test_another_content_under_the_same_number_is_kept_beside_the_first(food: An
 def test_what_was_kept_beside_goes_with_its_author(project: Any, food: Any, answerer: Someone) -> None:
     first = a_record(answerer)
     send(answerer, first, {**first, "values": {**first["values"], "text": "KANARYO"}})
-    with transaction.atomic():
-        erase_author(project, events("record.conflicting").get().actor)
+    erase(project, events("record.conflicting").get().actor)
     assert "KANARYO" not in str(list(events("record.conflicting").values()))
 
 
@@ -123,8 +121,7 @@ def test_what_was_kept_beside_goes_with_the_words_of_others_in_it(
     monkeypatch.setattr(food, "body", lambda *given: own(*given) | {"situation": str(situation.uuid)})
     second = a_record(answerer, "food-2")
     assert send(answerer, second, {**second, "values": {**second["values"], "text": "tuyo"}}) == [200, 409]
-    with transaction.atomic():
-        erase_author(project, "writer")
+    erase(project, "writer")
     kept.refresh_from_db()
     assert (kept.body["remark"], kept.body["text"]) == ("", "lugaw")
     assert [one.erased for one in events("record.conflicting").order_by("seq")] == [False, True]
@@ -194,7 +191,7 @@ def test_the_page_that_browsers_keep_says_nothing_of_anybody(project: Any, food:
     assert "manifest-src 'self'" in manifest.headers["Content-Security-Policy"]
 
 
-def test_who_is_here_and_what_there_is_to_do(food: Any, answerer: Someone, people: dict[str, Someone]) -> None:
+def test_who_is_here_and_what_there_is_to_do(food: Any, answerer: Someone, people: People) -> None:
     found = answerer.client.get(answerer.full("sync/")).json()
     assert found["desks"] == [{"name": "food", "title": "Questions about food", "left": 3}]
     assert found["person"] == answerer.client.cookies["kapwa_here"].value

@@ -234,9 +234,8 @@ def review(trial: Trial, number: int, ana: Person, voters: list[Person]) -> None
     path = f"/p/{PROJECT}/situations/{number}/"
     for who in voters:
         page = trial.type(who, path, "#remark", trial.text("sang-ayon"))
-        page.get_by_label("Accept as it is").check()
         page.locator("input[name=best]").first.check()
-        trial.send(who, page.get_by_role("button", name="Vote", exact=True))
+        trial.send(who, page.get_by_role("button", name="Accept as it is", exact=True))
     trial.send(ana, ana.open(path).get_by_role("button", name="Reveal the votes"))
     page = trial.type(voters[0], path, "#say", trial.text("usapan"))
     trial.send(voters[0], page.get_by_role("button", name="Send", exact=True))

@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from studio_answers import ask, revise, why_changed
-from studio_people import Someone, a_situation, accepted, author_of, enter, let_back, send_to_review
+from studio_people import People, Someone, a_situation, accepted, author_of, enter, let_back, send_to_review
 from typer.testing import CliRunner
 
 from kapwa.cli.studio import app
@@ -48,7 +48,7 @@ def asked_back(who: Someone, name: str) -> str:
 
 
 @pytest.mark.parametrize("second", ["edo", "dina"])
-def test_a_coordinator_alone_becomes_no_member(project: Any, people: dict[str, Someone], second: str) -> None:
+def test_a_coordinator_alone_becomes_no_member(project: Any, people: People, second: str) -> None:
     ana, edo = people["ana"], people["edo"]
     edo.act("me/", {"action": "profile", "pseudonym": "Edo", "name": "Eduardo", "contact": "0917 555"})
     code = asked_back(ana, "Edo")
@@ -75,7 +75,7 @@ def test_a_coordinator_alone_becomes_no_member(project: Any, people: dict[str, S
     ]
 
 
-def test_a_code_that_is_refused_opens_nothing(project: Any, people: dict[str, Someone]) -> None:
+def test_a_code_that_is_refused_opens_nothing(project: Any, people: People) -> None:
     code = asked_back(people["ana"], "Edo")
     let_back(people["edo"], "refuse")
     Someone(project.slug).post("/enter/", {"code": code}, status=403)
@@ -87,7 +87,7 @@ def test_a_code_that_is_refused_opens_nothing(project: Any, people: dict[str, So
     Someone(project.slug).post("/enter/", {"code": first}, status=403)
 
 
-def test_a_projects_secret_travels_beside_its_archive(project: Any, people: dict[str, Someone], tmp_path: Path) -> None:
+def test_a_projects_secret_travels_beside_its_archive(project: Any, people: People, tmp_path: Path) -> None:
     archive, secret = tmp_path / "whole.zip", tmp_path / "secret.txt"
     export_project(project, archive, secret=secret)
     assert not any(project.salt.encode() in part for part in parts(archive))
@@ -195,7 +195,7 @@ def test_nothing_withdrawn_comes_back_from_older_archives(project: Any, studio: 
 
 
 def test_an_older_copy_of_the_database_is_not_frozen_before_who_withdrew_is_withdrawn_again(
-    project: Any, people: dict[str, Someone], studio: Path, tmp_path: Path
+    project: Any, people: People, studio: Path, tmp_path: Path
 ) -> None:
     send_to_review(people["berto"], 1, "panatag")
     accepted(people, 1, "carla", "edo")
@@ -221,7 +221,7 @@ def project_situations(project: Any) -> list[Any]:
 
 
 def test_an_archive_from_elsewhere_is_withdrawn_from_by_a_release(
-    project: Any, people: dict[str, Someone], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Any, people: People, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the file beside the database is not known, that of a later release does the same; a damaged one is said."""
     for number, name in ((1, "berto"), (2, "carla")):
@@ -249,7 +249,7 @@ def test_an_archive_from_elsewhere_is_withdrawn_from_by_a_release(
     assert len((home / withdrawals.NAME).read_text().splitlines()) == 4
 
 
-def test_a_page_that_writes_and_records_nothing_fails(project: Any, people: dict[str, Someone]) -> None:
+def test_a_page_that_writes_and_records_nothing_fails(project: Any, people: People) -> None:
     """What watches every test of this folder does: a view of a project that writes has an event for it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(member, "act", lambda *_given, **_named: None)
@@ -258,7 +258,7 @@ def test_a_page_that_writes_and_records_nothing_fails(project: Any, people: dict
     people["edo"].act("me/", {"action": "profile", "pseudonym": "Edo"})
 
 
-def test_who_may_still_vote_is_told_the_best_response_on_no_page(project: Any, people: dict[str, Someone]) -> None:
+def test_who_may_still_vote_is_told_the_best_response_on_no_page(project: Any, people: People) -> None:
     """A writer reviews, too: neither the desk, nor a variation's, nor a draft's page says it before their vote."""
     best = "Ngumiti ka at kumaway kay Liza."
     people["berto"].act("situations/new/", a_situation("Liza", best="2"))
@@ -305,7 +305,7 @@ def test_sync_takes_no_answer_to_a_question_that_nobody_agreed_to(everyday: Any)
     assert Question.objects.filter(id=unread).exists()
 
 
-def test_two_of_one_name_and_two_topics_of_one_name_are_none(project: Any, people: dict[str, Someone]) -> None:
+def test_two_of_one_name_and_two_topics_of_one_name_are_none(project: Any, people: People) -> None:
     """By the database itself, whoever looks first; many at the same moment: test_postgresql."""
     with pytest.raises(IntegrityError), transaction.atomic():
         Membership.objects.create(project=project, pseudonym="Edo")
@@ -321,7 +321,7 @@ def test_two_of_one_name_and_two_topics_of_one_name_are_none(project: Any, peopl
 
 
 def test_check_compares_the_database_with_an_archive_and_a_release(
-    project: Any, people: dict[str, Someone], studio: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Any, people: People, studio: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that was brought back from an older copy is sound by itself, and lacks what came after."""
     import shutil
@@ -354,9 +354,7 @@ def test_check_compares_the_database_with_an_archive_and_a_release(
         lacking(made.folder)
 
 
-def test_ten_posts_at_the_same_moment_make_one_member_of_a_name_and_one_topic(
-    project: Any, people: dict[str, Someone]
-) -> None:
+def test_ten_posts_at_the_same_moment_make_one_member_of_a_name_and_one_topic(project: Any, people: People) -> None:
     codes = [one.code for one in commands.invite_people(project, ["writer"], 10, "")]
     comers = [Someone(project.slug) for _ in codes]
     for who, code in zip(comers, codes, strict=True):

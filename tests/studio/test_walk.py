@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_people import Someone, a_situation, accepted, enter, send_to_review
+from studio_people import People, a_situation, accepted, enter, send_to_review
 
 from kapwa.errors import UsageError
 from kapwa.labels.agreement import agreement_rows
@@ -22,9 +22,7 @@ def number_of(page: str) -> int:
     return int(found[1])
 
 
-def test_a_community_goes_from_a_topic_to_a_release_that_runs(
-    project: Any, people: dict[str, Someone], tmp_path: Path
-) -> None:
+def test_a_community_goes_from_a_topic_to_a_release_that_runs(project: Any, people: People, tmp_path: Path) -> None:
     people["ana"].act("topics/", {"name": "friendship", "source": "survey", "target": "3"})
     assert "survey" in people["berto"].get("topics/")
 
@@ -103,7 +101,7 @@ def test_a_community_goes_from_a_topic_to_a_release_that_runs(
     assert found.report.counts["full prompts"] == 3
 
 
-def test_agreement_is_that_of_the_votes_that_are_revealed(project: Any, people: dict[str, Someone]) -> None:
+def test_agreement_is_that_of_the_votes_that_are_revealed(project: Any, people: People) -> None:
     assert agreement(project) == []
     choices = [("accept", "accept"), ("change", "reject"), ("accept", "change"), ("reject", "reject")]
     for number, (first, second) in enumerate(choices, start=1):

@@ -30,7 +30,7 @@ README = "README.md"
 # By this file the hub's boards know a benchmark, its tasks and where their items are.
 BOARD = "eval.yaml"
 _CANARY = "kapwa-canary-"
-_SUFFIXES = frozenset((".csv", ".json", ".jsonl", ".md", ".parquet", ".tsv", ".txt", ".xlsx", ".yaml", ".yml"))
+_SUFFIXES = frozenset((".csv", ".json", ".jsonl", ".md", ".parquet", ".tsv", ".ods", ".txt", ".xlsx", ".yaml", ".yml"))
 _TABLES = (".csv", ".jsonl")
 _NO_LICENCE = frozenset(("", "none", "unknown", "unlicensed", "proprietary", "all rights reserved", "todo", "tbd"))
 # What of a run is numbers: no text of an item or an answer.

@@ -125,11 +125,14 @@ class Model(Protocol):
     sets ``atomic_batches``: the runner plans its batches from the whole request list with ``plan`` and commits each
     batch whole. Any other model gets all missing requests in one call: an iterable, perhaps of millions, that it reads
     in the caller's thread and only as far as it has room. It yields each response as it finishes, in any order.
+    ``continues``: greedy answers that met their limit can be continued (:attr:`kapwa.records.Request.begun`), and
+    nothing but the room of thoughts, ``thinking_tokens``, differs where a larger budget is given.
     """
 
     id: str
     revision: str = ""
     atomic_batches: bool = False
+    continues: bool = False
 
     @property
     def retries(self) -> int | None:

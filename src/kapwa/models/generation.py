@@ -18,18 +18,32 @@ _PROMPT_END = 24  # tokens at the end of a prompt among which a mark stands that
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One prompt to continue: its request, its tokens, how many new tokens fit, whether it ends within a thought."""
+    """One prompt to continue: its request, its tokens, how many tokens fit after it, whether it ends within a thought.
+
+    ``begun``: tokens of the text that are there already, since it met a smaller limit.
+    """
 
     request: Request
     tokens: tuple[int, ...]
     room: int
     thought_opened: bool = False
     thinking: LocalThinking = NO_THINKING
+    begun: tuple[int, ...] = ()
+
+    @property
+    def limit(self) -> int:
+        """Tokens that the text may have: what is asked and what a thought may take, or what the context leaves."""
+        return min(self.request.params.max_new_tokens + self.thinking.room, self.room)
 
     @property
     def new_tokens(self) -> int:
-        """Tokens that may be generated: what is asked and what a thought may take, or what the context leaves."""
-        return min(self.request.params.max_new_tokens + self.thinking.room, self.room)
+        """Tokens that may be generated."""
+        return self.limit - len(self.begun)
+
+    @property
+    def continues(self) -> bool:
+        """Whether the text, cut off at its limit, would be the beginning of a longer one: its thought is greedy."""
+        return self.thinking.room > 0 and self.thinking.sampling_of(self.request.params).temperature == 0
 
     @property
     def settings(self) -> Hashable:
@@ -69,24 +83,28 @@ def generate(network: Network, tokenizer: Untyped, stop_ids: Sequence[int], jobs
     Texts end before a stop string or stop token (``finish_reason="stop"``) or at the limit
     (``"length"``); stop strings in a thought end nothing, nor does a stop token that only parts the thought from
     its answer; special tokens are removed, but from a text in which they mark a thought. Sampling is seeded
-    from the keys of the whole batch and ``Params.seed``, so the same batch gives the same texts.
+    from the keys of the whole batch and ``Params.seed``, so the same batch gives the same texts. A text that was begun
+    goes on after its tokens.
     """
     import torch
 
     params = jobs[0].request.params
-    width = max(len(job.tokens) for job in jobs)
+    ends = _Ends.of(tokenizer, stop_ids, jobs)
+    if jobs[0].new_tokens < 1:  # of texts that were begun, there is no room for more
+        return [_response(job, list(job.begun), tokenizer, len(job.begun)) for job in jobs]
+    width = max(len(job.tokens) + len(job.begun) for job in jobs)
+    starts = [width - len(job.begun) for job in jobs]
     pad = stop_ids[0] if stop_ids else 0
     ids = torch.full((len(jobs), width), pad, dtype=torch.long)
     seen = torch.zeros_like(ids)
     for i, job in enumerate(jobs):
-        ids[i, width - len(job.tokens) :] = torch.tensor(job.tokens)
-        seen[i, width - len(job.tokens) :] = 1
-    ends = _Ends.of(tokenizer, stop_ids, jobs)
+        ids[i, starts[i] - len(job.tokens) :] = torch.tensor(job.tokens + job.begun)
+        seen[i, starts[i] - len(job.tokens) :] = 1
     stopping: list[Untyped] = []
     if params.stop:
-        stopping.append(_StopStrings(tokenizer, params.stop, width, [job.thought_opened for job in jobs]))
+        stopping.append(_StopStrings(tokenizer, params.stop, starts, [job.thought_opened for job in jobs]))
     if ends.parting:
-        stopping.append(_StopTokens(ends, width))
+        stopping.append(_StopTokens(ends, starts))
     with torch.random.fork_rng():
         torch.manual_seed(_seed(jobs))
         out = network.model.generate(
@@ -95,7 +113,7 @@ def generate(network: Network, tokenizer: Untyped, stop_ids: Sequence[int], jobs
             generation_config=_settings(jobs[0], sorted(ends.always), pad),
             stopping_criteria=stopping or None,
         )
-    rows: list[list[int]] = out[:, width:].tolist()
+    rows: list[list[int]] = [row[start:].tolist() for row, start in zip(out, starts, strict=True)]
     return [
         _response(job, row, tokenizer, ends.length(place, row))
         for place, (job, row) in enumerate(zip(jobs, rows, strict=True))
@@ -160,8 +178,8 @@ class _Ends:
 class _StopTokens:
     """Tells ``generate`` which rows a token has just ended that elsewhere only ends a thought."""
 
-    def __init__(self, ends: _Ends, width: int) -> None:
-        self.ends, self.width = ends, width
+    def __init__(self, ends: _Ends, starts: Sequence[int]) -> None:
+        self.ends, self.starts = ends, starts
 
     def __call__(self, input_ids: Untyped, _scores: Untyped, **_: Untyped) -> Untyped:
         import torch
@@ -169,7 +187,7 @@ class _StopTokens:
         last = input_ids[:, -1].tolist()
         ended = [
             token in self.ends.parting
-            and self.ends.length(job, (row := input_ids[job, self.width :].tolist())) < len(row)
+            and self.ends.length(job, (row := input_ids[job, self.starts[job] :].tolist())) < len(row)
             for job, token in enumerate(last)
         ]
         return torch.tensor(ended, device=input_ids.device)
@@ -182,25 +200,25 @@ class _StopStrings:
     that ends in the newest token lies within the last n tokens.
     """
 
-    def __init__(self, tokenizer: Untyped, stop: Sequence[str], width: int, opened: Sequence[bool]) -> None:
-        self.tokenizer, self.stop, self.width, self.opened = tokenizer, stop, width, opened
+    def __init__(self, tokenizer: Untyped, stop: Sequence[str], starts: Sequence[int], opened: Sequence[bool]) -> None:
+        self.tokenizer, self.stop, self.starts, self.opened = tokenizer, stop, starts, opened
         self.tail = max((len(text.encode("utf-8", "surrogatepass")) for text in stop), default=0) + 1
 
     def __call__(self, input_ids: Untyped, _scores: Untyped, **_: Untyped) -> Untyped:
         import torch
 
-        tails = input_ids[:, max(self.width, input_ids.shape[1] - self.tail) :].tolist()
+        tails = input_ids[:, max(min(self.starts), input_ids.shape[1] - self.tail) :].tolist()
         texts = self.tokenizer.batch_decode(tails, skip_special_tokens=False)
         stopped = [
-            any(stop in text for stop in self.stop) and self._in_answer(input_ids[i].tolist(), opened=self.opened[i])
+            any(stop in text for stop in self.stop)
+            and self._in_answer(input_ids[i, self.starts[i] :].tolist(), opened=self.opened[i])
             for i, text in enumerate(texts)
         ]
         return torch.tensor(stopped, device=input_ids.device)
 
-    def _in_answer(self, ids: Sequence[int], *, opened: bool) -> bool:
+    def _in_answer(self, ids: list[int], *, opened: bool) -> bool:
         """Whether a stop string that a row holds is in its answer, and not in a thought before it."""
-        text = self.tokenizer.decode(ids[self.width :], skip_special_tokens=False)
-        return cut_at(text, self.stop, opened=opened) is not None
+        return cut_at(_decoded(ids, self.tokenizer, opened=opened), self.stop, opened=opened) is not None
 
 
 def _response(job: Job, row: list[int], tokenizer: Untyped, length: int) -> Response:
@@ -214,6 +232,8 @@ def _response(job: Job, row: list[int], tokenizer: Untyped, length: int) -> Resp
         finish_reason="stop" if stopped else "length",
         usage=Usage(prompt_tokens=len(job.tokens), completion_tokens=length),
         thought_opened=job.thought_opened,
+        tokens=tuple(row[:length]) if job.continues and not stopped else None,
+        begun=len(job.begun),
     )
 
 

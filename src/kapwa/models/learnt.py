@@ -16,7 +16,8 @@ class Learnt:
     ``model`` and ``base_url``: of which model at which address. ``thinks``: whether a thought was seen. ``room``: the
     tokens of a thought for which the server has room; None: as many as are asked. ``refused``: settings that it
     refuses, with the values that were asked first. ``groups``: whether one call may ask for several samples.
-    ``length_key``: its name for the limit on an answer; "" where it is the usual one.
+    ``length_key``: its name for the limit on an answer; "" where it is the usual one. ``continues``: whether it goes on
+    with an answer that met its limit; None: nobody tried. ``continued``: how many answers were.
     """
 
     model: str
@@ -26,6 +27,8 @@ class Learnt:
     refused: JsonMapping = field(default_factory=dict)
     groups: bool = True
     length_key: str = ""
+    continues: bool | None = None
+    continued: int = 0
 
     def kept(self) -> JsonObject:
         """Return plain values to keep; {} where nothing was learnt."""
@@ -52,6 +55,8 @@ class Learnt:
             refused=refused if isinstance(refused, dict) else {},
             groups=groups is not False,
             length_key=key if isinstance(key, str) else "",
+            continues=kept["continues"] if isinstance(kept.get("continues"), bool) else None,
+            continued=kept["continued"] if isinstance(kept.get("continued"), int) else 0,
         )
 
 

@@ -13,6 +13,7 @@ from typing import TypeVar
 from kapwa.errors import UsageError
 from kapwa.models.background import BackgroundLoop, Give, Stream, Work
 from kapwa.models.base import Capability, Model, ModelOptions, Responses, refuse_secrets
+from kapwa.models.continuing import Continuing
 from kapwa.models.learnt import Learnt
 from kapwa.models.openai_chat import ServerDialect, answer, ask, grouped
 from kapwa.models.openai_client import ATTEMPTS, BACKOFF, CallError, Client
@@ -81,6 +82,9 @@ class OpenAIModel(Model):
                 raise self._client.trouble(fault) from None
         owners = self._client.owners
         self._dialect.thinking_settings = request_settings(self._wish, self._client.base_url, owners)
+        self._dialect.continuing = Continuing.of(owners, plain=self._dialect.plain)
+        # A budget that the server itself keeps to ends a thought earlier; then a smaller one is no beginning.
+        self.continues = self._dialect.continuing.may and self._wish.greedy and not self._wish.exact
 
     @property
     def retries(self) -> int:

@@ -6,10 +6,12 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 from kapwa.models.background import Give
 from kapwa.models.base import sample_seed
+from kapwa.models.continuing import Continuing, begun_with, joined
 from kapwa.models.gate import ending_of, is_filter, thinking_is_off, usage_of
 from kapwa.models.learnt import Learnt, learnt_of, recall
 from kapwa.models.openai_client import CallError, Client, hide, of_openai
@@ -38,7 +40,7 @@ class ServerDialect:
     """What one server accepts; learnt from its answers. ``body`` is the user's own addition to each call.
 
     ``thinking``: what is known of the model's thoughts; ``thinking_settings``: what is sent about them. ``refusals``:
-    settings that are left out.
+    settings that are left out. ``continuing``: whether it goes on with a text that met its limit.
     """
 
     model: str
@@ -48,6 +50,7 @@ class ServerDialect:
     thinking: ServedThinking = field(default_factory=ServedThinking)
     thinking_settings: JsonMapping = field(default_factory=dict)
     refusals: Refusals = field(default_factory=Refusals)
+    continuing: Continuing = field(default_factory=Continuing)
     groups: bool = True
     length_key: str = ""
     learnt: bool = False
@@ -137,6 +140,32 @@ class ServerDialect:
             return True
         return fault.param in _BY_NAME and fault.param in sent
 
+    def is_greedy(self, request: Request, tried: JsonMapping) -> bool:
+        """Whether the answer is drawn greedily, with room for a thought, too."""
+        return self.request_body(request, 1, tried).get("temperature") == 0
+
+    def stands(self, request: Request, responses: Sequence[Response], tried: JsonMapping) -> bool:
+        """Whether an answer that was asked without room for its thought is the one that a larger limit gives.
+
+        It is where it was drawn greedily and ended by itself; a stop string may have ended it within the thought.
+        """
+        ended = len(responses) == 1 and ending_of(responses[0].finish_reason) == "stop" and not request.params.stop
+        return ended and self.is_greedy(request, tried)
+
+    async def beginning(self, client: Client, request: Request, cut: Response, tried: JsonMapping) -> Response | None:
+        """Return ``cut`` where this server can continue it as one longer answer would have gone on, else None."""
+        room = self.request_body(request, 1, tried).get(self.length_key, 0)
+        if not self.is_greedy(request, tried) or not self.continuing.fits(cut, room):
+            return None
+        return cut if await self.continuing.is_shown(partial(self._parts, client)) else None
+
+    async def _parts(self, client: Client, request: Request, limit: int) -> Response:
+        """Return a short answer of at most ``limit`` tokens that is asked for only to see how the server continues."""
+        body = self.request_body(request, 1) | {self.length_key: limit, "temperature": 0}
+        if request.begun is not None:
+            body = begun_with(body, request.begun, "")
+        return (await client.call(self.path, lambda: body, lambda reply: _answers([request], client, reply)))[0]
+
     def told(self) -> JsonObject:
         """Return what was learnt, for the manifest."""
         thinking = self.thinking.told(self.thinking_settings)
@@ -148,18 +177,29 @@ class ServerDialect:
     def learnt_so_far(self) -> Learnt:
         """Return what a resumed run need not find out again."""
         known = learnt_of(self.model, self.base_url, self.thinking, self.refusals, groups=self.groups)
-        return replace(known, length_key=self.length_key if self.learnt else "")
+        continuing = self.continuing
+        return replace(
+            known,
+            length_key=self.length_key if self.learnt else "",
+            continues=continuing.shown if continuing.learnt else None,
+            continued=continuing.times,
+        )
 
     def recall(self, learnt: Learnt) -> None:
         """Take what an earlier process learnt of this server."""
         recall(learnt, self.thinking, self.refusals)
         self.groups = self.groups and learnt.groups
+        self.continuing.recall(learnt.continues, learnt.continued)
         if learnt.length_key in LENGTHS:
             self.learnt, self.length_key = True, learnt.length_key
 
     def notes(self) -> list[str]:
         """Return in sentences what was learnt, for readers of a run."""
-        return [*self.thinking.sentences(greedy_asked=self.greedy_asked), *self.refusals.told()]
+        return [
+            *self.thinking.sentences(greedy_asked=self.greedy_asked),
+            *self.continuing.told(),
+            *self.refusals.told(),
+        ]
 
 
 def content_of(message: Message) -> str | list[Cells]:
@@ -247,15 +287,22 @@ async def answer(
 
 async def ask(client: Client, dialect: ServerDialect, group: Sequence[Request]) -> list[Response]:
     """Ask for the samples of ``group`` in one call, in the words that this server knows."""
+    request = group[0]
     tried: JsonObject = {}
     discarded: list[Response] = []
     body: JsonObject = {}
     with_room = False
+    begun: Response | None = None
+    if request.begun is not None:
+        dialect.thinking.thinks = dialect.thinking.shown = True
+        begun = await dialect.beginning(client, request, request.begun, tried)
 
     def compose() -> JsonObject:
         nonlocal body, with_room
         with_room = bool(dialect.thinking.thinks)
-        body = dialect.request_body(group[0], len(group), tried)
+        body = dialect.request_body(request, len(group), tried)
+        if begun is not None:
+            body = begun_with(body, begun, dialect.length_key)
         return body
 
     def parse(reply: object) -> list[Response]:
@@ -265,21 +312,31 @@ async def ask(client: Client, dialect: ServerDialect, group: Sequence[Request]) 
         try:
             responses = await client.call(dialect.path, compose, parse)
         except CallError as fault:
-            if not (fault.fatal or fault.filtered) and dialect.learns(fault, body, group[0], tried):
+            if begun is not None and dialect.continuing.refused(fault):
+                discarded += [begun] if begun is not request.begun else []
+                begun = None
+                client.retries += 1
+                continue
+            if not (fault.fatal or fault.filtered) and dialect.learns(fault, body, request, tried):
                 client.retries += 1
                 continue
             if fault.fatal or (not fault.filtered and dialect.insists(fault, body, tried)):
                 raise client.trouble(fault, dialect.model) from None
             raise
         dialect.refusals.learn(tried)
+        if begun is not None:
+            responses = [joined(begun, responses[0], paid=begun is not request.begun)]
+            dialect.continuing.times += begun is not request.begun
         # Asked without room for a thought, a model that thinks is asked again, whether its answer was cut or not:
-        # to draw only the long ones again would make answers shorter than the model gives them.
-        if not dialect.thinking.learns(responses, with_room=with_room):
-            stops = group[0].params.stop if with_room else ()
+        # to draw only the long ones again would make answers shorter than the model gives them. A greedy answer stands
+        # if it came to its end, and is continued if it was cut off and the server can.
+        if not dialect.thinking.learns(responses, with_room=with_room) or dialect.stands(request, responses, tried):
+            stops = request.params.stop if with_room else ()
             responses = _with_tokens_of(discarded, responses)
             return [stopped(response, stops) for response in responses] if stops else responses
         client.retries += 1
-        discarded += responses
+        begun = await dialect.beginning(client, request, responses[0], tried) if len(group) == 1 else None
+        discarded += responses if begun is None else []
 
 
 def _with_tokens_of(discarded: Sequence[Response], responses: list[Response]) -> list[Response]:

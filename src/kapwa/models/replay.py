@@ -11,11 +11,11 @@ from kapwa.files import digest
 from kapwa.models.base import Capability, Model, ModelOptions, Responses
 from kapwa.models.gate import ending_of, finish_of_state
 from kapwa.records import STATES, Request, Response
-from kapwa.tables import TextRow, read_sheet, read_table, without_nul
+from kapwa.tables import WORKBOOKS, TextRow, read_sheet, read_table, without_nul
 from kapwa.value_types import JsonMapping
 
 REQUIRED = ("item_id", "text")
-_SHEETS = (".csv", ".tsv", ".tab", ".xlsx")
+_SHEETS = (".csv", ".tsv", ".tab", *WORKBOOKS)
 NO_ANSWER = "no answer in file"
 
 
@@ -36,7 +36,7 @@ class ReplayRow(NamedTuple):
 
 
 def load(name: str, options: ModelOptions) -> ReplayModel:
-    """Read a CSV, TSV, JSON-lines, XLSX or Parquet file of answers; see :class:`ReplayModel`.
+    """Read a CSV, TSV, JSON-lines, XLSX, ODS or Parquet file of answers; see :class:`ReplayModel`.
 
     Raises UsageError without a file name; DataError naming file and row for: no rows, a missing column,
     an empty ``item_id``, a ``sample`` that is no whole number, two rows for one answer.

@@ -24,7 +24,6 @@ from kapwa.value_types import JsonMapping, JsonObject
 BUDGET = 8192
 EFFORTS = ("low", "medium", "high")
 MODES = ("off", "on", *EFFORTS)
-OWN_SAMPLING = "the model's own"
 _SMALLEST_ROOM = 64
 _REQUESTS = tuple(table_rows(Path(__file__).with_name("thinking_requests.csv")))
 

@@ -66,6 +66,7 @@ class TransformersModel(Model):
         )
         self.stop_ids, self._ignored = _take_generation_settings(loaded.model, self._encoder)
         self._asked = self._thinking_settings()
+        self.continues = self._thinking.thinks and self._asked.recommended is None
         self._planned: dict[str, int] = {}
 
     @cached_property
@@ -272,7 +273,9 @@ class TransformersModel(Model):
         if room < 1:
             return f"the prompt fills the model's context ({len(tokens)} tokens of {context}): no room for an answer."
         opened = self._encoder.opens_thought(request)
-        return self._limits(len(tokens), max(tokens)) or generation.Job(request, tokens, room, opened, self._asked)
+        begun = request.begun.tokens or () if request.begun is not None else ()
+        job = generation.Job(request, tokens, room, opened, self._asked, begun)
+        return self._limits(len(tokens), max(tokens)) or job
 
     def close(self) -> None:
         """Free the weights."""

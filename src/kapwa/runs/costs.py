@@ -32,15 +32,15 @@ class Spent:
     cached: int = 0
 
     def plus(self, responses: Iterable[Response]) -> Spent:
-        """Return what was spent with ``responses``, too; failed ones are no answers."""
+        """Return what was spent with ``responses``, too; failed ones are no answers, and what was begun was paid."""
         counts = [self.answers, self.read, self.written, self.thought, self.cached]
         for response in responses:
             counts[0] += not response.failed
             if response.usage is not None:
                 usage = response.usage
                 counts[1] += usage.prompt_tokens
-                counts[2] += usage.completion_tokens
-                counts[3] += usage.thinking_tokens or 0
+                counts[2] += usage.completion_tokens - response.begun
+                counts[3] += max(0, (usage.thinking_tokens or 0) - response.begun)
                 counts[4] += usage.cached_tokens or 0
         return Spent(*counts)
 

@@ -21,9 +21,8 @@ from kapwa.files import jsonable
 from kapwa.models.base import Model, processor
 from kapwa.records import Item
 from kapwa.runs.costs import Prices, Spent, as_record
-from kapwa.runs.execute import differences, environments
 from kapwa.runs.requests import AnswerReader
-from kapwa.runs.schema import FORMAT, RUN, Session
+from kapwa.runs.schema import FORMAT, RUN, Session, differences, environments
 from kapwa.runs.signature import signatures
 from kapwa.suites.base import Task
 from kapwa.value_types import Cells, JsonMapping, JsonObject
@@ -99,8 +98,12 @@ def describe(
 
 
 def asking_notes(manifest: JsonMapping) -> list[str]:
-    """Return what the model's answers taught of how it can be asked, in sentences."""
-    return [str(note) for note in manifest["model"].get("description", {}).get("notes", ())]
+    """Return what the model's answers taught of how it can be asked, and what went on from another run's answers."""
+    notes = [str(note) for note in manifest["model"].get("description", {}).get("notes", ())]
+    if continued := manifest.get("continued"):
+        limit = f"{continued['thinking_tokens']:,} tokens for thoughts in the run {continued['run']}"
+        notes.append(f"{continued['answers']} answers that met the limit of {limit} were continued from their text.")
+    return notes
 
 
 def finished(

@@ -62,7 +62,7 @@ class ScoredResponses:
 def score_responses(task: Task, responses: object, *, seed: int = 0) -> ScoredResponses:
     """Judge answers obtained elsewhere; no model is asked and nothing is written.
 
-    ``responses``: a Polars or pandas frame, or a CSV, TSV, JSON-lines, XLSX or Parquet file, with the columns
+    ``responses``: a Polars or pandas frame, or a CSV, TSV, JSON-lines, XLSX, ODS or Parquet file, with the columns
     ``item_id``, ``text`` and, optional, ``variant`` and ``sample``. Items without an answer count as failed; rows
     that answer no item are listed in ``unused``. Returns ``scores``, ``estimates``, ``floors``, ``comparisons``,
     ``items`` and the suite's own ``tables``. Raises DataError naming file and row, also when no row fits the task.

@@ -46,6 +46,7 @@ from kapwa.suites.base import Judged, Task
 from kapwa.value_types import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
+    from kapwa.runs.earlier import EarlierAnswers
     from kapwa.runs.looks import Looks
 
 log = logging.getLogger(__name__)
@@ -84,16 +85,25 @@ def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Seque
         described |= _order(store, RUN.peek(folder), settings.limits)
         begun = BegunRun(folder, RUN.peek(folder) or {}, index.distinct_total, local=model.atomic_batches)
         looks = _looks(task, items, store, settings, begun)
+        shorter = _earlier(folder, task, model, opened) if model.continues else None
         if settings.plan is not None or "plan" in begun.manifest:
             described |= _under_plan(begun, store, settings)
         described |= {} if looks is None else looks.described
         asked = ask(
-            index, model, store, meter=meter, cache=cache, limits=settings.limits, seed=settings.seed, looks=looks
+            index,
+            model,
+            store,
+            meter=meter,
+            cache=cache,
+            limits=replace(settings.limits, seed=settings.seed),
+            looks=looks,
+            earlier=shorter,
         )
         meter.enter("judging")
         earlier = RUN.peek(folder)
         described |= {} if looks is None else looks.described
         described |= _as_asked(described, model, earlier, anew=meter.state.asked > 0)
+        described |= {} if shorter is None else shorter.continued_in(store)
         judged, loops = _judge(task, items, asked, greedy=index.fingerprint.get("sampling") == "greedy")
         told = [*asking_notes(described), *judged.notes, *(cache.notes if cache else ())]
         told += [] if looks is None else looks.notes
@@ -189,6 +199,15 @@ def _named_run(task: Task, items: Sequence[Item], model: Model, settings: RunSet
             return index, folder
         indices.append((index, folder))
     return indices[0]
+
+
+def _earlier(folder: Path, task: Task, model: Model, opened: ExitStack) -> EarlierAnswers | None:
+    """Return the answers of a run beside ``folder`` that gave thoughts less room; ``opened`` closes them."""
+    from kapwa.runs.earlier import earlier_answers  # for models that think alone
+
+    brief = f"{slug(task.name)}-{slug(brief_model(model.id))}"
+    earlier = earlier_answers(model, folder, folder.parent.glob(f"{glob.escape(brief)}-*"))
+    return None if earlier is None else opened.enter_context(earlier)
 
 
 def _fingerprint_at(folder: Path) -> JsonMapping | None:

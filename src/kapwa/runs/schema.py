@@ -5,8 +5,9 @@ What writes and reads a run, what checks it and the reference of the run folder 
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal, NamedTuple, NotRequired
 
 import polars as pl
@@ -20,7 +21,7 @@ from kapwa.stats.states import with_derived_states
 from kapwa.stats.tables import COMPARISON_SCHEMA, ESTIMATE_SCHEMA, FLOOR_COLUMNS, STATE_COUNTS
 from kapwa.suites.base import MetricInfo
 from kapwa.suites.items import CASE_SCHEMA, SCORE_SCHEMA
-from kapwa.value_types import JsonObject, Schema
+from kapwa.value_types import Cells, JsonObject, Schema
 
 # --- the manifest ------------------------------------------------------------------------------------------
 
@@ -270,3 +271,23 @@ class Session(NamedTuple):
 
 # Reads a row: its columns, then the counts; raises pydantic's ValidationError for one that no Kapwa wrote.
 SESSION = TypeAdapter(Session)
+
+
+def environments(sessions: Iterable[Session]) -> list[Cells]:
+    """Return what the answers of ``sessions`` were computed with; {}: unknown; those taken from caches are left out."""
+    records = [session.record for session in sessions if session.answers and "cache" not in session.record]
+    return [dict(record.get("environment", {})) for record in records]
+
+
+def differences(environments: Sequence[Mapping[str, object]]) -> str | None:
+    """Say what is not the same in all of ``environments``, such as "torch (2.7; 2.8)"; None where they are equal.
+
+    Several kinds of processors within one environment ("A; B") are a difference too.
+    """
+    differing = []
+    for name in sorted({name for environment in environments for name in environment}):
+        parts = [str(environment.get(name, "unknown")).split("; ") for environment in environments]
+        values = dict.fromkeys(itertools.chain.from_iterable(parts))
+        if len(values) > 1:
+            differing.append(f"{name} ({'; '.join(values)})")
+    return ", ".join(differing) or None

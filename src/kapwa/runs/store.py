@@ -301,10 +301,15 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
         return AnswerCounts(*self.rows(f"SELECT {kinds} FROM responses")[0])  # noqa: S608
 
     def spent(self) -> Spent:
-        """Return the tokens of all answers that were asked for; those taken from a cache cost nothing."""
+        """Return the tokens of all answers that were asked for.
+
+        What was taken from a cache cost nothing, nor did the beginning of a text that another run had begun.
+        """
         cached = [str(session.number) for session in self.sessions() if "cache" in session.record]
-        places = ("prompt_tokens", "completion_tokens", "thinking_tokens", "cached_tokens")
-        sums = ", ".join(f"coalesce(sum(json_extract(payload, '$.usage[{i}]')), 0)" for i in range(len(places)))
+        read, written, thought, held = (f"coalesce(json_extract(payload, '$.usage[{i}]'), 0)" for i in range(4))
+        begun = "coalesce(json_extract(payload, '$.begun'), 0)"
+        parts = (read, f"{written} - {begun}", f"max({thought} - {begun}, 0)", held)
+        sums = ", ".join(f"coalesce(sum({part}), 0)" for part in parts)
         asked = f"NOT failed AND coalesce(session, -1) NOT IN ({','.join(cached)})"
         counts = self.rows(f"SELECT count(*), {sums} FROM responses WHERE {asked}")[0]  # noqa: S608
         return Spent(*map(int, counts))
@@ -417,6 +422,10 @@ def encode(response: Response) -> tuple[bytes, int, str, int]:
         fields["thought"] = response.thought
     if response.thought_opened:
         fields["opened"] = True
+    if response.tokens is not None:
+        fields["tokens"] = response.tokens
+    if response.begun:
+        fields["begun"] = response.begun
     payload = _ENCODE({name: value for name, value in fields.items() if value is not None})
     if not payload.isascii():
         payload = payload.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -453,6 +462,8 @@ def decode(key: Any, failed: Any, payload: Any, stored: Any) -> Response | None:
             error=fields.get("error"),
             thought=fields.get("thought"),
             thought_opened=fields.get("opened", False),
+            tokens=tuple(fields["tokens"]) if "tokens" in fields else None,
+            begun=fields.get("begun", 0),
         )
     except (TypeError, ValueError, AttributeError, LookupError):
         return None

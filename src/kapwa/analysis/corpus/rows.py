@@ -14,13 +14,13 @@ from kapwa.errors import DataError, UsageError, nearest, raise_first
 from kapwa.metrics.tokens import check_language
 from kapwa.models.gate import text_of
 from kapwa.records import CROSS
-from kapwa.tables import MAX_CELL, json_objects, open_table, parquet_batches, parquet_schema
+from kapwa.tables import MAX_CELL, WORKBOOKS, json_objects, open_table, parquet_batches, parquet_schema
 from kapwa.value_types import Row
 
 # Columns that may hold the varied attribute; beside another of these, "language" is the language of the texts.
 ATTRIBUTES: Final = ("nationality", "identity", "culture", "country", "religion", "city", "persona", "language")
 JSON_LINES, SEPARATED, PARQUET = (".jsonl", ".ndjson"), (".csv", ".tsv", ".tab"), (".parquet", ".pq")
-SUFFIXES: Final = (*JSON_LINES, *SEPARATED, ".xlsx", *PARQUET)
+SUFFIXES: Final = (*JSON_LINES, *SEPARATED, *WORKBOOKS, *PARQUET)
 DEFAULT_TASK: Final = "texts"
 BATCH: Final = 20_000
 _NUMBERS = ("sample", "temperature")
@@ -83,7 +83,7 @@ def file_tables(path: Path, options: SourceOptions) -> Iterator[pl.DataFrame]:
         return _parquet_tables(path, options)
     if suffix in JSON_LINES:
         return _text_tables(path, options, json_objects(path))
-    if suffix in (*SEPARATED, ".xlsx"):
+    if suffix in (*SEPARATED, *WORKBOOKS):
         return _text_tables(path, options, _table_rows(path))
     raise UsageError(f"{path} is not a file of responses.", hint=f"Known endings: {', '.join(SUFFIXES)}.")
 

@@ -175,14 +175,17 @@ def beside_english(texts: polib.POFile, *, guarded: bool) -> polib.POFile:
     return texts
 
 
-def activate_language(request: HttpRequest, project: Project | None, *, guarded: bool = False) -> None:
+def activate_language(
+    request: HttpRequest, project: Project | None, *, guarded: bool = False, worded: bool = True
+) -> None:
     """Let the page speak the visitor's language: their choice, else what their browser prefers, else English.
 
     A page of a project is entered twice: by its address, when nothing of the project may show yet, and by its member.
     ``guarded``: people agree or withdraw on it, so that none of its texts is one that nobody approved but a machine's.
+    ``worded``: whether people of the project may have worded some.
     """
     unknown = project is None and request.path.startswith("/p/")
-    versions = {} if unknown else _versions(project)
+    versions = _versions(project) if worded and not unknown else {}
     offered = _offered(versions)
     tag = _chosen(request, offered)
     version = versions.get(tag, (0,))

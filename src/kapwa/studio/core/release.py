@@ -91,6 +91,10 @@ class ReleaseForm:
         """Return what a release cannot be made without now, and who must act."""
         raise NotImplementedError
 
+    def ready(self) -> set[str]:
+        """Return the items that are done and that the newest release has not, as a new one would have them."""
+        raise NotImplementedError
+
     def held(self, unwilling: Collection[str]) -> set[str]:
         """Return the items that no release has as they are, because words of the authors ``unwilling`` are in them."""
         raise NotImplementedError

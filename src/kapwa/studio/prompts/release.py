@@ -52,6 +52,12 @@ class PromptRelease(ReleaseForm):
                 lacks.append(Lack(_(plural.capitalize()), "prompt_parts", who, (role,)))
         return lacks
 
+    def ready(self) -> set[str]:
+        """Return the parts in use to which people agreed since the newest release."""
+        agreed = PromptPart.objects.filter(project=self.project, retired=False, state=APPROVED)
+        last = {text for text, _hash in self.last.items.values()} if self.last else set()
+        return {pk for pk, text in agreed.values_list("id", "text_event") if text not in last}
+
     def held(self, unwilling: Collection[str]) -> set[str]:
         """Return the parts in use that hold words of the authors ``unwilling``."""
         parts = PromptPart.objects.filter(project=self.project, retired=False)

@@ -50,8 +50,8 @@ def guide(visit: Visit) -> Guide:
         waits = _("two other people who agree") if parts else _("writers")
         if visit.may(AGREERS) and (waiting := _open(visit, parts)):
             todos.append(Todo(f"{_('Waiting for your agreement')}: {title}", link, n=len(waiting)))
-        if not parts and link:
-            todos.append(Todo(f"{_('Add')}: {title}", link, _("Nothing has been added yet."), 0))
+        if visit.may(WORDERS):
+            todos.append(Todo(f"{_('Add')}: {title}", link, "" if parts else _("Nothing has been added yet."), 0))
         path.append(Stage(title, link, agreed, len(parts), [waits] if agreed < len(parts) or not parts else []))
     return Guide(todos, path)
 

@@ -87,13 +87,14 @@ def _english_left(event: Event, left: Sequence[Event]) -> JsonObject:
 
 
 @kind("answers.merged", "answers.named", stays=True, remarks=("reason",), left=without_reason_of_nobody)
-@kind("answers.split", "answers.confirmed", "answers.proposed", stays=True)
+@kind("answers.split", "answers.confirmed", "answers.proposed", "answers.compared", stays=True)
 @kind("answers.translated", left=_english_left)
 def answers_decided(event: Event, *, live: bool) -> None:
     """The subject is a question. Body: ``language``, and what is decided of answers, which are named by keys.
 
     ``keys``: the groups that hold these are one; ``key``: this one leaves its group and stands alone, or stands first
-    in it; ``english``: what they are in English, "" for none; ``seen`` and ``now``: those to former texts count now.
+    in it; ``english``: what they are in English, "" for none; ``seen`` and ``now``: those to former texts count now;
+    ``now`` and ``people``: nothing else means the same in what so many people answered to that text.
     What goes against most people has ``against``, what these said, and a ``reason``. Beside that only what an audit
     proposed has words, a model's: ``text``, with ``votes`` of ``raters``, ``draw`` and ``rubric``.
     """

@@ -23,7 +23,7 @@ from kapwa.studio.core.release import Items, Lack, Published, ReleaseForm, item_
 from kapwa.studio.core.tables import APPROVED, Event
 from kapwa.studio.core.text import key_of
 from kapwa.studio.questions.events import PROMPT, questions_of
-from kapwa.studio.questions.merging import Given, Merged, given_to, merge
+from kapwa.studio.questions.merging import Given, Merged, compared, comparisons, given_to, merge
 from kapwa.studio.questions.tables import ANSWERED, DESK, Answer, Question
 from kapwa.suites.blend.data import PROMPT_FILE
 from kapwa.value_types import Cells, JsonMapping, JsonObject
@@ -187,6 +187,16 @@ class EverydayRelease(ReleaseForm):
                 what = _("how a model is asked in %(language)s") % {"language": language(tag).name}
                 lacks.append(Lack(what, "translate_into", agreeing, (tag,)))
         return lacks
+
+    def ready(self) -> set[str]:
+        """Return the wordings whose answers are compared, and that the newest release has not."""
+        last = self.last.items if self.last else {}
+        used = [question for question in self._questions.values() if not question.retired]
+        agreed = [word for question in used for word in question.wordings.all() if word.state == APPROVED]
+        english = {word.question_id for word in agreed if _is_english(word.language)}
+        done, wanted = compared(agreed, comparisons(self.project)), self._in_english()
+        words = [word for word in agreed if word.id in done and (not wanted or word.question_id in english)]
+        return {word.id for word in words if last.get(word.id, {}).get("wording") != word.text_event}
 
     def _in_english(self) -> bool:
         """Whether a release has English texts: where questions are written in it, or the project asks for it."""

@@ -89,6 +89,10 @@ class SituationRelease(ReleaseForm):
             return []
         return [Lack(_("accepted situations"), "situations", _("writers, reviewers, and a scribe or coordinator"))]
 
+    def ready(self) -> set[str]:
+        """Return the situations that were accepted since the newest release."""
+        return {row.id for row in situations_of(self.project) if row.state == ACCEPTED}
+
     def held(self, unwilling: Collection[str]) -> set[str]:
         """Return the situations in use, drafts among them, that hold words of the authors ``unwilling``."""
         barred = self._barred(unwilling)

@@ -28,8 +28,10 @@ _LOOKED_AT = 200  # rows
 _MOSTLY = 0.9
 # Fewer rows may share their answers by chance.
 _MOST_LABELS, _FEWEST_ROWS = 5, 10
-# "option_a", "choice 2", "prompt_option_b", "A": columns that differ by a letter or a number at their end.
-_NUMBERED = re.compile(r"(?P<stem>.*?(?:option|choice|answer)[ _]?|)(?P<place>[A-T]|\d{1,2})", re.IGNORECASE)
+# "option_a", "choice 2", "prompt_option_b", "opa", "A": columns that differ by a letter or a number at their end.
+_NUMBERED = re.compile(
+    r"(?P<stem>.*?(?:option|choice|answer|alternative|opción|opt|op)[ _]?|)(?P<place>[A-T]|\d{1,2})", re.IGNORECASE
+)
 # The columns of a table of questions that people may have; what they are called is in the list of all forms' columns.
 _COLUMNS = (
     FormColumn("id", look=CODE),

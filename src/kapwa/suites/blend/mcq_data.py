@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -39,8 +39,7 @@ from kapwa.records import Media
 from kapwa.suites.blend.data import BLEND_ID, CHOICE_FILES, PACKS, hub_files
 from kapwa.suites.blend.released import RELEASE_CARD
 from kapwa.suites.items import ALL_LETTERS, NO_TOPIC
-from kapwa.suites.sealed import read_once
-from kapwa.tables import TextTable, read_records, rearm
+from kapwa.tables import WORKBOOKS, TextTable, read_records, rearm
 from kapwa.tables.yaml_files import load_yaml
 from kapwa.value_types import JsonMapping, Keywords
 
@@ -50,7 +49,7 @@ ORDERED = "ordered"
 MCQ_NAME = "mcq.csv"
 # Where a folder holds several versions, the newest is read.
 RELEASED_NAMES = tuple(f"mc_questions_file{v}{end}" for v in ("_v1.1", "") for end in (".csv", ".json", ".jsonl"))
-_TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx")
+_TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", *WORKBOOKS)
 # The released prompt: the question, this instruction, and the options.
 _INSTRUCTION = re.compile(r"\s*Without any explanation, choose only one\b|\n\s*A\. ")
 
@@ -248,10 +247,6 @@ def read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
     that holds it; or a hub id such as "nayeon212/BLEnD". Raises UsageError for a name that means nothing, DataError
     naming file, row and column for a file that is not of either layout.
     """
-    return read_once(tuple[list[ChoiceQuestion], DataSource], partial(_read_mcq, data))
-
-
-def _read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
     try:
         place = locate(data, PACKS, own_dataset=BLEND_ID, patterns=hub_files(data, CHOICE_FILES))
     except UsageError as error:

@@ -158,9 +158,12 @@ def saq_items(read: BlendData, selection: Selection) -> list[Item]:
     items: list[Item] = []
     for variant in named or default_variants(read.prompts.every_id):
         asked_in, prompt_id = split_variant(variant)
+        offered = {
+            country: bool(named) or read.prompts.find(country, asked_in, prompt_id) != ""
+            for country in dict.fromkeys(question.country for question in questions)
+        }
         for question in questions:
-            offered = bool(named) or read.prompts.find(question.country, asked_in, prompt_id) != ""
-            if offered and question.text(asked_in):
+            if offered[question.country] and question.text(asked_in):
                 items.append(saq_item(question, read.prompts, asked_in, prompt_id))
     return items
 

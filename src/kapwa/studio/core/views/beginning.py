@@ -23,8 +23,8 @@ from kapwa.studio.core.roles import COORDINATOR, ROLES
 from kapwa.studio.core.security import public_page
 from kapwa.studio.core.tables import Invitation, Membership, Person, Project, change
 from kapwa.studio.core.text import listed
-from kapwa.studio.core.views.common import checked
 from kapwa.studio.core.views.entry import INVITED, TAKING_PART
+from kapwa.studio.core.views.fields import checked
 from kapwa.studio.core.views.project import MOST_INVITED
 from kapwa.studio.settings import START_PAGE
 from kapwa.user_suites import fitting_name

@@ -6,19 +6,19 @@ import io
 import json
 import uuid as uuids
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
-from django import forms
 from django.conf import settings
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as _n
 
-from kapwa.errors import KapwaError, UsageError
+from kapwa.errors import UsageError
 from kapwa.labels.agreement import NAMES
 from kapwa.studio.core.consent import PUBLISH, SCOPES
 from kapwa.studio.core.forms import form_of
@@ -85,17 +85,6 @@ def act(visit: Visit, kind: str, body: JsonMapping, *, once: bool = False, **abo
     if last and {name: value for name, value in last.body.items() if name != "number"} == same:
         return last
     return record(visit.project, kind, body, actor=visit.member.author, uuid=form_number(visit.request), **about)
-
-
-Made = TypeVar("Made")
-
-
-def checked(check: Callable[..., Made], *arguments: object) -> Made:
-    """Return what ``check`` makes of what was typed; what it refuses is an error of the form's field."""
-    try:
-        return check(*arguments)
-    except KapwaError as error:
-        raise forms.ValidationError(str(error)) from None
 
 
 def address_for_others(request: HttpRequest) -> str:
@@ -171,11 +160,15 @@ def form_number(request: HttpRequest) -> uuids.UUID | None:
         raise UsageError(_("The form's number is damaged."), hint=_("Reload the page.")) from None
 
 
+# What is said where a reason is missing, and the remedy.
+WHY = (_n("The reason is missing."), _n("Write what is wrong with the text, or a better one."))
+
+
 def reason_of(request: HttpRequest) -> str:
     """Return why somebody does not want a text; raise UsageError where they do not say it."""
     reason = tidy(request.POST.get("reason", ""))
     if not reason:
-        raise UsageError(_("The reason is missing."), hint=_("Write what is wrong with the text, or a better one."))
+        raise UsageError(_(WHY[0]), hint=_(WHY[1]))
     return reason
 
 

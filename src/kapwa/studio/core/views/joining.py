@@ -19,8 +19,8 @@ from kapwa.studio.core.members import hashed
 from kapwa.studio.core.roles import COORDINATORS
 from kapwa.studio.core.security import Visit, page, public_page
 from kapwa.studio.core.tables import GroupLink, Membership, Person, Project
-from kapwa.studio.core.text import tidy_line
-from kapwa.studio.core.views.common import CodeShown, act, address_for_others, checked, picture_of, show
+from kapwa.studio.core.views.common import CodeShown, act, address_for_others, picture_of, show
+from kapwa.studio.core.views.fields import TypedField
 from kapwa.value_types import Keywords
 
 # In the session: the link by which somebody asks; the hash of the code of who asked.
@@ -32,12 +32,8 @@ _DAYS = {1: _n("one day"), 7: _n("a week"), 30: _n("30 days")}
 class AskForm(forms.Form):
     """What a coordinator reads of who asks to join, and that the asker wants that."""
 
-    pseudonym = forms.CharField(max_length=80)
+    pseudonym = TypedField(80, line=True)
     agree = forms.BooleanField()
-
-    def clean_pseudonym(self) -> str:
-        """Return the name, tidied."""
-        return checked(tidy_line, self.cleaned_data["pseudonym"], 80)
 
 
 @public_page("ask/<str:code>/")

@@ -29,7 +29,8 @@ from kapwa.studio.core.roles import COORDINATOR, COORDINATORS, MODERATORS, ROLES
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Event, Invitation, Membership, Project, change
 from kapwa.studio.core.text import tidy, tidy_line
-from kapwa.studio.core.views.common import CodeShown, act, checked, show, shown_code
+from kapwa.studio.core.views.common import CodeShown, act, show, shown_code
+from kapwa.studio.core.views.fields import checked
 from kapwa.suites.eecc.form import attribute_of
 from kapwa.tables import TextTable
 from kapwa.value_types import JsonObject, Keywords
@@ -59,9 +60,8 @@ class RolesForm(forms.Form):
         chosen = [role for role in ROLES if role in self.cleaned_data["roles"]]
         others = Membership.objects.filter(project=self.member.project, left=None).exclude(pk=self.member.pk)
         if COORDINATOR not in chosen and not any(COORDINATOR in other.roles for other in others):
-            raise forms.ValidationError(
-                _("A project needs a coordinator.") + f" {_('Make somebody else a coordinator first.')}"
-            )
+            wrong, remedy = _("A project needs a coordinator."), _("Make somebody else a coordinator first.")
+            raise forms.ValidationError(f"{wrong} {remedy}")
         return chosen
 
 

@@ -17,7 +17,8 @@ from kapwa.studio.core.roles import EVERYONE, WRITERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Topic
 from kapwa.studio.core.text import tidy
-from kapwa.studio.core.views.common import act, checked, show
+from kapwa.studio.core.views.common import act, show
+from kapwa.studio.core.views.fields import TypedField
 from kapwa.value_types import JsonObject
 
 
@@ -29,11 +30,7 @@ class TopicForm(forms.Form):
     target = forms.IntegerField(required=False, min_value=0, max_value=10_000)
     origin = forms.ChoiceField(required=False, choices=[("seed", ""), ("session", "")])
     usual = forms.ChoiceField(required=False, choices=[("keep", ""), ("drop", "")])
-    pasted = forms.CharField(required=False)
-
-    def clean_pasted(self) -> str:
-        """Return the lines, tidied."""
-        return checked(tidy, self.cleaned_data["pasted"], 100_000)
+    pasted = TypedField(100_000, required=False)
 
 
 @page("topics/", read=EVERYONE, write=WRITERS, hold_write_lock=False)

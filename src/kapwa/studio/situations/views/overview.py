@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop, ngettext
+from django.utils.translation import gettext_noop
 
 from kapwa.labels.agreement import agreement_rows
 from kapwa.report.charts.drawing import draw
 from kapwa.report.charts.elements import Line, RowChart
 from kapwa.studio.core.forms import ANYBODY, Guide, ItemNamed, OwnItem, Stage, Todo
 from kapwa.studio.core.reading import members_of, topics_of
-from kapwa.studio.core.roles import COORDINATORS, MODERATORS, READERS, REVIEWERS, WRITERS
+from kapwa.studio.core.roles import MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Project
 from kapwa.studio.core.views.common import named_agreement
@@ -115,10 +115,6 @@ def guide(visit: Visit) -> Guide:
             number = waiting[0].number
             todos.append(Todo(title % {"number": number}, visit.link("situation", number), about, len(waiting)))
     states = Counter(row.state for row in rows if row.state not in CLOSED)
-    n = states[ACCEPTED]
-    if n and visit.may(COORDINATORS):
-        title = ngettext("Make a release of %(n)s accepted situation", "Make a release of %(n)s accepted situations", n)
-        todos.append(Todo(title % {"n": n}, visit.link("releases")))
     if visit.may(WRITERS):
         about = _("A few sentences that happened to you or to people you know, and what people here would do.")
         todos.append(Todo(_("Write a situation"), visit.link("new_situation"), about, 0))

@@ -19,12 +19,19 @@ from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Event, Membership, Project
 from kapwa.studio.core.text import Pieces, pieces, tidy
 from kapwa.studio.core.views.commenting import comment_said, comments_shown
-from kapwa.studio.core.views.common import act, as_file, checked, reason_of, retirement, show, take_publication, whole
-from kapwa.studio.situations.events import CHOICES, DRAFT, IN_REVIEW, against_votes, votes_of
+from kapwa.studio.core.views.common import act, as_file, reason_of, retirement, show, take_publication, whole
+from kapwa.studio.core.views.fields import TypedField, checked
+from kapwa.studio.situations.events import CHOICES, IN_REVIEW, against_votes, votes_of
 from kapwa.studio.situations.fields import Fields, changes
 from kapwa.studio.situations.tables import Revision, Situation, Vote
 from kapwa.studio.situations.views.overview import waiting_votes
-from kapwa.studio.situations.views.writing import reading, refuse_others, situation_or_404, tells_best
+from kapwa.studio.situations.views.writing import (
+    reading,
+    refuse_others,
+    situation_or_404,
+    tells_best,
+    to_next_draft,
+)
 from kapwa.value_types import JsonObject
 
 
@@ -91,7 +98,7 @@ def submit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpRes
     refuse_others(visit, row)
     take_publication(visit)
     _happens(visit, row, "submitted", {})
-    return _onward(visit, Situation.objects.filter(project=visit.project, state=DRAFT, author=visit.member.author))
+    return to_next_draft(visit)
 
 
 @page("situations/<int:number>/delete/", write=WRITERS)
@@ -164,17 +171,13 @@ def retire(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
 class SessionForm(forms.Form):
     """A meeting of a focus group: what it is called, who is there, and when."""
 
-    title = forms.CharField(max_length=200)
+    title = TypedField(200)
     attendees = forms.MultipleChoiceField()
     starts = forms.CharField(required=False, max_length=40)
 
     def __init__(self, members: Iterable[Membership], posted: QueryDict | None) -> None:
         super().__init__(posted)
         self.fields["attendees"].choices = [(member.author, member.pseudonym) for member in members]
-
-    def clean_title(self) -> str:
-        """Return the title, tidied."""
-        return checked(tidy, self.cleaned_data["title"], 200)
 
     def clean_starts(self) -> str:
         """Return a day and time as a form posts it, "" for none."""

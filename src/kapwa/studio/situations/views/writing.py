@@ -24,7 +24,7 @@ from kapwa.studio.core.searching import earlier, terms_in
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Topic
 from kapwa.studio.core.text import tidy
-from kapwa.studio.core.views.common import act, show, whole
+from kapwa.studio.core.views.common import act, asks_publication, show, whole
 from kapwa.studio.core.views.listing import ListFilter, named, page_of
 from kapwa.studio.situations.asking import ask, model_name
 from kapwa.studio.situations.checks import check_fields, missing
@@ -80,13 +80,32 @@ def new_situation(request: HttpRequest, visit: Visit) -> HttpResponse:
         if request.POST.get("elicited"):
             body["elicited"] = request.POST["elicited"][:36]
         event = act(visit, "situation.drafted", body, once=True)
-        return redirect("situation", project=visit.project.slug, number=event.body["number"])
+        return _saved(visit, situation_or_404(visit, event.body["number"]))
     elicited = Elicited.objects.filter(project=visit.project, id=request.GET.get("elicited", "")).first()
     # Which response is best is what a variation is about.
     fields = origin.fields | {"best": ""} if origin else {"language": visit.project.language}
     if elicited:
         fields |= {"language": elicited.language, "topic": elicited.topic, "context": elicited.text}
     return _desk(visit, fields, origin, origin=origin, elicited=elicited)
+
+
+def _saved(visit: Visit, row: Situation) -> HttpResponse:
+    """Send a draft that was saved to review, where its form asks for that; where something is missing, show what."""
+    if "send" not in visit.request.POST:
+        return redirect("situation", project=visit.project.slug, number=row.number)
+    if any(finding.severity == "error" for finding in check_fields(row.fields)):
+        return redirect(f"{visit.link('edit_situation', row.number)}#told")
+    if row.state == DRAFT:  # it is in review, where the form was sent twice
+        record(visit.project, "situation.submitted", {}, actor=visit.member.author, subject=row.id)
+    return to_next_draft(visit)
+
+
+def to_next_draft(visit: Visit) -> HttpResponse:
+    """Lead to the visitor's next draft, or where there is none home, which says what they can do next."""
+    drafts = Situation.objects.filter(project=visit.project, state=DRAFT, author=visit.member.author)
+    return redirect(
+        next((visit.link("situation", row.number) for row in drafts.order_by("number")), visit.link("home"))
+    )
 
 
 def situation_or_404(visit: Visit, number: int) -> Situation:
@@ -113,7 +132,7 @@ def edit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpRespo
         if row.state != DRAFT:
             body |= {"reason": request.POST.get("reason", ""), "note": tidy(request.POST.get("note", ""))}
         act(visit, "situation.revised", body, subject=row.id)
-        return redirect("situation", project=visit.project.slug, number=number)
+        return _saved(visit, situation_or_404(visit, number))
     return _desk(visit, row.fields, row, situation=row, reasons=REASONS if row.state != DRAFT else ())
 
 
@@ -141,6 +160,7 @@ def _desk(visit: Visit, fields: dict[str, str], near: Situation | None, **contex
         visit,
         "desk",
         fields=fields,
+        sends=not context.get("reasons") and not asks_publication(visit),
         languages=[language(tag) for tag in dict.fromkeys([*visit.project.languages, checks["own"].tag])],
         topics=dict.fromkeys(filter(None, [*(named or form_of(visit.project).topics), fields.get("topic")])),
         categories=dict.fromkeys(filter(None, [*CATEGORIES, fields.get("category")])),
