@@ -173,7 +173,7 @@ def mapped(data: Path) -> Found:  # noqa: ARG001
     languages = [f"{a}{b}" for a in "abcdefghijklm" for b in "nopqr"][:61]
     seconds, asked = {}, []
     with tempfile.TemporaryDirectory() as place:
-        os.environ["KAPWA_CACHE_DIR"] = str(Path(place) / "cache")  # what the first opening keeps, the second reads
+        os.environ["KAPWA_CACHE_DIR"] = str(Path(place) / "cache")  # versions before kept what they read
         for count in (500, 2):
             folder = Path(place) / f"of-{count}"
             folder.mkdir()

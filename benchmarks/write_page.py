@@ -427,6 +427,26 @@ has one writer, takes at most as many a second as the disk keeps.
 {short}"""
 
 
+def studio_presses() -> Iterator[str]:
+    found = read("studio_presses")
+    if found is None:
+        return
+    rows = []
+    for job, one in found.items():
+        trial, before = (" / ".join("–" if n is None else f"{n:g}" for n in one[when]) for when in ("trial", "before"))
+        rows.append([job, trial, before, f"{one['presses']} / {one['screens']}"])
+    yield f"""## How much work the commonest jobs in the studio are
+
+`tests/studio/test_presses.py` does them on a phone of 360 × 740 pixels, and fails where one takes more than this table
+says: presses / screens. A press is a tap on a link, a button, a choice, or a text to write in it; a list to choose from
+needs two. What is typed is none, nor is the key that leads to the next text. Screens are from the top of each page to
+the last thing pressed. *Rate*: six classes of error in a text. *In a trial*: counted by hand in an earlier version,
+perhaps in another way; *before*: by the same script, before voting and writing were shortened.
+
+{table(["job", "in a trial", "before", "now"], rows)}
+"""
+
+
 def startup() -> Iterator[str]:
     found = read("startup")
     if found is None:
@@ -453,6 +473,20 @@ install evaluates served models and recorded answers and writes reports; torch c
 What weighs most in Kapwa's:
 
 {table(["package", "MB"], heavy)}
+"""
+
+
+def environments() -> Iterator[str]:
+    found = read("environments")
+    if found is None:
+        return
+    rows = [[str(value) for value in one.values()] for one in found]
+    yield f"""## Fresh environments
+
+`benchmarks/environments.py`: the wheel, built as for a release and installed into an empty environment; `pip check` is
+clean in each, and a newcomer's first commands work in an empty home folder.
+
+{table(["environment", "install, s", "first commands, s", "MB", "packages"], rows)}
 """
 
 
@@ -649,7 +683,9 @@ def main() -> None:
         *journal(),
         *serving(),
         *studio_load(),
+        *studio_presses(),
         *startup(),
+        *environments(),
         *before_after(),
     ]
     write("benchmarks/measurements.md", sections)

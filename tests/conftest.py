@@ -4,6 +4,7 @@ import gc
 import importlib.util
 import os
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -14,6 +15,7 @@ import hypothesis
 import pytest
 
 import warm
+from kapwa.cli import main
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -94,6 +96,26 @@ def config_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def cli(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run ``kapwa`` with arguments in the test's folder."""
     return partial(warm.kapwa, cwd=tmp_path)
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Type a command in this process that must end as a user's error does; return its message, on one line.
+
+    What is refused costs less so than by a process, or a fork, for each.
+    """
+
+    def command(*words: object) -> str:
+        monkeypatch.setattr(sys, "argv", ["kapwa", *map(str, words)])
+        with pytest.raises(SystemExit) as stop:
+            main.run()
+        printed = capsys.readouterr()
+        assert stop.value.code == 2, printed
+        assert "Traceback" not in printed.err
+        assert printed.out == ""
+        return " ".join(printed.err.split())
+
+    return command
 
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"

@@ -18,6 +18,16 @@ from kapwa.files import filling, replacing, table_rows, write_json, write_text
 from kapwa.tables import csv_text, read_table, workbooks
 
 
+def parquet(frame: pl.DataFrame) -> bytes:
+    out = io.BytesIO()
+    frame.write_parquet(out)
+    return out.getvalue()
+
+
+ONE_ROW = pl.DataFrame({"id": ["1"], "text": ["a"]})
+PARQUET, EMPTY_PARQUET = parquet(ONE_ROW), parquet(ONE_ROW.clear())
+
+
 def table(tmp_path: Path, content: bytes, name: str = "data.csv") -> Path:
     path = tmp_path / name
     path.write_bytes(content)
@@ -26,8 +36,14 @@ def table(tmp_path: Path, content: bytes, name: str = "data.csv") -> Path:
 
 @pytest.mark.parametrize(
     "content",
-    [b"id,text\r\n007,a\r\n", b"\xef\xbb\xbfid,text\n007,a\n", b"id,text\n\n007,a", b'"id"," text "\n007,a\n'],
-    ids=["crlf", "bom", "blank line, no last newline", "quoted header"],
+    [
+        b"id,text\r\n007,a\r\n",
+        b"id,text\r007,a\r",
+        b"\xef\xbb\xbfid,text\n007,a\n",
+        b"id,text\n\n007,a",
+        b'"id"," text "\n007,a\n',
+    ],
+    ids=["crlf", "cr", "bom", "blank line, no last newline", "quoted header"],
 )
 def test_ids_stay_strings_whatever_the_line_ends(tmp_path: Path, content: bytes) -> None:
     (row,) = read_table(table(tmp_path, content), required=("id", "text"))
@@ -56,6 +72,10 @@ def test_rows_are_counted_as_spreadsheets_do(tmp_path: Path) -> None:
         (b"[1, 2]\n", "data.jsonl", "row 1: is not a JSON object"),
         (b"[" * 100_000, "data.jsonl", "row 1: is not valid JSON"),
         (b"PK\x03\x04 cut", "data.xlsx", "cannot be read as XLSX"),
+        (b"", "data.xlsx", "cannot be read as XLSX"),
+        (b"PAR1 cut PAR1", "data.parquet", "cannot be read as Parquet"),
+        (PARQUET[: len(PARQUET) // 2], "data.parquet", "cannot be read as Parquet"),
+        (EMPTY_PARQUET, "data.parquet", "holds no rows"),
     ],
 )
 def test_bad_tables_say_where_and_what(tmp_path: Path, content: bytes, name: str, said: str) -> None:

@@ -290,8 +290,9 @@ def become(program: str, words: list[str], folder: str, environment: dict[str, s
     for target, file in enumerate(files):
         os.dup2(file, target)
         os.close(file)
+    encoding = environment.get("PYTHONIOENCODING")
     for number, (name, mode, buffering) in enumerate((("stdin", "r", -1), ("stdout", "w", -1), ("stderr", "w", 1))):
-        setattr(sys, name, os.fdopen(number, mode, buffering, closefd=False))
+        setattr(sys, name, os.fdopen(number, mode, buffering, encoding, closefd=False))
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

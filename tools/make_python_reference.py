@@ -80,13 +80,22 @@ def markdown(doc: str | None) -> str:
     return text.replace("``", "`")
 
 
+# Names that the sources have for types of JSON; readers of the reference know them as what they are.
+_ALIASES = {"JsonObject": "dict[str, Any]", "JsonMapping": "Mapping[str, Any]", "Row": "Mapping[str, Any]"}
+
+
+def spelled_out(annotation: str) -> str:
+    """Return an annotation without names of :mod:`kapwa.value_types`."""
+    return re.sub(r"\b(" + "|".join(_ALIASES) + r")\b", lambda name: _ALIASES[name[0]], annotation)
+
+
 class Plain(str):
     """An annotation that a signature shows without quotation marks."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return str(self)
+        return spelled_out(self)
 
 
 def signature(found: Any) -> str:
@@ -125,10 +134,10 @@ def members(kind: type) -> str:
     """Return the entry of a class: what it is, its tables, its options or its methods."""
     lines = [markdown(kind.__doc__), ""]
     if hasattr(kind, "__total__"):
-        lines += [f"- `{name}: {hint.__forward_arg__}`" for name, hint in kind.__annotations__.items()]
+        lines += [f"- `{name}: {spelled_out(hint.__forward_arg__)}`" for name, hint in kind.__annotations__.items()]
         return "\n".join(lines) + "\n"
     if kind in SETTINGS:
-        lines += [f"- `{one.name}: {one.type}{default_of(one)}`" for one in fields(kind)]
+        lines += [f"- `{one.name}: {spelled_out(one.type)}{default_of(one)}`" for one in fields(kind)]
         return "\n".join(lines) + "\n"
     for name, member in vars(kind).items():
         if name.startswith("_") or not (isinstance(member, property) or inspect.isfunction(member)):

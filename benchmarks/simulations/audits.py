@@ -150,12 +150,26 @@ def longer(rows: Sequence[Corrected]) -> float:
     return 100 * float(widths[0] / widths[1:].min() - 1)
 
 
-def over_strata(random: np.random.Generator, repeats: int, over: Over) -> tuple[list[Corrected], list[Corrected]]:
-    """The mean over strata, and the difference of two runs.
+class OverStrata(NamedTuple):
+    """Answers of two runs to the questions of several strata: what the scorer says, and people of those drawn."""
 
-    With ``shared`` questions an answer goes like those to the same question in other strata.
-    """
-    means, differences = [], []
+    scores: tuple[FloatArray, FloatArray]
+    labels: tuple[FloatArray, FloatArray]
+    chances: FloatArray
+    strata: FloatArray
+    questions: FloatArray
+
+    def mean(self) -> Corrected:
+        """The first run's mean over strata."""
+        return corrected_over_strata(self.scores[0], self.labels[0], *self[2:])
+
+    def difference(self) -> Corrected:
+        """The difference of the two runs over strata."""
+        return corrected_difference(*self.scores, *self.labels, *self[2:])[-1]
+
+
+def over_strata(random: np.random.Generator, repeats: int, over: Over) -> Iterator[OverStrata]:
+    """Yield data sets; with ``shared`` questions an answer goes like those to the same question in other strata."""
     strata, labels, shared, right, scorer = over
     rates, hits, errs = (np.linspace(*ends, strata)[:, None] for ends in (right, *OVER_SCORERS[scorer]))
     places = [part.ravel() for part in np.indices((strata, 120))]
@@ -170,10 +184,7 @@ def over_strata(random: np.random.Generator, repeats: int, over: Over) -> tuple[
         (a, scores_a), (b, scores_b) = [
             (np.where(drawn, people, np.nan).ravel(), scores.ravel()) for people, scores in sides
         ]
-        chances = np.full(a.size, labels / 120)
-        means.append(corrected_over_strata(scores_a, a, chances, places[0], questions))
-        differences.append(corrected_difference(scores_a, scores_b, a, b, chances, places[0], questions)[-1])
-    return means, differences
+        yield OverStrata((scores_a, scores_b), (a, b), np.full(a.size, labels / 120), places[0], questions)
 
 
 def two_runs(random: np.random.Generator, repeats: int, labels: int, size: int) -> list[Corrected]:
@@ -228,7 +239,8 @@ def cells(
 def over_cells(random: np.random.Generator, repeats: int, over: Sequence[Over]) -> Iterator[Cell]:
     """Coverage of the mean over strata, and how often a difference is named that people do not see."""
     for design in over:
-        means, differences = over_strata(random, repeats, design)
+        drawn = list(over_strata(random, repeats, design))
+        means, differences = [one.mean() for one in drawn], [one.difference() for one in drawn]
         strata, n, shared, right, scorer = design
         setting = f"{strata} strata, {n} labels of 120 answers in each, {'shared' if shared else 'own'} questions; "
         setting += f"{right[0]:.0%} to {right[1]:.0%} right, {scorer} scorer"

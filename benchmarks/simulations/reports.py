@@ -34,9 +34,10 @@ from kapwa.report.tables.regression import judge
 from kapwa.report.terminal.runs import render_comparison, render_run
 from kapwa.report.view.comparisons import run_pairs
 from kapwa.report.view.tasks import TaskView, arrange
-from kapwa.runs.estimates import estimates_of
+from kapwa.runs.estimates import estimates_of, metrics_of_run
 from kapwa.runs.schema import FLOOR_SCHEMA
 from kapwa.stats.tables import COMPARISON_SCHEMA
+from kapwa.suites.base import MetricInfo
 
 SUBJECT = "reports over planted truths"
 MARGIN = 0.05
@@ -74,6 +75,11 @@ class PlantedRun:
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     complete: bool = True
     failed: int = 0
+
+    @property
+    def metrics(self) -> dict[str, MetricInfo]:
+        """How its metrics read."""
+        return metrics_of_run(self.manifest)
 
     def table(self, name: str) -> pl.DataFrame:
         """None has a table of its own."""
@@ -202,7 +208,7 @@ def texts_of(view: TaskView, runs: Sequence[PlantedRun]) -> Iterator[str]:
         yield from (f"{cell.text} {cell.small}" for row in (told.rows if told else ()) for cell in row)
         old, new = runs[:2]
         compared = kapwa.compare(old, new, equal_within=MARGIN)  # type: ignore[arg-type]
-        yield shown(render_comparison(compared, old.manifest["metrics"]))
+        yield shown(render_comparison(compared, old.metrics))
         if compared["n"].max():
             judgement = judge(old, new, compared, MARGIN)  # type: ignore[arg-type]
             yield from (row["sentence"] for row in judgement.rows)

@@ -17,7 +17,8 @@ from kapwa.datasets.findings import CheckReport
 from kapwa.errors import DataError, UnfinishedRunError, UsageError, nearest
 from kapwa.loading import TaskSettings, field_names, load_model, load_task, options_dict, refuse_keyword
 from kapwa.models.base import Model, ModelOptions
-from kapwa.suites.base import Suite, Task, given_options
+from kapwa.suites.base import MetricInfo, Suite, Task, given_options
+from kapwa.value_types import JsonObject, Keywords
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +68,7 @@ class PlanSettings(TypedDict, total=False):
     mid_p: bool
 
 
-def evaluate(task: Task | str, model: Model | str, settings: RunSettings | None = None, **keywords: Any) -> Run:
+def evaluate(task: Task | str, model: Model | str, settings: RunSettings | None = None, **keywords: object) -> Run:
     """Ask ``model`` what ``task`` asks, judge the answers, and return the run.
 
     Each is one that was opened (:func:`kapwa.load_task`, :func:`kapwa.load_model`), or its name, such as "blend/saq"
@@ -90,8 +91,8 @@ def evaluate(task: Task | str, model: Model | str, settings: RunSettings | None 
 
 
 def _parted(
-    task: Task | str, model: Model | str, keywords: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    task: Task | str, model: Model | str, keywords: Mapping[str, object]
+) -> tuple[JsonObject, JsonObject, JsonObject]:
     """Return the keywords of the run, and those that a task and a model that are named are opened with.
 
     Raises UsageError for what none of them takes.
@@ -264,8 +265,8 @@ def compare(
 
     a, b = (open_run(run) if isinstance(run, str | Path) else run for run in (run_a, run_b))
     _check_pair(a, b)
-    infos = a.manifest["metrics"]
-    metrics = {name: bool(info["binary"]) for name, info in infos.items() if name in b.manifest["metrics"]}
+    infos = a.metrics
+    metrics = {name: info.binary for name, info in infos.items() if name in b.manifest["metrics"]}
     names = system_names([a, b])
     label_a, label_b = names[id(a)], names[id(b)]
     # What changes from the first to the second is the second less the first.
@@ -295,7 +296,7 @@ def _labels_of(run: Run) -> Mapping[str, Mapping[str, Collection[str]]]:
     return labels
 
 
-def _with_detectable(compared: pl.DataFrame, infos: Mapping[str, Any]) -> pl.DataFrame:
+def _with_detectable(compared: pl.DataFrame, infos: Mapping[str, MetricInfo]) -> pl.DataFrame:
     """Say in words which difference each row detects, and leave out one that the metric cannot show."""
     import polars as pl
 
@@ -484,7 +485,7 @@ def write_forms(
     from kapwa.runs.answers import answers_of, items_of
 
     given_options("A form", settings, FormSettings.__annotations__)
-    counts: dict[str, Any] = dict(settings)
+    counts: Keywords = dict(settings)
     known: Suite = registry.load("suites", suite)
     runs = [open_run(run) if isinstance(run, str | Path) else run for run in answers]
     if per_country is not None:
@@ -553,7 +554,7 @@ def build_mcq(
     out: str | Path,
     *,
     judge: str | Model | None = None,
-    judge_options: ModelOptions | Mapping[str, Any] | None = None,
+    judge_options: ModelOptions | Mapping[str, object] | None = None,
     **settings: Unpack[McqSettings],
 ) -> Built:
     """Build multiple-choice questions from the answers in ``data`` (None: the sample packs) in the folder ``out``.
@@ -567,7 +568,7 @@ def build_mcq(
 
     if judge_options and not isinstance(judge, str):
         raise UsageError("judge_options say how a judge is loaded, but no judge is named.", hint="Name its spec.")
-    chosen: dict[str, Any] = given_options("build_mcq", settings, McqSettings.__annotations__)
+    chosen: Keywords = given_options("build_mcq", settings, McqSettings.__annotations__)
     read = read_data(data)
     if judge is None:
         return build_mcq(read.questions, out, source=read.source, **chosen)

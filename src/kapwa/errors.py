@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from kapwa.value_types import JsonObject
+
 
 class KapwaError(Exception):
     """Base class of all errors that a user can cause. ``hint`` says what to do."""
@@ -32,7 +34,7 @@ class KapwaError(Exception):
         return _unpickled, (type(self), vars(self))
 
 
-def _unpickled(kind: type[KapwaError], attributes: dict[str, Any]) -> KapwaError:
+def _unpickled(kind: type[KapwaError], attributes: JsonObject) -> KapwaError:
     error = kind.__new__(kind, attributes["message"])
     vars(error).update(attributes)
     return error

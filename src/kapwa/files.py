@@ -82,10 +82,12 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
             if number == 1:
                 _refuse_utf16(raw, path)
             try:
-                line = raw.decode().lstrip(_MARK) if number == 1 else raw.decode()
+                line = raw.decode()
             except UnicodeDecodeError as error:
                 raise _not_utf8(error, path, number) from None
-            if "\r" in line[:-2] or line.endswith("\r"):
+            if number == 1:
+                line = line.lstrip(_MARK)
+            if "\r" in line and ("\r" in line[:-2] or line.endswith("\r")):
                 yield from ((number, part) for part in io.StringIO(line, newline=""))
             else:
                 yield number, line
@@ -215,12 +217,12 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8", newline="")
 
 
-def write_json(path: Path, value: Any, *, sort: bool = True) -> None:
+def write_json(path: Path, value: object, *, sort: bool = True) -> None:
     """Write ``value`` as readable JSON with sorted keys (or in their order), whole or not at all."""
     write_text(path, json.dumps(value, ensure_ascii=False, indent=2, sort_keys=sort, allow_nan=False) + "\n")
 
 
-def jsonable(value: Any, home: re.Pattern[str] | None = None) -> Any:
+def jsonable(value: object, home: re.Pattern[str] | None = None) -> Any:
     """Return ``value`` as JSON knows it: mappings to dicts, sequences to lists; the user's ``home`` folder as "~".
 
     Sets are sorted; NaN and infinities become None; anything else becomes its text.

@@ -20,6 +20,7 @@ from kapwa.models.base import Model, ModelOptions
 from kapwa.parallel.base import Ray
 from kapwa.suites.base import Judged, Selection, Step, Suite, Task, call, given_options, with_steps
 from kapwa.user_suites import registered
+from kapwa.value_types import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from kapwa.datasets.errata import ItemKey
@@ -74,7 +75,7 @@ class TaskSettings:
     errata: str | Path | None = None
     samples: int | None = None
     temperature: float | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: JsonMapping = field(default_factory=dict)
 
     @property
     def values(self) -> dict[str, tuple[str, ...]]:
@@ -158,9 +159,7 @@ def open_task(name: str, settings: TaskSettings, seed: int | None = None) -> Tas
     return load_task(name, settings, **({"seed": seed} if samples else {}))
 
 
-def _with_keywords(
-    settings: TaskSettings, keywords: Mapping[str, Any], task: str, declared: Collection[str]
-) -> TaskSettings:
+def _with_keywords(settings: TaskSettings, keywords: JsonMapping, task: str, declared: Collection[str]) -> TaskSettings:
     """Return ``settings`` with ``keywords``, those that the suite ``declared`` for the task among its options.
 
     Raises UsageError for one that the task does not have.
@@ -211,7 +210,7 @@ def _open_without(
     name: str,
     data: Any,
     selection: Selection,
-    settings: Mapping[str, Any],
+    settings: JsonMapping,
 ) -> Task:
     """Open a task without the items whose fault somebody confirmed; without such items it is the very same task."""
     from kapwa.datasets.errata import errata_digest, errata_note, read_errata
@@ -334,7 +333,9 @@ def _picked(
     return suite.pick_variants(*chosen)
 
 
-def load_model(spec: str, options: ModelOptions | None = None, *, engine: Ray | None = None, **keywords: Any) -> Model:
+def load_model(
+    spec: str, options: ModelOptions | None = None, *, engine: Ray | None = None, **keywords: object
+) -> Model:
     """Load the model ``spec``: "smollm2", "hf:<id or folder>", "openai:<name>", "inspect:<name>", "replay:<file>".
 
     ``options``: how it is loaded or reached; ``keywords``: the same, one by one: the fields of
@@ -353,7 +354,7 @@ def load_model(spec: str, options: ModelOptions | None = None, *, engine: Ray | 
     return RayModel(engine, _open, (backend, name, settings))
 
 
-def options_dict(options: ModelOptions | Mapping[str, Any] | None) -> dict[str, Any]:
+def options_dict(options: ModelOptions | Mapping[str, object] | None) -> JsonObject:
     """Return how a model is loaded as keywords of :func:`load_model`."""
     if isinstance(options, ModelOptions):
         return {name: getattr(options, name) for name in field_names(ModelOptions)}
@@ -370,7 +371,7 @@ _HINTS = get_type_hints(ModelOptions)
 _AT_LEAST = {"batch_tokens": 1, "concurrency": 1, "timeout": 0.001}
 
 
-def checked_spec(spec: str, options: Mapping[str, Any]) -> tuple[str, str, ModelOptions]:
+def checked_spec(spec: str, options: JsonMapping) -> tuple[str, str, ModelOptions]:
     """Return backend, name and options of the model ``spec``, loading nothing; raise UsageError for unknown ones."""
     backend, _, name = spec.partition(":")
     known = registry.installed("models")

@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from kapwa.errors import DataError
+from kapwa.value_types import JsonMapping
 
 Role = Literal["system", "user", "assistant"]
 Kind = Literal["generate", "score"]
@@ -67,7 +68,7 @@ class Item:
     topic: str
     variant: str
     cluster: str
-    fields: Mapping[str, Any]
+    fields: JsonMapping
 
 
 # What media may be, by the ends of their files' names.
@@ -138,7 +139,9 @@ class Request:
 
     ``kind == "generate"`` asks for a text; ``kind == "score"`` asks for the log-probability of each
     of ``continuations`` after ``messages``. ``sample`` numbers repeated draws of the same prompt.
-    ``key`` is empty until :func:`bind` computes it for a model.
+    ``key`` is empty until :func:`bind` computes it for a model. ``begun``: an answer that met its limit under a smaller
+    budget, from whose text a model that :attr:`~kapwa.models.base.Model.continues` goes on; it is no part of the key,
+    since greedy answers come out the same.
     """
 
     item_id: str
@@ -149,6 +152,7 @@ class Request:
     params: Params = field(default_factory=Params)
     sample: int = 0
     key: str = ""
+    begun: Response | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +199,9 @@ class Response:
     opens a thought, so that the text begins within it. Whoever judges, reads or shows answers gets it from
     :func:`kapwa.models.gate.gate`: ``state`` says what it is, ``text`` is the answer alone (None where there is none to
     judge), ``thought`` what was thought before it.
+
+    ``tokens``: those of a local model's greedy text that met its limit, so that it can be continued to the token.
+    ``begun``: how many tokens of the text were written in another run, and paid there.
     """
 
     request_key: str
@@ -206,6 +213,8 @@ class Response:
     thought: str | None = None
     thought_opened: bool = False
     state: State | None = None
+    tokens: tuple[int, ...] | None = None
+    begun: int = 0
 
     @property
     def failed(self) -> bool:
@@ -276,7 +285,7 @@ SCORE_COLUMNS: tuple[str, ...] = (*ITEM_COLUMNS, "sample", "metric", "value", "o
 _every_param = attrgetter(*Params.__dataclass_fields__)
 
 
-def request_key(request: Request, fingerprint: Mapping[str, Any]) -> str:
+def request_key(request: Request, fingerprint: Mapping[str, object]) -> str:
     """Hash everything that can change the answer: 32 hex digits of BLAKE2b.
 
     ``fingerprint`` is the model's own part (id, revision, template, numeric type, backend). The item's

@@ -8,6 +8,7 @@ import pytest
 
 import kapwa
 from kapwa.analysis.result import Analysis
+from kapwa.stats import spatial
 
 
 @pytest.fixture
@@ -21,7 +22,9 @@ def survey(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def analyze(tmp_path: Path) -> texts.Analyze:
+def analyze(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> texts.Analyze:
+    monkeypatch.setattr(spatial, "_TRIED", 20)  # of 1,600 covariances that other maps are drawn from
+
     def run(*sources: Path, **options: Any) -> Analysis:
         given = {"out": tmp_path / "out", "workers": 1, "permutations": 99, "progress": False} | options
         return kapwa.analyze(sources, **given)

@@ -44,7 +44,7 @@ def test_one_digest_whatever_the_format_and_the_order(tmp_path: Path) -> None:
         assert corpora[0].texts(key).digest == corpora[0].concepts[key].digest
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(
     st.lists(
         st.tuples(*map(st.sampled_from, ("ab", "xy", "pq", ("Thai", " Thai", "Zulu"), (0.3, 0.7, None)))), min_size=1
@@ -70,7 +70,7 @@ def test_each_row_goes_where_its_own_cells_say(tmp_path_factory: pytest.TempPath
     }
 
 
-@settings(max_examples=20)  # of 108 changes that there are
+@settings(max_examples=8)  # of 108 changes that there are
 @given(st.integers(0, 26), st.sampled_from(["text", "sample", "nationality", "concept"]))
 def test_any_change_changes_the_digest_of_its_concept_alone(tmp_path_factory: pytest.TempPathFactory, i, what) -> None:
     folder = tmp_path_factory.mktemp("digest")
@@ -169,7 +169,7 @@ def test_what_is_wanting_is_counted_and_said(tmp_path: Path) -> None:
 
 
 def test_many_texts_in_any_order_are_sorted_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = sample_rows(50)
+    rows = sample_rows(20)
     (whole,) = open_corpora([write_rows(tmp_path / "a [draft]?.parquet", rows)])
     monkeypatch.setattr("kapwa.analysis.corpus._HELD", 1_000)  # characters: many parts, and a group for each concept
     monkeypatch.setattr("kapwa.analysis.corpus.rows.BATCH", 7)

@@ -183,7 +183,11 @@ def test_another_text_computes_its_concept_alone(analyze: Analyze, corpus: Path)
     assert analyze(corpus, brevity="closest").manifest["parts"]["computed"] == 5
 
 
-def test_processes_give_what_one_process_gives(analyze: Analyze, corpus: Path, survey: Path, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_processes_give_what_one_process_gives(
+    analyze: Analyze, corpus: Path, survey: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()  # other processes try all covariances
     with pytest.MonkeyPatch.context() as patch:  # few texts need no other process
         patch.setattr("kapwa.parallel.local.ProcessPoolExecutor", None)
         one = analyze(corpus, values=survey, out=tmp_path / "one", workers=None)

@@ -4,6 +4,7 @@ import io
 import json
 from pathlib import Path
 
+import openpyxl
 import polars as pl
 
 from kapwa.catalog import entries
@@ -198,7 +199,23 @@ def cvqa() -> dict[str, bytes]:
     return {"data/test-00000-of-00001.parquet": parquet(pl.DataFrame(rows))}
 
 
+def culturall() -> dict[str, bytes]:
+    """Five situations in four countries, in a workbook with more columns than are read."""
+    book = openpyxl.Workbook()
+    names = ("id", "language", "region", "topic", "scenario", "question", "answer", "explanation", "english_question")
+    book.active.append(names)
+    asked = {"es-mx": "¿Inventado {}?", "ko-kr": "지어낸 {}?", "ar-eg": "مختلق {}؟", "en-uk": "Made up {}?"}
+    for locale, text in asked.items():
+        for number in range(5):
+            at = (*locale.split("-"), "Food", text.format(f"{number} a"), text.format(f"{number} b"))
+            book.active.append((number, *at, f"{number}; {number + 1}", "made up", "Made up?"))
+    content = io.BytesIO()
+    book.save(content)
+    return {"CulturAll/data/annotated_data.xlsx": content.getvalue()}
+
+
 MADE = {
+    "culturall": culturall,
     "afri-mcqa": afri_mcqa,
     "cvqa": cvqa,
     "kalahi": kalahi,

@@ -15,6 +15,7 @@ from kapwa.catalog.lookup import Fetched
 from kapwa.cli.main import app
 from kapwa.errors import DataError, KapwaError, UsageError
 from kapwa.records import Item
+from kapwa.runs.directory import Run
 from kapwa.suites.folders.adding import check_benchmark, check_folder
 
 MAPPINGS = Path(__file__).parents[2] / "examples" / "mappings"
@@ -27,6 +28,7 @@ EXPECTED: dict[str, tuple[int, int, set[str], float | None]] = {
     "calmqa": (14, 4, {"ar", "hi", "sm", "es"}, None),
     "click": (20, 1, {"ko"}, 1 / 4),
     "culshield": (20, 4, {"en"}, 1 / 2),
+    "culturall": (20, 4, {"es", "ko", "ar", "en"}, None),
     "culturalbench-easy": (20, 4, {"en"}, 1 / 4),
     "culturalbench-hard": (20, 4, {"en"}, 1 / 2),
     "cvqa": (20, 2, {"es", "am"}, 1 / 4),
@@ -53,6 +55,17 @@ EXPECTED_OF_EXAMPLES: dict[str, tuple[int, int, set[str], float | None]] = {
 }
 # Those that have the layout of a form of Kapwa's own, and are looked at in other tests.
 OWN_LAYOUTS = {"blend", "eecc", "eecc-answers", "kalahi", "kalahi-variants"}
+
+
+# One of each kind of task and of mapping, of pictures, and with a form's own layout.
+WITH_PAGES = {
+    "afri-mcqa",
+    "blend-choices",
+    "globalopinionqa",
+    "normad-ladder",
+    "sea-helm-kalahi",
+    "xl-safetybench-cultural",
+}
 
 
 def right_reply(item: Item) -> str:
@@ -96,7 +109,8 @@ def test_commands_alone_take_a_table_with_a_mapping_to_a_report_and_sheets(
     shutil.copytree(MAPPINGS / name, name)
     assert asked("suite", "add", name) == ""
     (task_name,) = check_folder(name).tasks
-    take_to_a_report(name, f"{name}/{task_name}", EXPECTED_OF_EXAMPLES[name])
+    asked_as = f"{name}/{task_name}"
+    take_to_a_report(name, asked_as, judged_rightly(asked_as, EXPECTED_OF_EXAMPLES[name]))
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -109,10 +123,13 @@ def test_a_benchmark_that_was_fetched_is_asked_by_its_name(
     assert f"kapwa fetch {name}" in str(refused.value.hint)
     here = fetched(name)
     check_benchmark(entries.entry(name), here.folder)
-    take_to_a_report(name, name, EXPECTED[name])
+    runs = judged_rightly(name, EXPECTED[name])
+    # Pages and sheets follow from the kind of task, not from the benchmark.
+    if name in WITH_PAGES:
+        take_to_a_report(name, name, runs)
 
 
-def take_to_a_report(name: str, asked_as: str, expected: tuple[int, int, set[str], float | None]) -> None:
+def judged_rightly(asked_as: str, expected: tuple[int, int, set[str], float | None]) -> list[Run]:
     """Of two models one replies rightly to every item, the other wrongly; what has no right reply has any."""
     rows, cultures, languages, chance = expected
     task = kapwa.load_task(asked_as)
@@ -122,27 +139,42 @@ def take_to_a_report(name: str, asked_as: str, expected: tuple[int, int, set[str
     first, *_ = items = task.items()
     assert (len(items), len({item.culture for item in items})) == (rows, cultures)
     assert {item.language for item in items} == languages
-    options = [f"--variant={first.variant}"]
+    settings: dict[str, Any] = {"variant": first.variant}
     if task_name == "survey":
-        options += ["--how=samples", "--samples=1"]
+        settings |= {"how": "samples", "samples": 1}
     judged = task_name in ("mcq", "saq")
+    runs = []
     for model, reply in (("right", right_reply), ("wrong", wrong_reply)):
         texts = [reply(item) if judged else "A. rice" for item in items]
         pl.DataFrame({"item_id": [item.id for item in items], "text": texts}).write_csv(f"{model}.csv")
         if task_name == "survey":
-            assert "--how" in asked("run", asked_as, f"--model=replay:{model}.csv"), "texts have no likelihoods"
-        assert asked("run", asked_as, f"--model=replay:{model}.csv", *options) == ""
-    runs = [kapwa.open_run(path) for path in sorted(Path("runs").iterdir())]
+            with pytest.raises(KapwaError, match="--how"):  # texts have no likelihoods
+                kapwa.evaluate(asked_as, f"replay:{model}.csv", progress=False)
+        runs.append(kapwa.evaluate(kapwa.load_task(asked_as, **settings), f"replay:{model}.csv", progress=False))
     metric = pl.col("metric") == ("mcq_acc" if chance else "sem_b"), pl.col("group") == "all"
     if judged:
         assert [set(run.estimates.filter(metric)["value"]) for run in runs] == [{1.0}, {0.0}]
     if chance:
         marks = runs[0].floors.filter(metric[0], name="chance", note="")
         assert marks["value"].to_list() == [pytest.approx(chance)]
+    return runs
+
+
+def take_to_a_report(name: str, asked_as: str, runs: list[Run]) -> None:
+    """Commands alone make a page of the runs, and sheets for people, or say why there are none."""
+    task = kapwa.load_task(asked_as)
+    task_name = task.name.partition("/")[2]
+    variant = str(runs[0].items["variant"][0])
+    culture = str(runs[0].items["culture"][0])
+    more = ["--how=samples", "--samples=1"] if task_name == "survey" else []
+    assert (
+        asked("run", asked_as, "--model=replay:right.csv", f"--variant={variant}", *more, "--limit=2", "--out=typed")
+        == ""
+    )
+    assert [path for path in Path("typed").iterdir() if not (path / "report.html").is_file()] == []
     assert asked("report", *(run.path for run in runs), "--output=page.html") == ""
     assert 'id="board"' in Path("page.html").read_text(encoding="utf-8")
-    assert [run.path.name for run in runs if not (run.path / "report.html").is_file()] == []
-    chosen = (f"--where=culture={first.culture}", f"--variant={first.variant}")
+    chosen = (f"--where=culture={culture}", f"--variant={variant}")
     answers = [f"--answers={run.path}" for run in runs]
     # Data in a form's own layout are that form's; a suite of their own name is made of mapped data alone.
     own = name in entries.names() and entries.entry(name).mapping is None

@@ -21,6 +21,7 @@ from kapwa.tables import read_sheet
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 ROOT = Path(__file__).resolve().parents[2]
+CHRF = ("--metrics", "chrfpp")  # to compute all metrics takes most of a command
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def answers(tmp_path: Path) -> Path:
 
 
 def test_answers_from_elsewhere_are_judged_and_reported(cli: Run, answers: Path, tmp_path: Path) -> None:
-    done = cli("score", "kalahi/open", "--responses", "answers.jsonl", "--data", "sample:filipino", "--json")
+    done = cli("score", "kalahi/open", "--responses", "answers.jsonl", "--data", "sample:filipino", *CHRF, "--json")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     headline = next(row for row in result["estimates"] if row["metric"] == "chrfpp_acc" and row["group"] == "all")
@@ -57,7 +58,7 @@ def test_two_runs_are_compared_item_by_item(cli: Run, answers: Path, tmp_path: P
     (tmp_path / "worse.jsonl").write_text("\n".join(json.dumps(row) for row in worse), encoding="utf-8")
     paths = []
     for name in ("answers.jsonl", "worse.jsonl"):
-        done = cli("score", "kalahi/open", "--responses", name, "--data", "sample:filipino", "--json")
+        done = cli("score", "kalahi/open", "--responses", name, "--data", "sample:filipino", *CHRF, "--json")
         assert done.returncode == 0, done.stderr
         # Beside other runs, the command that puts them on one board is named.
         assert ("Report on all runs in that folder: kapwa report runs/* -o report.html" in done.stderr) == bool(paths)
@@ -76,7 +77,7 @@ def test_two_runs_are_compared_item_by_item(cli: Run, answers: Path, tmp_path: P
     assert (tmp_path / "differences.csv").read_bytes().startswith(b"\xef\xbb\xbf")  # for spreadsheets
     table = pl.read_csv(tmp_path / "differences.csv")
     assert table.filter(metric="chrfpp_acc")["difference"].to_list() == [pytest.approx(row["difference"])]
-    # Equal within a margin, in both verbs; a margin that is none is refused before anything is written.
+    # Equal within a margin, in both verbs.
     equal = json.loads(cli("compare", *paths, "--equal-within", "0.9", "--json").stdout)["comparisons"]
     row = next(row for row in equal if row["metric"] == "chrfpp_acc")
     assert row["equal_within"] == 0.9
@@ -87,12 +88,6 @@ def test_two_runs_are_compared_item_by_item(cli: Run, answers: Path, tmp_path: P
     assert board.count("; rank ") == len(paths)
     assert cli("report", *paths, "--equal-within", "0.9", "-o", "equal.html").returncode == 0
     assert "equal within 90 points" in (tmp_path / "equal.html").read_text(encoding="utf-8")
-    for margin in ("0", "-0.02", "2", "nan", "two"):
-        for verb in (("compare", *paths, "--csv", "bad.csv"), ("report", *paths, "-o", "bad.html")):
-            bad = cli(*verb, "--equal-within", margin)
-            assert (bad.returncode, bad.stdout) == (2, "")
-            assert "Traceback" not in bad.stderr
-    assert not list(tmp_path.glob("bad.*"))
 
 
 def test_forms_are_written_filled_and_analysed(cli: Run, tmp_path: Path) -> None:
@@ -154,82 +149,6 @@ def test_the_sample_packs_hold_no_errors(cli: Run) -> None:
     done = cli("data", "check", str(ROOT / "src" / "kapwa" / "suites" / "kalahi" / "packs"), "--json")
     assert done.returncode == 0, done.stdout
     assert not [f for f in json.loads(done.stdout)["findings"] if f["severity"] == "error"]
-
-
-MC = ("run", "kalahi/mc", "--model", "smollm2")
-BAD = {
-    "an unknown suite": (("run", "kalahy/mc", "--model", "smollm2"), "Did you mean 'kalahi'"),
-    "a model folder that is not there": (("run", "kalahi/mc", "--model", "hf:./nowhere"), "nowhere"),
-    "data that is not there": ((*MC, "--data", "no/such/folder"), "no/such/folder"),
-    "a limit of nothing": ((*MC, "--limit", "0"), "--limit"),
-    "a where without value": ((*MC, "--where", "topic"), "column=value"),
-    "an unknown numeric type": ((*MC, "--dtype", "float31"), "float31"),
-    "an unknown metric": (("run", "kalahi/open", "--model", "smollm2", "--metrics", "crf"), "Did you mean 'chrf'"),
-    "a metric option on multiple choice": ((*MC, "--metrics", "chrf"), "metrics"),
-    "an extra that is not JSON": ((*MC, "--extra", "body={"), "not valid JSON"),
-    "recorded texts for likelihood": (("run", "kalahi/mc", "--model", "replay:answers.jsonl"), "log-probabilities"),
-    "no file of answers": (("score", "kalahi/open", "--responses", "none.jsonl"), "none.jsonl"),
-    "a report of no run": (("report", "."), "not a run"),
-    "a comparison of no run": (("compare", ".", "."), "not a run"),
-    "no file of choices": (("label", "agree", "none.csv", "--data", "sample:filipino"), "none.csv"),
-    "forms of texts": (("label", "sheets", "eecc", "--where", "topic=life"), "its items have none"),
-    "choices of short answers": (("label", "sheets", "blend", "--data", "sample"), "no multiple-choice questions"),
-    "a variant of other items": (
-        ("label", "sheets", "blend", "--data", "sample", "--variant", "local/inst-4"),
-        "generate",
-    ),
-    "an unknown rubric": (("label", "read", "none.csv", "--rubric", "kalahi-criterai"), "'kalahi-criteria'"),
-    "a verb of earlier versions": (("audit", "sample", "run"), "There is no verb 'audit'. It is now 'kapwa label'"),
-    "a check of nothing": (("data", "check", "nowhere"), "no such file"),
-    "a server that is not there": (
-        ("run", "kalahi/open", "--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1"),
-        "127.0.0.1:9",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("arguments", "said"), BAD.values(), ids=BAD.keys())
-def test_bad_input_ends_in_a_message_and_leaves_nothing(
-    cli: Run, answers: Path, tmp_path: Path, arguments: tuple[str, ...], said: str
-) -> None:
-    done = cli(*arguments)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
-    left = {path.name for path in tmp_path.rglob("*") if path.name != ".lock"} - {"answers.jsonl"}
-    assert not {name for name in left if not name.startswith("runs") and not name.startswith("kalahi-open-m-")} - {
-        "run.json",
-        "journal.sqlite",
-    }, "a report or table of a run that never was"
-
-
-RESPONSES = {
-    "latin-1": ("item_id,text\nx,caf\xe9\n".encode("latin-1"), "answers.csv", "row 2"),
-    "a truncated JSON line": (b'{"item_id": "x", "text": "a', "answers.jsonl", "row 1"),
-    "ids of another data set": (b"item_id,text\nx,a\n", "answers.csv", "x"),
-    "a cut workbook": (b"PK\x03\x04", "answers.xlsx", "XLSX"),
-}
-
-
-@pytest.mark.parametrize(("content", "name", "said"), RESPONSES.values(), ids=RESPONSES.keys())
-def test_bad_answer_files_are_named_with_row_and_remedy(
-    cli: Run, tmp_path: Path, content: bytes, name: str, said: str
-) -> None:
-    (tmp_path / name).write_bytes(content)
-    done = cli("score", "kalahi/open", "--responses", name, "--data", "sample:filipino")
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert name in done.stderr
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == [name]
-
-
-def test_no_name_steers_the_terminal(cli: Run) -> None:
-    done = cli("data", "check", "no\x1b]0;title\x07where")
-    assert done.returncode == 2
-    assert "no\ufffd]0;title\ufffdwhere" in done.stderr
-    assert not set(done.stderr) & set("\x1b\x07")
 
 
 def test_start_up_imports_nothing_heavy() -> None:

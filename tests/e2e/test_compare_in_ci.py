@@ -81,36 +81,6 @@ def test_files_are_written_for_the_job(cli: Run, runs: dict[str, str], tmp_path:
     assert pl.read_csv(tmp_path / "kapwa.csv").height > 6
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        *((("--margin", margin), "margin") for margin in ("0", "-0.02", "nan", "inf", "two", "")),
-        (("--fail-on", "regression"), "--margin 0.02"),
-        (("--strict",), "--margin 0.02"),
-        (("--junit", "kapwa.xml"), "--margin 0.02"),
-        (("--margin", "0.02", "--fail-on", "anything"), "fail-on"),
-        (("--margin", "0.02", "--equal-within", "0.02"), "Use one of them at a time"),
-        (("--margin", "0.02", "--markdown", "."), "is a folder"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_before_a_run_is_read(
-    cli: Run, tmp_path: Path, words: tuple[str, ...], message: str
-) -> None:
-    done = cli("compare", "no-run", "nor-this", *words)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
-    assert "no-run" not in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_margin_beyond_what_scores_can_differ_is_refused(cli: Run, runs: dict[str, str], tmp_path: Path) -> None:
-    done = cli("compare", runs["old"], runs["bad"], "--margin", "2", "--fail-on", "regression", "--junit", "k.xml")
-    assert done.returncode == 2
-    assert "for 2 points write 0.02" in done.stderr
-    assert not list(tmp_path.iterdir())
-
-
 def act(folder: Path, inputs: Mapping[str, str]) -> tuple[int, dict[str, str], str, str]:
     """Run the action's steps in ``folder`` as a runner does; return exit code, outputs, the job's summary, the log."""
     action = yaml.safe_load(ACTION.read_text(encoding="utf-8"))

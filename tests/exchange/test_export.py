@@ -20,6 +20,7 @@ from kapwa.exchange import every_eval_ever, formats
 from kapwa.exchange.base import higher_is_better
 from kapwa.exchange.formats import FORMATS
 from kapwa.runs.directory import Run
+from kapwa.suites.base import MetricInfo
 from kapwa.tables import csv_text, read_table
 
 TOLD = {"organization": "Test University"}
@@ -82,9 +83,10 @@ def misfits(schema: str, *values: Any) -> list[Any]:
 
 def test_which_scores_have_a_direction(scored: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert higher_is_better(scored, "mc1") is True
-    metrics = {"words": {"higher_is_better": False}, "mine": {"higher_is_better": None}, "old": {}}
-    monkeypatch.setattr(scored, "manifest", {**scored.manifest, "metrics": metrics})
-    assert [higher_is_better(scored, name) for name in ("words", "mine", "old", "none")] == [False, None, None, None]
+    directions = {"words": False, "mine": None}
+    infos = {name: MetricInfo(name, name, higher_is_better=better) for name, better in directions.items()}
+    monkeypatch.setattr(scored, "metrics", infos)
+    assert [higher_is_better(scored, name) for name in ("words", "mine", "none")] == [False, None, None]
     # What has no direction stays out; a run that has nothing else is refused.
     with pytest.raises(UsageError, match="csv or parquet"):
         kapwa.export_run(scored, tmp_path, "eee", **TOLD)

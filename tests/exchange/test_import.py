@@ -236,7 +236,7 @@ def measured(metric: str, values: list[float]) -> Edit:
     return change
 
 
-@settings(max_examples=25)
+@settings(max_examples=5)  # each is an import
 @given(values=st.lists(st.floats(0, 1), min_size=4, max_size=4))
 def test_any_item_scores_give_their_mean(
     lm_eval_folder: Path, tmp_path_factory: pytest.TempPathFactory, values: list[float]

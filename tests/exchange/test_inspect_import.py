@@ -542,3 +542,18 @@ def test_failed_answers_are_counted_as_requests(tmp_path: Path) -> None:
     assert (counts["failed"], counts["answered"]) == (3, counts["requests"] - 3)
     assert run.manifest["failures"] == [{"reason": "it broke", "count": 3}]
     assert run.manifest["status"] == "failed_items"
+
+
+def test_thoughts_in_a_log_are_neither_judged_nor_shown(own_log: tuple[Path, Path], tmp_path: Path) -> None:
+    def thinking(log: EvalLog) -> None:
+        wholes = ("zzthoughtzz</think>{}", "<think>zzthoughtzz</think>{}", "<|channel>thought\nzzthoughtzz<channel|>{}")
+        for n, sample in enumerate(log.samples or []):
+            whole = wholes[n % 3].format(sample.output.completion)
+            sample.output = ModelOutput.from_content("mockllm/model", whole)
+
+    path, _ = own_log
+    plain = run_of(path, tmp_path / "plain")
+    run = run_of(changed(path, thinking), tmp_path)
+    assert_frame_equal(run.scores, plain.scores)
+    tables = run.tables
+    assert not any("zzthoughtzz" in str(table.drop("thought", strict=False).rows()) for table in tables.values())

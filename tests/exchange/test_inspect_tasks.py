@@ -6,7 +6,6 @@ import math
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -127,9 +126,7 @@ def test_questions_values_and_estimates_are_kapwas_own_to_the_last_digit(
     ]
     scores = own.judge(own.items(), answers).scores
     assert values_of(log) == own_values(scores)
-    table = estimate_table(
-        scores, metrics={metric: is_share(asdict(info)) for metric, info in own.metrics.items()}, groups=()
-    )
+    table = estimate_table(scores, metrics={metric: is_share(info) for metric, info in own.metrics.items()}, groups=())
     assert set(told(log)) == set(own.metrics)
     same_estimates(log, table)
     blocks = table.select("culture", "variant").unique().height

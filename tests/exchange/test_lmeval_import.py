@@ -275,3 +275,27 @@ def test_culture_and_language_are_told_of_other_tasks_alone(texts: Path, lm_eval
     assert set(runs) == {"blend/saq", "lm-eval/tiny_mc"}
     assert runs["lm-eval/tiny_mc"].scores["language"].unique().to_list() == ["en"]
     assert runs["blend/saq"].scores["culture"].unique().sort().to_list() == ["Egypt", "Mexico"]
+
+
+# As lm-eval logs them: a thought may lack the mark that opened it, and one that was cut off stands as the answer.
+THOUGHTS = ("zzthoughtzz</think>{}", "<think>zzthoughtzz</think>{}", "[THINK]zzthoughtzz[/THINK]{}")
+
+
+@pytest.mark.parametrize("task_here", [True, False])
+def test_thoughts_in_a_log_are_neither_judged_nor_shown(texts: Path, tmp_path: Path, task_here: bool) -> None:
+    def thinking(lines: list[dict[str, Any]], told: dict[str, Any]) -> None:
+        for n, line in enumerate(lines):
+            line["resps"] = [[THOUGHTS[n % 3].format(text) for text in line["resps"][0]]]
+        lines[-1]["resps"] = [["<think>zzthoughtzz and on"]]
+        if not task_here:
+            _source(told)["kapwa"].update(digest="0" * 16)
+
+    run, plain = run_with(texts, tmp_path, thinking), run_with(texts, tmp_path / "plain", lambda *_: None)
+    tables = run.tables
+    assert not any("zzthoughtzz" in str(table.drop("thought", strict=False).rows()) for table in tables.values())
+    if task_here:
+        lost = run.scores["state"] == "unfinished"
+        columns = [name for name in run.scores.columns if name != "state"]
+        assert_frame_equal(run.scores.filter(~lost)[columns], plain.scores.filter(~lost)[columns])
+        assert lost.any()
+        assert run.scores.filter(lost)["value"].is_null().all()

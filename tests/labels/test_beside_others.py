@@ -73,14 +73,14 @@ def test_careful_people_with_few_answers_are_not_apart_and_careless_ones_with_ma
     """Below half of the others, by competence, stands somebody careful in most groups of thirty with five answers."""
     random = np.random.default_rng(5)
     apart, below, found = [], [], []
-    for _ in range(40):
+    for _ in range(20):
         group = beside_others(project(random, 30, 5, careless=0)).values()
         apart.append(any(person.apart for person in group))
         below.append(any((person.competence or 0) < 0.5 * (person.usual_competence or 0) for person in group))
         found.append(beside_others(project(random, 10, 30, careless=1))["000"].apart)
-    assert sum(below) >= 25
-    assert sum(apart) <= 4
-    assert sum(found) >= 36
+    assert sum(below) >= 12
+    assert sum(apart) <= 3
+    assert sum(found) >= 17
 
 
 def test_apart_is_by_hand_below_half_and_surely_below_the_usual() -> None:

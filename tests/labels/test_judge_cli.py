@@ -5,6 +5,7 @@ import os
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -74,13 +75,16 @@ def test_a_dry_run_asks_and_writes_nothing(stub, judged_runs, tmp_path: Path) ->
     ],
 )
 def test_what_cannot_be_is_said_before_anything_is_asked(
-    words: tuple[str, ...], message: str, judged_runs, tmp_path: Path
+    words: tuple[str, ...],
+    message: str,
+    judged_runs,
+    tmp_path: Path,
+    refused: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    done = kapwa("judge", judged_runs[0], "--judge", "openai:stub", *words, cwd=tmp_path)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert done.stdout == ""
-    assert "Traceback" not in done.stderr
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    assert message in refused("judge", judged_runs[0], "--judge", "openai:stub", *words)
     assert list(tmp_path.iterdir()) == []
 
 

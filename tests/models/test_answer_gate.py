@@ -1,6 +1,9 @@
 """Each answer is in one state, whatever a server says of its end; text and thought are told apart."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from kapwa.models.gate import (
     ending_of,
@@ -16,6 +19,7 @@ from kapwa.models.gate import (
 from kapwa.records import STATES, Answer, Request, Response, Usage
 from kapwa.runs.store import AnswerStore, decode, encode
 
+ENDED = yaml.safe_load(Path(__file__).with_name("ended_texts.yaml").read_text(encoding="utf-8"))
 THOUGHT = "The user asks for a drink; coffee perhaps, or tea? I shall say tea."
 
 
@@ -208,3 +212,8 @@ def test_states_of_exports_and_texts_of_tables():
 )
 def test_whether_thinking_was_switched_off(body, off):
     assert thinking_is_off(body) is off
+
+
+@pytest.mark.parametrize(("text", "finish", "answer", "state"), ENDED)
+def test_texts_of_every_family_are_parted_however_they_end(text, finish, answer, state):
+    assert read(text, finish)[:2] == (state, answer)

@@ -24,6 +24,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.slow
 def test_it_is_asked_with_a_tree_and_stops_where_its_template_does(smollm2):
     assert smollm2.id == "smollm2"
     assert smollm2.fingerprint["scoring"] == "tree"
@@ -43,17 +44,17 @@ def test_when_it_is_not_fetched_the_command_is_named(monkeypatch):
     ("language", "template"),
     [*((language, "chat") for language in sorted(TEXTS)), ("Filipino", "plain"), ("Thai", "plain")],
 )
-def test_boundaries_in_five_scripts(smollm2, language, template, monkeypatch):
+def test_boundaries_in_five_scripts(small, language, template, monkeypatch):
     from kapwa.models.encoding import Encoder
     from kapwa.models.templates import choose
 
-    tokenizer = smollm2._tokenizer
-    monkeypatch.setattr(smollm2, "_encoder", Encoder(tokenizer, choose(tokenizer, template, {})))
+    tokenizer = small._tokenizer
+    monkeypatch.setattr(small, "_encoder", Encoder(tokenizer, choose(tokenizer, template, {})))
     prompt, continuations = TEXTS[language]
     request = scoring_request(prompt, continuations)
-    (response,) = smollm2.score([request])
+    (response,) = small.score([request])
     assert response.error is None
-    rendered = smollm2._encoder.template.prompt(request.messages)
+    rendered = small._encoder.template.prompt(request.messages)
     alone = tokenizer(rendered, add_special_tokens=False).input_ids
     for text, score in zip(continuations, response.logprobs, strict=True):
         joint = tokenizer(rendered + text, add_special_tokens=False).input_ids
@@ -61,11 +62,11 @@ def test_boundaries_in_five_scripts(smollm2, language, template, monkeypatch):
         assert math.isfinite(score.logprob_sum)
         assert math.isfinite(score.logprob_sum_reference)
         assert score.boundary == ("merged" if shared < len(alone) else "clean")
-        assert score.logprob_sum == pytest.approx(plain_sum(smollm2, joint, shared), abs=2e-3)
+        assert score.logprob_sum == pytest.approx(plain_sum(small, joint, shared), abs=2e-3)
         assert score.n_tokens == len(joint) - shared
 
 
-def test_tokens_are_counted_by_the_tokenizer_at_hand_else_by_characters(smollm2):
+def test_tokens_are_counted_by_the_tokenizer_at_hand_else_by_characters(small):
     requests = preview(kapwa.load_task("kalahi/mc", data="sample:filipino", limit=3)).distinct
     by_characters = count_tokens(requests, "openai", "x", ModelOptions())
     longest = [sum(len(m.content) for m in r.messages) * len(r.continuations) for r in requests]
@@ -73,7 +74,7 @@ def test_tokens_are_counted_by_the_tokenizer_at_hand_else_by_characters(smollm2)
     assert by_characters.written == 0
     assert "characters" in by_characters.how
     own = count_tokens(requests, "smollm2", "", ModelOptions())
-    encoded = [smollm2._encoder.request(request) for request in requests]
+    encoded = [small._encoder.request(request) for request in requests]
     assert own.read == sum(e.prompt_tokens + sum(len(p.tokens) - p.start for p in e.paths) for e in encoded)
     assert own.how == "by the model's own tokenizer"
 

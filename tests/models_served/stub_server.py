@@ -14,6 +14,7 @@ the role; ``stream_only`` a message with which it refuses whole answers; ``says`
 ``owned_by`` who serves, in the list of models;
 ``thinks`` {"tokens", "by"}: a thought of so many tokens before each answer, told in a field ("field"), as a count
 ("count"), in the text ("text") or not at all ("hidden"); with "unless": a JSON setting that switches it off.
+``teller`` {"tokens", "takes", "says"}: a long thought, which it continues or not (``stub_teller.py``).
 ``replies`` {text in the prompt: [[status, body], …]}, given in turn, the last of them for ever.
 GET /__log returns every arrival, the most requests open at once and every Authorization header; GET /__delay/SECONDS
 sets the delay of what arrives from then on.
@@ -30,6 +31,7 @@ import urllib.parse
 from typing import Any
 
 import stub_judge
+import stub_teller
 import toy_lm
 
 
@@ -208,6 +210,12 @@ class Stub:
                 choice["finish_reason"] = f"stop{said}"
         if "thinks" in self.config:
             self.think(answer, asked)
+        if "teller" in self.config:
+            said, ended, counts = stub_teller.reply(self.config["teller"], asked)
+            answer["choices"] = [{"index": 0, "finish_reason": ended, "message": {"content": said}}]
+            if "prompt" in asked:
+                answer["choices"][0] = {"index": 0, "finish_reason": ended, "text": said}
+            answer["usage"] = counts
         if asked.get("stream"):
             events = events_of(answer)
             if fault == "cut":

@@ -72,7 +72,7 @@ def test_a_judge_takes_the_settings_of_a_model_and_leaves_no_key(
 ) -> None:
     server = stub(delay=0.05, echo_auth=True, echo_in_answer=True)
     words = [*line(verb, replies), "--judge-option", "concurrency=3", "--judge-option", f"base_url={server.url}"]
-    words += ["--country", "Mexico"] if verb == "score" else []
+    words = [{"all": "local/inst-4"}.get(word, word) for word in words]
     done = subprocess.run(
         words, cwd=tmp_path, env=settings("http://127.0.0.1:9"), capture_output=True, text=True, check=False
     )
@@ -81,7 +81,7 @@ def test_a_judge_takes_the_settings_of_a_model_and_leaves_no_key(
     report = server.report()
     assert report["seen_auth"] == [f"Bearer {CANARY}"], "the key was sent, so it could have leaked"
     assert report["most_open"] == 3
-    assert kept(tmp_path) > 50
+    assert kept(tmp_path) > 10
     assert leaks(contents(tmp_path)) == []
 
 

@@ -372,10 +372,9 @@ def test_threads_are_those_that_a_replica_reserves(
         model.close()
 
 
-@pytest.mark.parametrize("atomic", [True, False])
-def test_the_cache_gives_and_takes(tmp_path: Path, start: Start, atomic: bool) -> None:
+def test_the_cache_gives_and_takes(tmp_path: Path, start: Start) -> None:
     task = TinyTask(n=24, shared=False)
-    here, there = make("TinyModel", {"atomic_batches": atomic}), start("TinyModel", ONE, atomic_batches=atomic)
+    here, there = make("TinyModel", {}), start("TinyModel", ONE)
     runs = []
     for i, (first, second) in enumerate(((here, there), (there, here))):
         cache = tmp_path / f"cache{i}"
@@ -449,13 +448,12 @@ def test_replicas_get_gpus_of_their_own(
         nodes._cluster.remove_node(node)
 
 
-@pytest.mark.parametrize("atomic", [True, False])
 def test_a_run_that_was_interrupted_stopped_and_finished_equals_one_that_never_stopped(
-    tmp_path: Path, start: Start, atomic: bool
+    tmp_path: Path, start: Start
 ) -> None:
     """Whatever the order in which replicas answer: each look waits for its block."""
-    task, settings = Tasked(n=900, shared=False), {"atomic_batches": atomic}
-    model = start(**settings)
+    task, settings = Tasked(n=900, shared=False), {"atomic_batches": True}
+    model = start("TinyModel", TWO, **settings)
 
     def interrupt(snapshot: Snapshot) -> None:
         if snapshot.done >= 60:

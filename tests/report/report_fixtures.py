@@ -19,7 +19,9 @@ import yaml
 
 from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.runs.directory import brief_model
+from kapwa.runs.estimates import metrics_of_run
 from kapwa.stats.tables import COMPARISON_SCHEMA, compare_variants, estimate_table
+from kapwa.suites.base import MetricInfo
 from kapwa.suites.kalahi.mc import MC_METRICS
 
 _HERE = Path(__file__).parent
@@ -57,6 +59,10 @@ class MadeRun:
     @property
     def label(self) -> str:
         return str(self.manifest.get("label") or brief_model(str(self.manifest["model"]["id"])))
+
+    @property
+    def metrics(self) -> dict[str, MetricInfo]:
+        return metrics_of_run(self.manifest)
 
     def table(self, name: str) -> pl.DataFrame:
         return self.tables[name]
@@ -216,7 +222,7 @@ def _metric_info(name: str, task: str, title: str, binary: bool, reference: bool
     source = "Kalahi §4.2 and appendix F" if task.startswith("kalahi") else "BLEnD §4.1"
     shown = phrase or (MC_METRICS[name].phrase if name in MC_METRICS else "")
     margin = MC_METRICS[name].margin if name in MC_METRICS else ""
-    told = {"unit": "", "phrase": shown, "margin": margin}
+    told = {"unit": "", "phrase": shown, "margin": margin, "higher_is_better": True}
     return {**info, "source": "the released code" if reference else source, **told}
 
 

@@ -206,6 +206,7 @@ def test_one_run_of_one_task_needs_no_board_and_shows_its_scores() -> None:
     assert "The board" not in page.text
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 def test_an_address_opens_what_is_closed(tmp_path: Any) -> None:
     page = build_report([make_run(), make_run("b")], tmp_path / "report.html")

@@ -23,7 +23,8 @@ from kapwa.report.view.tasks import arrange
 )
 def test_a_ceiling_that_is_not_people_is_not_called_people(task: str, words: str, short: str, tmp_path: Path) -> None:
     """Of opinions it said "is below what people score", where the ceiling is what a perfect model scores."""
-    run = kapwa.evaluate(kapwa.load_task(task, data="sample"), Dice("weights"), out=tmp_path)
+    options = {"metrics": ["chrfpp"]} if task == "kalahi/open" else {}
+    run = kapwa.evaluate(kapwa.load_task(task, data="sample", **options), Dice("weights"), out=tmp_path)
     (view,) = arrange([run])
     assert view.many
     assert [mark.words for mark in view.tops([view.metric])] == [words]

@@ -33,6 +33,7 @@ const { port1, port2 } = new MessageChannel();
 </script>"""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 def test_labels_are_of_all_cultures_and_hidden_where_one_is_chosen(tmp_path: Path) -> None:
     runs = planted_runs(tmp_path, models="ABC")

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from pages import Page, assert_sound, render_page
-from report_fixtures import CULTURES, MadeRun, make_run, view_of, wide_run
+from report_fixtures import CULTURES, WIDE_VARIANTS, MadeRun, make_run, view_of, wide_run
 
 from kapwa.report.charts.wordings import wordings_chart
 from kapwa.report.sentences.wordings import order_sentence
@@ -63,6 +63,7 @@ def test_where_variants_ask_other_items_clusters_are_held_together() -> None:
 
 def test_ranks_by_wording_and_what_is_beyond_chance_are_told() -> None:
     few: dict[str, Any] = {"cultures": tuple(CULTURES)[:5], "per_culture": 40}
+    few["variants"] = ("local/inst-4", "local/pers-3")
     runs = [wide_run(f"org/m{k}", skill=0.12 * k, **few) for k in range(3)]
     swapped = runs[2].scores
     variants = wordings_of(view_of(*runs))
@@ -86,5 +87,6 @@ def test_ranks_by_wording_and_what_is_beyond_chance_are_told() -> None:
     (chart,) = wordings_chart(view_of(*runs))
     assert [line.label for line in chart.lines] == ["m2", "m0", "m1"]
     assert {line.label: line.strong for line in chart.lines}["m0"] == "rank 1–2"  # the lowest in the first wording
+    few["variants"] = WIDE_VARIANTS
     calm = view_of(*(wide_run(f"org/n{k}", skill=0.12 * k, **few) for k in range(2)))
     assert "by more than chance could make it" in order_sentence(calm)

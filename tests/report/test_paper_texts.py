@@ -19,7 +19,8 @@ ROLES = ("best", "relevant", "irrelevant")
 
 
 def run_of(task: str, label: str, out: Path, **options: object) -> Run:
-    opened = kapwa.load_task(task, data="sample:filipino", **options)  # type: ignore[arg-type]
+    metrics = {"metrics": ["chrfpp"]} if task == "kalahi/open" else {}
+    opened = kapwa.load_task(task, data="sample:filipino", **metrics, **options)  # type: ignore[arg-type]
     return kapwa.evaluate(opened, Dice("weights", id=f"org/{label}"), out=out / label, label=label)
 
 

@@ -157,7 +157,7 @@ def test_where_less_is_better_a_rise_is_the_loss() -> None:
 def test_what_cannot_be_judged_is_refused() -> None:
     pair = runs((0.0, 0.0), metric="mc2")
     for run in pair:
-        run.manifest["metrics"]["mc2"] |= {"binary": False}
+        run.manifest["metrics"]["mc2"] |= {"binary": False, "higher_is_better": None}
     with pytest.raises(UsageError, match="Whether a higher mc2 is better is not known"):
         judged(pair)
     apart = runs((0.0, 0.0))

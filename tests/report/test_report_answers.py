@@ -138,6 +138,7 @@ def test_the_page_carries_hostile_texts_packed_and_admits_its_own_script_alone()
     assert not re.search(r"fetch\(|XMLHttpRequest|WebSocket|innerHTML|insertAdjacent|document\.write|eval\(", code)
 
 
+@pytest.mark.slow
 @real
 def test_readers_filter_search_and_read_answers_side_by_side_in_every_script(tmp_path: Path) -> None:
     runs = [make_run("first", cultures=SCRIPTS, gone={"unparsed": 2}), make_run("second" * 12, cultures=SCRIPTS)]
@@ -176,6 +177,7 @@ def test_readers_filter_search_and_read_answers_side_by_side_in_every_script(tmp
     assert seen["nothing"] == "0 of 240 prompts"
 
 
+@pytest.mark.slow
 @real
 def test_no_text_of_an_answer_becomes_markup(tmp_path: Path) -> None:
     page = build_report([canary_run(answering(make_run()))], tmp_path / "report.html")

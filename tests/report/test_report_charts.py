@@ -34,7 +34,7 @@ from kapwa.report.charts.files import chart_file, every_chart, png, save_figures
 from kapwa.report.charts.heat import confusion_chart, heat_domain, stratum_charts
 from kapwa.report.charts.rows import headline_charts, row_chart, topic_charts
 from kapwa.report.view.tasks import arrange
-from kapwa.report.wording import SHARE
+from kapwa.report.wording import SHARE, UNDESCRIBED
 
 CSS = (Path(__file__).parents[2] / "src/kapwa/report/templates/report.css").read_text(encoding="utf-8")
 PICTURE = (Path(__file__).parents[2] / "src/kapwa/report/templates/picture.css").read_text(encoding="utf-8")
@@ -163,7 +163,7 @@ def test_a_value_has_a_step_and_more_is_never_less(a: float, b: float, c: float)
 
 
 NAMES = {"title": "t", "about": "a", "key": "k", "subject": "s"}
-NOTHING_BUT_ZERO = row_chart(Namespace(metrics={"m": {}}), "m", [Line("x", [Dot(0.0)])], **NAMES)
+NOTHING_BUT_ZERO = row_chart(Namespace(metrics={"m": UNDESCRIBED}), "m", [Line("x", [Dot(0.0)])], **NAMES)
 
 
 @pytest.mark.parametrize("domain", [(-0.05, 0.12), (0.0, 37.0), (0.0, 1e-4), NOTHING_BUT_ZERO[0].domain])

@@ -145,7 +145,7 @@ def test_the_labels_of_a_kind_are_one_family(runs: list[MadeRun]) -> None:
         frame["family"][0] == "2 tests of mcq_acc in the variant generate (1 pair of runs, 2 labels of the kind region)"
     )
     assert np.any((frame["p_holm"] > frame["p_value"]).to_numpy())
-    told = " ".join(printed(render_comparison(frame, runs[0].manifest["metrics"])).split())
+    told = " ".join(printed(render_comparison(frame, runs[0].metrics)).split())
     assert "The labels of one kind are one family of tests (Holm)." in told
     assert "2 labels of the kind region" in told
     assert "Sundanese" in told

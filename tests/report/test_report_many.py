@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -277,10 +278,11 @@ def test_a_list_of_guesses_is_no_best_trick_and_is_told_apart_from_one_answer() 
 
 
 def test_verdicts_of_a_model_do_not_depend_on_who_shares_the_page() -> None:
-    view = arrange([with_means(wide_run("org/m0", per_culture=12), 0.02)])[0]
+    few: dict[str, Any] = {"cultures": tuple(CULTURES)[:6], "per_culture": 12}
+    view = arrange([with_means(wide_run("org/m0", **few), 0.02)])[0]
     alone, held = across_sentences(view)[0], view.held("sem_b")
     assert "it is better than other cultures' usual answer (" in alone
-    runs = [with_means(wide_run(f"org/m{k}", per_culture=12), 0.02 if k == 0 else 0.9) for k in range(12)]
+    runs = [with_means(wide_run(f"org/m{k}", **few), 0.02 if k == 0 else 0.9) for k in range(9)]
     crowd = arrange(runs)[0]
     several = across_sentences(crowd)[0]
     assert "it is better than other cultures' usual answer (" in several

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -32,11 +32,13 @@ from kapwa.report.tables.analysis_lists import concept_list, country_list, word_
 from kapwa.report.tables.table import NONE
 from kapwa.report.view.analysis import AnalysisView, fine, span
 from kapwa.report.view.marks import Mark, Marks, verdicts
+from kapwa.suites.base import MetricInfo
 from kapwa.suites.kalahi.open import OpenOptions, open_metrics
 
-MC1: dict[str, Any] = {"name": "mc1", "title": "MC1: best first", "low": 0.0, "high": 1.0, "binary": True}
-MC1["phrase"] = "chose the best answer in {value} of {items}"
-DIFF = {"name": "chrf_diff", "title": "chrF: relevant minus irrelevant", "low": -1.0, "high": 1.0}
+MC1 = MetricInfo(
+    "mc1", "MC1: best first", low=0.0, high=1.0, binary=True, phrase="chose the best answer in {value} of {items}"
+)
+DIFF = MetricInfo("chrf_diff", "chrF: relevant minus irrelevant", low=-1.0, high=1.0)
 CHANCE = Mark("chance", 0.25, False, "guessing", "guessing")
 LONGEST = Mark("longest", 0.4133, False, "always picking the longest answer", "longest answer")
 PEOPLE = Mark("human", 0.891, True, "people", "people")
@@ -53,7 +55,7 @@ def told(value: float | None, low: float | None, high: float | None, *marks: Mar
     return sentence("smollm2", row(value, low, high, **more), MC1, *marks)
 
 
-def sentence(model: str, estimate: dict[str, Any], info: dict[str, Any], *marks: Mark) -> str:
+def sentence(model: str, estimate: dict[str, Any], info: MetricInfo, *marks: Mark) -> str:
     sorted_out = Marks.of(marks)
     (said,) = verdicts([(estimate, sorted_out)])
     return score_sentence(ScoreReading(model, estimate, info, sorted_out, SITUATIONS, verdicts=said))
@@ -123,14 +125,14 @@ def test_a_metric_that_is_no_share_reads_in_its_own_unit() -> None:
 
 def test_shares_of_closer_answers_name_the_measure() -> None:
     info = open_metrics(OpenOptions())["chrfpp_acc"]
-    assert sentence("m", row(0.5, 0.3, 0.7), asdict(info)) == (
+    assert sentence("m", row(0.5, 0.3, 0.7), info) == (
         "m wrote an answer closer to a relevant than to an irrelevant response in 50% of 16 situations, by chrF++ "
         "(95% interval 30–70%)."
     )
 
 
 def test_a_plugins_phrase_goes_first_and_cannot_reach_attributes() -> None:
-    info = {**MC1, "phrase": "knew {value} of {items} {0.__class__} {title}"}
+    info = replace(MC1, phrase="knew {value} of {items} {0.__class__} {title}")
     assert score_sentence(ScoreReading("m", row(0.5, 0.3, 0.7), info, Marks())).startswith(
         "m knew 50% of 16 items {0.__class__} MC1: best first ("
     )

@@ -280,7 +280,7 @@ def test_the_table_of_a_run_never_breaks_numbers() -> None:
     run.estimates = run.estimates.with_columns(renamed, high=pl.lit(1.0), low=pl.lit(0.123))
     text = printed(render_run(run), width=80)
     row = run.estimates.filter((pl.col("metric") == "mc1") & (pl.col("group") == "all")).row(0, named=True)
-    assert wording.interval(row["low"], row["high"], run.manifest["metrics"]["mc1"]) in text
+    assert wording.interval(row["low"], row["high"], run.metrics["mc1"]) in text
     assert "95% interval" in text
     assert max(map(len, text.splitlines())) <= 80
 

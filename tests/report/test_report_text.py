@@ -12,7 +12,8 @@ from report_fixtures import make_run
 from kapwa.files import slug
 from kapwa.report import wording
 from kapwa.report.view.tasks import arrange
-from kapwa.report.wording import SHARE, clean, font_for, isolate, label_text, truncate
+from kapwa.report.wording import SHARE, UNDESCRIBED, clean, font_for, isolate, label_text, truncate
+from kapwa.suites.base import MetricInfo
 
 
 @given(st.text(), st.integers(1, 30))
@@ -67,8 +68,8 @@ def test_slugs_keep_every_script_readable() -> None:
     assert slug("Kalahi/MC: অসম (তিথি)") == "kalahi-mc-অসম-তিথি"
 
 
-SIGNED = {"low": -1.0, "high": 1.0}
-POINTS = {"low": 0.0, "high": 100.0}
+SIGNED = MetricInfo("signed", "Signed", low=-1.0, high=1.0)
+POINTS = MetricInfo("points", "Points", low=0.0, high=100.0)
 
 
 @pytest.mark.parametrize("missing", [None, math.nan, math.inf])
@@ -94,14 +95,14 @@ def test_zero_has_no_sign_and_minus_is_a_true_minus(value: float, digits: int) -
         (wording.amount(0.125, SHARE, 0), "13%"),  # halves go up
         (wording.amount(-0.0123, SIGNED), "−0.012"),
         (wording.amount(31.26, POINTS), "31.3"),
-        (wording.amount(3.14159, {}), "3.142"),
-        (wording.amount(0.5, {"low": 0.269, "high": 0.731}), "50.0%"),
+        (wording.amount(3.14159, UNDESCRIBED), "3.142"),
+        (wording.amount(0.5, MetricInfo("narrow", "Narrow", low=0.269, high=0.731)), "50.0%"),
         (wording.decimal(-2.5, 0), "−3"),
         (wording.interval(0.091, 0.46, SHARE), "9.1–46.0%"),
         (wording.interval(-0.12, 0.031, SIGNED), "−0.120 to 0.031"),
         (wording.interval(-0.149, 0.482, SHARE), "0.0–48.2%"),  # no score is below 0
         (wording.interval(0.8, 1.2, SHARE, 0), "80–100%"),
-        (wording.interval(-0.149, 2.0, {}), "−0.149 to 2.000"),
+        (wording.interval(-0.149, 2.0, UNDESCRIBED), "−0.149 to 2.000"),
         (wording.change_interval(-0.041, 0.14, SHARE), "−4.1 to +14.0"),
         (wording.change_interval(-1.04, 0.14, SHARE), "−100.0 to +14.0"),  # no difference is larger than the range
         (wording.change_interval(-1.5, 2.25, SIGNED), "−1.500 to +2.000"),
@@ -123,7 +124,7 @@ def test_zero_has_no_sign_and_minus_is_a_true_minus(value: float, digits: int) -
         (wording.detectable(1.0, SHARE), "100 points"),
         (wording.detectable(4.98, SHARE), "none"),  # no difference can be so large
         (wording.detectable(3.0, SIGNED), "none"),
-        (wording.detectable(7.25, {}), "7.250"),
+        (wording.detectable(7.25, UNDESCRIBED), "7.250"),
     ],
 )
 def test_numbers_read_as_people_write_them(shown: str, expected: str) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 from itertools import product
@@ -77,7 +77,7 @@ class Dice(Model):
 
 
 def made(folder: Path, task: str, frame: str, label: str | None = None, model: str = "org/dice") -> Run:
-    settings: dict[str, Any] = {"metrics": ["chrf"]} if task == "kalahi/open" else {}
+    settings: dict[str, Any] = {"metrics": ["chrfpp"], "limit": 8} if task == "kalahi/open" else {}
     opened = kapwa.load_task(task, data="sample:filipino", system=FRAMES[frame], **settings)
     return kapwa.evaluate(opened, Dice(BACKENDS[task], id=model), out=folder, label=label)
 
@@ -282,14 +282,15 @@ def test_labels_that_look_the_same_are_refused(tmp_path: Path) -> None:
     assert str(second.path) in caught.value.message
 
 
-def test_folders_of_one_name_are_neither_guessed_nor_overwritten(tmp_path: Path) -> None:
+def test_folders_of_one_name_are_neither_guessed_nor_overwritten(
+    tmp_path: Path, refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     runs = [set_up(tmp_path / "a" / "run"), set_up(tmp_path / "b" / "run", system="Be kind.")]
     with pytest.raises(UsageError, match=r"is .*run and .*run"):
         systems_of(runs, {"x": ["run"]})
     assert [system.name for system in systems_of(runs, {"x": [runs[1].path]})] == ["dice", "x"]
-    done = warm.kapwa("report", *(str(run.path) for run in runs), "--csv", "tables", cwd=tmp_path)
-    assert done.returncode == 2, done.stderr
-    shown = " ".join(done.stderr.split())
+    shown = refused("report", *(run.path for run in runs), "--csv", "tables")
     assert str(runs[0].path) in shown
     assert str(runs[1].path) in shown
     assert not (tmp_path / "tables").exists()
@@ -311,7 +312,7 @@ def test_one_task_over_two_data_has_columns_of_each(tmp_path: Path) -> None:
     # Of systems whose tasks had two backends, too.
     pairs = frame.filter(pl.col("metric_a").str.ends_with("mc1"), coefficient="pearson")
     assert set(pairs.filter(metric_b="kalahi/open chrfpp_acc")["n"]) == {4}
-    page = Page(render_page(runs))
+    page = Page(render_page(runs[:3]))  # one system's
     for data in ("sample:filipino", "sample:egyptian"):
         assert f"kalahi/mc, {data}: multiple choice by likelihood" in page.text
         assert f"Signatures (kalahi/mc, {data})" in page.text

@@ -130,6 +130,7 @@ def test_a_variant_that_fewer_cultures_were_asked_says_so() -> None:
     assert rows == [("en/inst-4", 2), ("local/inst-4", 3)]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 def test_readers_choose_the_variant_and_ranks_follow(view: TaskView, folder: Path) -> None:
     told = probed(without_policy(folder / "index.html", PROBE))
@@ -153,6 +154,7 @@ def test_readers_choose_the_variant_and_ranks_follow(view: TaskView, folder: Pat
         assert told["culture"][name][0][0] == f"{100 * estimate['value']:.1f}%"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 def test_two_systems_have_the_choice_too(tmp_path: Path) -> None:
     both = turned([make_run(f"lab/m{k}", variants=("full", "none"), skill=0.8 * k) for k in range(2)])

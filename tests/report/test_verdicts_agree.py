@@ -77,7 +77,7 @@ def test_over_planted_pairs_the_verdict_is_the_same_everywhere(monkeypatch: pyte
                 seen[name] += row["verdict"].startswith(name)
         # The terminal.
         console = Console(width=180, file=io.StringIO(), record=True)
-        console.print(render_comparison(frame, BASES[0].manifest["metrics"]))
+        console.print(render_comparison(frame, BASES[0].metrics))
         text = console.export_text()
         for (metric, culture), row in wanted.items():
             assert terminal_verdict(text, metric, culture or "mean of 2") == row["verdict"]

@@ -277,14 +277,14 @@ def test_a_full_disk_ends_the_keeping_and_not_the_run(bench: Bench, monkeypatch:
         return store, read_only
 
     monkeypatch.setattr("kapwa.runs.cache.open_cache", small)
-    run = bench.run(TinyTask(n=4000, shared=False), TinyModel())
+    run = bench.run(TinyTask(n=800, shared=False), TinyModel())
     assert run.complete
     (note,) = run.manifest["notes"]
     assert "the disk is full" in note
     assert "are not added to the cache" in note
-    assert run.manifest["counts"]["answered"] == 4000
+    assert run.manifest["counts"]["answered"] == 800
     monkeypatch.undo()
-    assert 0 <= bench.held() < 4000
+    assert 0 <= bench.held() < 800
 
 
 def test_a_read_only_cache_is_used_and_not_written_and_the_run_says_so(

@@ -16,8 +16,8 @@ from kapwa.report.view.tasks import arrange
 from kapwa.runs.asking import RunInterrupted
 from kapwa.runs.directory import Run
 from kapwa.runs.doctor import examine, salvage
-from kapwa.runs.execute import differences
 from kapwa.runs.progress import Snapshot
+from kapwa.runs.schema import differences
 
 TASK = TinyTask(n=24, shared=False)
 HERE = {"kapwa": "1", "device": "cpu", "torch": "2.0", "batch_tokens": 4096, "processor": "A"}

@@ -69,27 +69,27 @@ def test_a_family_of_verdicts_is_holms(p_values: list[float]) -> None:
 def test_a_trick_as_good_as_the_model_is_seldom_called_better_or_worse() -> None:
     """While the trick's score was taken as known, 15 to 17 % of such models were called better or worse."""
     random = np.random.default_rng(5)
-    errors = [floors.against_tricks(random, 1, 150, (0.41,), 1.0) for _ in range(250)]
-    assert 0.02 <= np.mean(errors) <= 0.075
+    errors = [floors.against_tricks(random, 1, 150, (0.41,), 1.0) for _ in range(150)]
+    assert 0.005 <= np.mean(errors) <= 0.09
 
 
 def test_in_many_cultures_a_family_of_verdicts_errs_as_seldom() -> None:
     random = np.random.default_rng(6)
-    errors = [floors.against_tricks(random, 16, 60, (0.45, 0.34, 0.02), 1.0) for _ in range(25)]
+    errors = [floors.against_tricks(random, 8, 60, (0.45, 0.34, 0.02), 1.0) for _ in range(25)]
     assert np.mean(errors) <= 0.13
 
 
 def test_published_people_as_good_as_the_model_are_seldom_called_better_or_worse() -> None:
     random = np.random.default_rng(7)
-    assert 0.02 <= np.mean([floors.against_published(random, 0.0) for _ in range(250)]) <= 0.075
+    assert 0.005 <= np.mean([floors.against_published(random, 0.0) for _ in range(150)]) <= 0.09
 
 
 def test_who_answers_as_a_person_there_is_judged_as_people_are_only_by_keys_of_equal_size() -> None:
     random = np.random.default_rng(8)
     fair, unfair = (
-        np.mean([floors.against_people(random, 1, 480, equal=equal) for _ in range(100)]) for equal in (True, False)
+        np.mean([floors.against_people(random, 1, 480, equal=equal) for _ in range(60)]) for equal in (True, False)
     )
-    assert fair <= 0.09
+    assert fair <= 0.1
     assert unfair > 0.3
 
 
@@ -134,10 +134,10 @@ def test_a_culture_without_the_trick_is_in_no_difference() -> None:
 
 
 def test_on_average_over_cultures_the_verdicts_of_a_report_err_as_seldom() -> None:
-    """Three tricks that are as good as each of five models (benchmarks/simulations/averages.py)."""
+    """Two tricks that are as good as each of three models (benchmarks/simulations/averages.py)."""
     random, design = np.random.default_rng(7), averages.POOLED["16 cultures × 15 shared questions"]
-    assert np.mean([averages.on_average_against_tricks(random, design, 5, 3, 0.45) for _ in range(25)]) <= 0.13
-    assert np.mean([averages.on_average_against_guessing(random, design, 5) for _ in range(25)]) <= 0.13
+    assert np.mean([averages.on_average_against_tricks(random, design, 3, 2, 0.45) for _ in range(20)]) <= 0.13
+    assert np.mean([averages.on_average_against_guessing(random, design, 3) for _ in range(20)]) <= 0.13
 
 
 def test_on_average_a_better_model_is_called_better() -> None:

@@ -83,7 +83,7 @@ def test_one_culture_equals_the_mean_squares_of_statsmodels() -> None:
 def test_planted_components_are_recovered_on_average() -> None:
     rng = np.random.default_rng(12)
     sizes = (4, 6, 9, 12, 5, 8)
-    found = [of(*plant(rng, sizes, prompts=4, samples=3)) for _ in range(600)]
+    found = [of(*plant(rng, sizes, prompts=4, samples=3)) for _ in range(300)]
     for name, sd in PLANTED.items():
         values = np.array([one[name] for one in found])
         assert abs(values.mean() - sd**2) < 4 * values.std() / np.sqrt(len(values)), name
@@ -93,7 +93,7 @@ def test_the_error_of_the_mean_is_what_repeating_all_but_the_cultures_shows() ->
     rng = np.random.default_rng(13)
     sizes = (6, 9, 12)
     means, errors = [], []
-    for _ in range(1500):
+    for _ in range(800):
         y, cultures = plant(rng, sizes, prompts=3, samples=2, fixed=True)
         means.append([y[np.array(cultures) == c].mean() for c in range(3)])
         errors.append(sum(one.error or 0.0 for one in variance_components(y, cultures).components))
@@ -159,6 +159,6 @@ def test_intervals_are_those_of_burdick_and_graybill(prompts: int) -> None:
 
 
 def test_intervals_of_components_hold_what_was_planted() -> None:
-    found = list(coverage(np.random.default_rng(6), 300, wordings=(2, 5)))
+    found = list(coverage(np.random.default_rng(6), 150, wordings=(2, 5)))
     assert len(found) == 2 * (3 + 2)
-    assert all(91 <= cell.percent <= 98.5 for cell in found), found
+    assert all(90 <= cell.percent <= 99.5 for cell in found), found

@@ -124,23 +124,23 @@ def test_a_side_that_shares_most_of_the_key_is_not_called_one_culture() -> None:
     """By the ratio alone it was, mostly: 2 of 6 people have other answers to a third of the items."""
     random = np.random.default_rng(3)
     studies = []
-    for _ in range(12):
+    for _ in range(8):
         knows = list(random.uniform(0.5, 0.9, 6))
         codes = study(random, knows, items=42)
         codes[:2, :14] = study(random, knows[:2], items=14, key=1)
         studies.append(codes)
-    assert sum(consensus(codes, [4] * 42, replicates=1).ratio >= 3 for codes in studies) >= 6
+    assert sum(consensus(codes, [4] * 42, replicates=1).ratio >= 3 for codes in studies) >= 4
     assert judged(studies)["one culture"] <= 1
-    alike = judged([study(random, list(random.uniform(0.5, 0.9, 6)), items=42) for _ in range(12)])
-    assert alike["one culture"] >= 4
+    alike = judged([study(random, list(random.uniform(0.5, 0.9, 6)), items=42) for _ in range(8)])
+    assert alike["one culture"] >= 2
     assert alike["several cultures"] <= 1
 
 
 def test_a_popular_option_is_not_called_a_culture() -> None:
     """Who names the popular of four options in six of ten cases knows nothing, and yet all agree."""
     random = np.random.default_rng(4)
-    studies = [np.where(random.random((6, 40)) < 0.6, 0, random.integers(1, 4, (6, 40))) for _ in range(12)]
-    assert sum(consensus(codes, [4] * 40, replicates=1).ratio >= 3 for codes in studies) >= 9
+    studies = [np.where(random.random((6, 40)) < 0.6, 0, random.integers(1, 4, (6, 40))) for _ in range(8)]
+    assert sum(consensus(codes, [4] * 40, replicates=1).ratio >= 3 for codes in studies) >= 6
     assert judged(studies)["one culture"] <= 1
 
 
@@ -155,9 +155,9 @@ def test_who_shares_no_item_with_one_side_stands_with_the_other() -> None:
 def test_guesses_are_not_called_a_culture() -> None:
     """By the ratio alone they would be, nine times in ten."""
     random = np.random.default_rng(1)
-    guesses = [consensus(study(random, [0.0] * 4, items=12), [4] * 12, replicates=50) for _ in range(15)]
-    assert sum(guess.ratio >= 3 for guess in guesses) > 7
-    assert sum(guess.verdict == "no agreement beyond guessing" for guess in guesses) >= 13
+    guesses = [consensus(study(random, [0.0] * 4, items=12), [4] * 12, replicates=39) for _ in range(10)]
+    assert sum(guess.ratio >= 3 for guess in guesses) > 5
+    assert sum(guess.verdict == "no agreement beyond guessing" for guess in guesses) >= 8
 
 
 def test_what_nothing_can_be_told_of() -> None:

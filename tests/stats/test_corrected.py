@@ -265,7 +265,7 @@ def test_many_strata_of_a_mild_scorer_are_covered() -> None:
     Without the strata in which the scorer calls all labelled answers right, the mean was half a point too high.
     """
     random = np.random.default_rng(5)
-    means, _ = audits.over_strata(random, 60, (30, 20, False, (0.85, 0.95), "mild"))
+    means = [drawn.mean() for drawn in audits.over_strata(random, 60, (30, 20, False, (0.85, 0.95), "mild"))]
     assert audits.covered(means, 0.9) >= 90
     assert np.mean([row.value or 0.0 for row in means]) == pytest.approx(0.9, abs=0.003)  # two standard errors
     assert np.mean([row.use == "corrected" for row in means]) > 0.9
@@ -503,22 +503,15 @@ def test_printed_intervals_hold_the_truth(size: int, doubtful: bool) -> None:
     """Small version of benchmarks/simulations/audits.py."""
     random = np.random.default_rng(11)
     for scorer in audits.SCORERS.values():
-        data = audits.audited(random, 400, 0.5, scorer, 60, size, doubtful=doubtful)
+        data = audits.audited(random, 200, 0.5, scorer, 60, size, doubtful=doubtful)
         rows = audits.corrected(data, size)
-        assert 92 <= audits.covered(rows, 0.5) <= 98.5
+        assert 91.5 <= audits.covered(rows, 0.5) <= 99  # two standard errors of 200 data sets
         if scorer is None:
             assert audits.longer(rows) <= 2
 
 
 def test_a_scorer_that_prefers_one_of_two_equal_runs_is_set_right() -> None:
-    rows = audits.two_runs(np.random.default_rng(12), 400, 60, 1)
-    raw, false = (figure.percent for figure in audits.difference_cells(rows, "", 400))
+    rows = audits.two_runs(np.random.default_rng(12), 200, 60, 1)
+    raw, false = (figure.percent for figure in audits.difference_cells(rows, "", 200))
     assert raw >= 90
-    assert false <= 6.5
-
-
-def test_a_row_is_whole() -> None:
-    (row,) = corrected_means(*audit(1))
-    assert isinstance(row, Corrected)
-    kinds = {type(value) for value in row}
-    assert kinds <= {str, int, float, type(None)}
+    assert false <= 8

@@ -257,7 +257,7 @@ def one_by_one(similarity: np.ndarray, distance: np.ndarray, permutations: int, 
     return np.array([anchor_taus(similarity, distance[np.ix_(order, order)]).mean for order in orders])
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     m=st.integers(3, 14),
     levels=st.integers(2, 40),

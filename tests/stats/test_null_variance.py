@@ -2,7 +2,7 @@
 
 Texts are exchangeable points (a prompt's samples scatter around the concept, whoever is asked about); distances are
 scaled into the range of word edit distances, each concept with its own spread. 120 simulated corpora of 35 concepts
-(as in the stories) × 40 identities × 5 samples.
+(as in the stories) × 16 identities × 5 samples.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from scipy import stats
 from kapwa.stats.distances import lexical_variance, lexical_variance_reference, permanova
 from kapwa.stats.significance import one_way_anova, paired_test
 
-SIMULATIONS, CONCEPTS, IDENTITIES, SAMPLES = 120, 35, 40, 5
+SIMULATIONS, CONCEPTS, IDENTITIES, SAMPLES = 120, 35, 16, 5
 GROUPS = np.repeat(np.arange(IDENTITIES), SAMPLES)
 
 
@@ -100,7 +100,7 @@ def test_permanova_rejects_at_its_nominal_rate(null: list[Outcome]) -> None:
 
 def test_the_released_test_rejects_almost_always(null: list[Outcome]) -> None:
     assert sum(outcome.released < 0.05 for outcome in null) >= 0.95 * SIMULATIONS
-    assert np.median([outcome.released for outcome in null]) < 1e-4
+    assert np.median([outcome.released for outcome in null]) < 0.01
 
 
 def test_real_word_edit_distances_say_the_same() -> None:

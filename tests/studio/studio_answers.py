@@ -3,16 +3,17 @@
 import uuid
 from typing import Any
 
-from studio_people import Someone
+from django.db import transaction
+from studio_people import Someone, recorded
+
+from kapwa.studio.core.desks import deliver, task_of
+from kapwa.studio.core.log import record
+from kapwa.studio.models import Membership, Question, Wording
+from kapwa.studio.questions.merging import against_people, merged_answers
 
 
 def ask(project: Any, text: str, *languages: str, topic: str = "Food") -> Any:
     """Write a question in the project's language and word it in others; two people agree to each. Returns it."""
-    from django.db import transaction
-
-    from kapwa.studio.core.log import record
-    from kapwa.studio.models import Question
-
     with transaction.atomic():
         body = {"text": text, "language": project.language, "topic": topic, "kind": "text", "name": ""}
         made = record(project, "question.written", body, actor="writer")
@@ -26,9 +27,6 @@ def ask(project: Any, text: str, *languages: str, topic: str = "Food") -> Any:
 
 
 def approve(project: Any, question: str, language: str) -> None:
-    from kapwa.studio.core.log import record
-    from kapwa.studio.models import Wording
-
     wording = Wording.objects.get(id=f"{question}:{language}")
     for who in ("first", "second"):
         body = {"language": language, "wording": wording.text_event}
@@ -44,10 +42,6 @@ def why_changed(question: Any, language: str) -> dict[str, Any]:
 
 def revise(project: Any, question: Any, text: str) -> None:
     """Change a question in its own language, and let two people agree to that."""
-    from django.db import transaction
-
-    from kapwa.studio.core.log import record
-
     with transaction.atomic():
         question.refresh_from_db()
         body = {"base": question.text_event, "text": text, "topic": question.topic, "kind": question.kind}
@@ -59,11 +53,6 @@ def revise(project: Any, question: Any, text: str) -> None:
 
 def answer(member: Any, question: Any, *texts: str, language: str = "", button: str = "", depends: str = "") -> Any:
     """Let a member answer a question as it is asked now, as a form would send it."""
-    from django.db import transaction
-
-    from kapwa.studio.core.desks import deliver, task_of
-    from kapwa.studio.models import Wording
-
     language = language or question.language
     wording = Wording.objects.get(id=f"{question.id}:{language}")
     question.refresh_from_db()
@@ -76,38 +65,24 @@ def answer(member: Any, question: Any, *texts: str, language: str = "", button: 
 
 def decide(project: Any, question: Any, kind: str, actor: str = "merger", language: str = "ko", **body: Any) -> Any:
     """Let somebody decide on the answers to a question."""
-    from django.db import transaction
-
-    from kapwa.studio.core.log import record
-    from kapwa.studio.models import Wording
-    from kapwa.studio.questions.merging import against_people, merged_answers
-
     [now] = merged_answers(project, Wording.objects.filter(id=f"{question.id}:{language}"))
     keys = body.get("keys") or [body.get("key", "")]
     if against := against_people(project, now, f"answers.{kind}", keys):
         body |= {"against": against, "reason": "So people here mean it."}
-    with transaction.atomic():
-        return record(project, f"answers.{kind}", {"language": language, **body}, actor=actor, subject=question.id)
+    return recorded(project, f"answers.{kind}", {"language": language, **body}, actor=actor, subject=question.id)
 
 
 def merged(project: Any, language: str, without: Any = ()) -> list[Any]:
     """The answers to every wording in a language after merging, by the questions' numbers."""
-    from kapwa.studio.models import Wording
-    from kapwa.studio.questions.merging import merged_answers
-
     return merged_answers(project, Wording.objects.filter(project=project, language=language), without)
 
 
 def member_of(who: Someone) -> Any:
-    from kapwa.studio.models import Membership
-
     return Membership.objects.select_related("project").get(person=who.client.session["_auth_user_id"])
 
 
 def answerers(project: Any, count: int, *roles: str) -> list[Any]:
     """Members without a browser, who agreed to publication."""
-    from kapwa.studio.models import Membership
-
     return [
         Membership.objects.create(
             project=project,

@@ -67,3 +67,8 @@ class FoodDesk:
 
     def languages_open(self, member: Membership) -> list[str]:
         return []
+
+
+def answers() -> list[tuple[str, dict[str, Any]]]:
+    """What was answered at the desk, by question."""
+    return list(Event.objects.filter(kind=FoodDesk.kind).order_by("seq").values_list("subject", "body"))

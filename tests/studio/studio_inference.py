@@ -15,8 +15,16 @@ from datetime import timedelta
 from random import Random
 from typing import Any
 
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import transaction
 from studio_answers import answer, approve, ask
 from studio_people import Someone, enter
+
+from kapwa.studio.core.background import count_again, groups_of
+from kapwa.studio.core.kinds import ACTS
+from kapwa.studio.core.log import record
+from kapwa.studio.core.members import names
+from kapwa.studio.models import Answer, Event, Membership, Person
 
 Documents = Mapping[str, str]
 Guesses = dict[str, int]
@@ -39,7 +47,7 @@ def name_of(person: int) -> str:
 class Planted:
     """A project of everyday questions, a coordinator, and people who answer in their turn, write and talk between."""
 
-    def __init__(self, project: Any, seed: int, people: int = 20, questions: int = 16) -> None:
+    def __init__(self, project: Any, seed: int, people: int = 12, questions: int = 14) -> None:
         self.project, self.random, self.people = project, Random(seed), people
         self.ana = enter(project, "Ana", "coordinator")
         self.ana.act("who/", {"background": ["locality"]})
@@ -53,21 +61,12 @@ class Planted:
 
     def _add_prompt(self) -> None:
         """Say how models are asked, without which there is no release."""
-        from django.db import transaction
-
-        from kapwa.studio.core.log import record
-
         with transaction.atomic():
             body = {"text": "{q} 짧게.", "language": "ko", "topic": "", "kind": "prompt", "name": "inst-4"}
             made = record(self.project, "question.written", body, actor="writer")
             approve(self.project, str(made.uuid), "ko")
 
     def _join(self, person: int) -> Any:
-        from django.db import transaction
-
-        from kapwa.studio.core.log import record
-        from kapwa.studio.models import Membership, Person
-
         scopes = ["publish", *(["quote"] if self.random.random() < 0.5 else [])]
         scopes += ["progress"] if person % 2 else []
         roles = ["answerer", "writer", *(["translator"] if person % 3 else [])]
@@ -86,18 +85,12 @@ class Planted:
         """What everybody does, in the order in which they come: most of it early who came early."""
         acts = []
         for person, count in enumerate(counts):
-            done = ["answer"] * count + ["write"] * self.random.randrange(1, 5) + ["tell", "change"]
+            done = ["answer"] * count + ["write"] * self.random.randrange(1, 3) + ["tell", "change"]
             acts += [(person + 8 * self.random.random(), person, action) for action in done]
         for _when, person, action in sorted(acts):
             yield person, action
 
     def _do(self, person: int, action: str) -> None:
-        from django.db import transaction
-
-        from kapwa.studio.core.background import count_again, groups_of
-        from kapwa.studio.core.log import record
-        from kapwa.studio.models import Answer, Membership
-
         member = self.members[person]
         with transaction.atomic():
             if action == "answer":
@@ -120,8 +113,6 @@ class Planted:
 
     def _spread_over_days(self) -> None:
         """Let minutes and days pass between what people did."""
-        from kapwa.studio.models import Event
-
         events = list(Event.objects.filter(project=self.project).order_by("seq"))
         for place, event in enumerate(events):
             event.server_time -= timedelta(minutes=(len(events) - place) * 67)
@@ -165,12 +156,6 @@ def texts_of(path: str, content: bytes) -> Iterator[tuple[str, str]]:
 
 def as_before(planted: Planted) -> dict[str, str]:
     """A log page and an archive as earlier versions gave them, to try the attacks on."""
-    from django.core.serializers.json import DjangoJSONEncoder
-
-    from kapwa.studio.core.kinds import ACTS
-    from kapwa.studio.core.members import names
-    from kapwa.studio.models import Event, Membership
-
     events = Event.objects.filter(project=planted.project).order_by("seq")
     called = names(planted.project)
     rows = [
@@ -210,11 +195,11 @@ def by_identifiers(documents: Documents) -> Guesses:
     """Identifiers, moments and numbers that stand beside one name alone, and beside one person's answers alone."""
     names: defaultdict[str, set[str]] = defaultdict(set)
     people: defaultdict[str, set[int]] = defaultdict(set)
-    for record in records(documents):
-        telling = set(_TELLING.findall(record))
+    for text in records(documents):
+        telling = set(_TELLING.findall(text))
         for part in telling:
-            names[part] |= named_in(record)
-            people[part] |= marked_in(record)
+            names[part] |= named_in(text)
+            people[part] |= marked_in(text)
     guesses: Guesses = {}
     for part in names.keys() & people.keys():
         if len(names[part]) == len(people[part]) == 1:
@@ -253,8 +238,6 @@ def people_by_actor(events: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 def by_order(documents: Documents) -> Guesses:
     """The same acts in the same order, in the log with names and in the archive with ids."""
-    from kapwa.studio.core.kinds import ACTS
-
     events, log = kept_events(documents), log_rows(documents)
     votes: Counter[tuple[str, str]] = Counter()
     for kind, words in ACTS.items():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from studio_people import Someone, accepted, send_to_review
+from studio_people import People, Someone, accepted, send_to_review
 
 import kapwa
 from kapwa.models.base import Model
@@ -86,7 +86,7 @@ def work(who: Someone, kind: str, say: Callable[[str, Any], Values], most: int =
     return most
 
 
-def some_accepted(people: dict[str, Someone], count: int = 6) -> None:
+def some_accepted(people: People, count: int = 6) -> None:
     """So many accepted situations, by Berto and Carla in turn."""
     names = ("Liza", "Tomas", "Rosa", "Pedro", "Luz", "Ben", "Nena", "Isko")
     for number in range(1, count + 1):

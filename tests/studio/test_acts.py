@@ -12,6 +12,12 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.urls import get_resolver
+
+from kapwa.studio.core.kinds import ACTS, KINDS
+from kapwa.studio.core.log import snapshot
+from kapwa.studio.core.security import PAGES
+from kapwa.studio.models import Event
 
 RECORD = "kapwa.studio.core.log.record"
 WRITING = {"save", "create", "update", "delete", "bulk_create", "bulk_update", "get_or_create", "update_or_create"}
@@ -132,10 +138,6 @@ def code(empty_database: Path) -> Code:
 
 def views(*, public: bool) -> dict[str, str]:
     """The names of the pages that are posted to, by the whole names of their views."""
-    from django.urls import get_resolver
-
-    from kapwa.studio.core.security import PAGES
-
     pages = [PAGES[one.name] for one in get_resolver().url_patterns]
     posted = [one for one in pages if (one.public if public else one.write)]
     return {f"{one.view.__module__}.{one.view.__name__}": one.name for one in posted}
@@ -153,12 +155,9 @@ def test_every_page_that_is_posted_to_records_what_it_does(code: Code) -> None:
 
 
 def test_what_leaves_nothing_leaves_nothing(project: Any, people: dict[str, Any]) -> None:
-    from kapwa.studio.core.log import snapshot
-    from kapwa.studio.models import Event
-
     before = snapshot(project), Event.objects.count()
-    people["ana"].post("check/", {"context": "Pista."})
-    people["ana"].post("interface/", {"tag": "ilo"})
+    people["ana"].act("check/", {"context": "Pista."})
+    people["ana"].act("interface/", {"tag": "ilo"})
     assert (snapshot(project), Event.objects.count()) == before
 
 
@@ -200,9 +199,6 @@ def test_what_records_in_every_place_that_may_be_meant_records() -> None:
 
 def test_every_act_is_in_the_log_of_the_project(project: Any, people: dict[str, Any]) -> None:
     """Whatever the kind: what the database has as an event stands on the page of the log, in words."""
-    from kapwa.studio.core.kinds import ACTS, KINDS
-    from kapwa.studio.models import Event
-
     author = Event.objects.filter(project=project).values_list("actor", flat=True)[0]
     Event.objects.filter(project=project).delete()
     for kind in KINDS:

@@ -4,16 +4,22 @@ import uuid
 from typing import Any
 
 import pytest
-from studio_answers import answer, answerers, ask, member_of, merged, revise
-from studio_people import enter
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils.translation import override
+from studio_answers import answer, answerers, ask, merged, revise
+from studio_people import enter, erase, recorded
 
 from kapwa.errors import UsageError
+from kapwa.studio.core.desks import FieldError, deliver, task_of
+from kapwa.studio.core.log import differences, record
+from kapwa.studio.models import Answer, Decision, Project, Question, Wording
+from kapwa.studio.questions import answering
+from kapwa.studio.questions.answering import AnsweringDesk
+from kapwa.studio.questions.events import askable
 
 
 def test_every_way_to_finish_is_kept_as_it_was_meant(blend: Any) -> None:
-    from kapwa.studio.core.log import differences
-    from kapwa.studio.models import Answer
-
     question = ask(blend, "아침에 무엇을 먹나요?", "ar")
     person = enter(blend, "민", "answerer")
     page = person.get("work/answers/")
@@ -22,23 +28,20 @@ def test_every_way_to_finish_is_kept_as_it_was_meant(blend: Any) -> None:
     assert page.count('name="field_answer_') == 3
     form = {"subject": question.id, "seen": "ko:1.1"}
     texts = {"field_answer_1": " 쌀밥 ", "field_answer_2": "쌀밥.", "field_answer_3": "국"}
-    person.post("work/answers/", {**form, **texts, "field_depends": "계절", "button": "answered"})
+    person.act("work/answers/", {**form, **texts, "field_depends": "계절", "button": "answered"})
     found = Answer.objects.get()
     # The same answer twice is one; what it depends on stands apart.
     assert (found.outcome, found.texts, found.depends) == ("answered", ["쌀밥", "국"], "계절")
     assert (found.question_revision, found.wording_revision, found.language) == (1, 1, "ko")
     # A later one takes its place; texts that were typed before another button was pressed are not sent.
     for button in ("idk", "not-applicable", "no-answer"):
-        person.post("work/answers/", {**form, **texts, "button": button})
+        person.act("work/answers/", {**form, **texts, "button": button})
         found = Answer.objects.get()
         assert (found.outcome, found.texts) == (button, [])
     assert differences(blend) == []
 
 
 def test_what_is_filled_in_wrongly_is_refused_by_the_name_of_its_field(blend: Any) -> None:
-    from kapwa.studio.core.desks import FieldError
-    from kapwa.studio.models import Answer
-
     question, person = ask(blend, "아침에?"), answerers(blend, 1)[0]
     for texts, message in (
         (["", "밥"], "Your answer: this field is empty"),
@@ -52,19 +55,12 @@ def test_what_is_filled_in_wrongly_is_refused_by_the_name_of_its_field(blend: An
     with pytest.raises(FieldError, match="what is it"):
         answer(person, question, "밥", depends="x" * 1001)
     for seen in ("ko:2.1", "ko:1.2", "ko:0.1", "ko:1.0", "ar:1.1", "ko", "ko:1.1 ", "x:y"):
-        from kapwa.studio.core.desks import task_of
-
         with pytest.raises(UsageError, match="no such task"):
             task_of(person, "answers", question.id, seen)
     assert not Answer.objects.exists()
 
 
 def test_an_answer_is_stale_once_question_or_wording_changed_and_is_asked_for_again(blend: Any) -> None:
-    from django.db import transaction
-
-    from kapwa.studio.core.desks import deliver, task_of
-    from kapwa.studio.questions.answering import AnsweringDesk
-
     question, (first, second) = ask(blend, "아침에?"), answerers(blend, 2)
     desk = AnsweringDesk()
     answer(first, question, "밥")
@@ -83,12 +79,6 @@ def test_an_answer_is_stale_once_question_or_wording_changed_and_is_asked_for_ag
 
 
 def test_people_are_asked_in_their_languages_least_answered_first(blend: Any) -> None:
-    from django.utils.translation import override
-
-    from kapwa.studio.models import Answer
-    from kapwa.studio.questions.answering import AnsweringDesk
-    from kapwa.studio.questions.events import askable
-
     blend.people_each = 2
     blend.save()
     questions = [ask(blend, f"질문 {place}?", "ar") for place in range(6)]
@@ -112,58 +102,10 @@ def test_people_are_asked_in_their_languages_least_answered_first(blend: Any) ->
 
 
 def _last(project: Any) -> Any:
-    from kapwa.studio.models import Question
-
     return Question.objects.filter(project=project).order_by("number").last()
 
 
-def test_the_desk_is_for_projects_that_collect_answers(project: Any, blend: Any) -> None:
-    assert "everyday life" in enter(blend, "민", "answerer").get("work/")
-    assert "everyday life" not in enter(project, "Ana", "answerer").get("work/")
-    assert member_of(enter(project, "Berto", "answerer")).languages == []
-
-
-def test_who_is_ahead_of_others_at_work_is_told_to_come_back(blend: Any) -> None:
-    from kapwa.studio.models import Lease
-
-    blend.people_each = 3
-    blend.save()
-    morning, evening = ask(blend, "아침에?"), ask(blend, "저녁에?")
-    first, second, third = (enter(blend, name, "answerer") for name in ("민", "준", "순"))
-    answer(member_of(first), morning, "밥")
-    for who in (second, third):
-        answer(member_of(who), evening, "밥")
-    noon = ask(blend, "점심에?")
-    answer(member_of(first), noon, "밥")
-    second.get("work/answers/")  # is at work, and holds a question that one person answered
-    page = first.get("work/answers/")
-    assert "Come back in a while" in page
-    Lease.objects.all().delete()
-    assert "저녁에?" in first.get("work/answers/")  # alone, he goes on
-    answer(member_of(first), evening, "밥")
-    assert "There is nothing more for you to do here now" in first.get("work/answers/")
-
-
-def test_what_a_phone_takes_along_waits_for_it_for_two_days(blend: Any) -> None:
-    from datetime import timedelta
-
-    from django.utils import timezone
-
-    from kapwa.studio.models import Lease
-
-    for place in range(3):
-        ask(blend, f"질문 {place}?")
-    person = enter(blend, "민", "answerer")
-    person.get("work/answers/")
-    assert Lease.objects.get().until < timezone.now() + timedelta(minutes=31)
-    assert person.get("work/answers/batch/?n=50").count('"seen"') == 3
-    assert {one.until > timezone.now() + timedelta(hours=47) for one in Lease.objects.all()} == {True}
-    assert Lease.objects.count() == 3
-
-
 def test_a_coordinator_says_how_many_answer_and_a_person_in_which_languages(blend: Any) -> None:
-    from kapwa.studio.models import Project
-
     ask(blend, "아침에?", "ar")
     ana = enter(blend, "Ana", "coordinator", "answerer")
     assert ana.get("work/answers/").count('name="field_answer_') == 3
@@ -179,10 +121,6 @@ def test_a_coordinator_says_how_many_answer_and_a_person_in_which_languages(blen
 
 
 def test_where_nothing_is_asked_in_the_language_of_the_pages_another_is_asked(blend: Any) -> None:
-    from django.utils.translation import override
-
-    from kapwa.studio.questions.answering import AnsweringDesk
-
     ask(blend, "질문?")
     (who,) = answerers(blend, 1)
     with override("ar"):
@@ -191,12 +129,6 @@ def test_where_nothing_is_asked_in_the_language_of_the_pages_another_is_asked(bl
 
 def test_how_many_answered_is_kept_and_always_as_if_counted_anew(blend: Any) -> None:
     """The definition, answer by answer, against what wordings keep; also after changes, decisions and erasures."""
-    from django.db import transaction
-
-    from kapwa.studio.core.erasure import erase_author
-    from kapwa.studio.core.log import record
-    from kapwa.studio.models import Answer, Decision, Question, Wording
-    from kapwa.studio.questions import answering
 
     def agrees() -> None:
         slow: dict[str, set[str]] = {thing: set() for thing in answering._done(people[0]).counts}
@@ -220,18 +152,15 @@ def test_how_many_answered_is_kept_and_always_as_if_counted_anew(blend: Any) -> 
             agrees()
     answer(people[0], questions[0], "국")  # in the place of the first one
     agrees()
-    with transaction.atomic():
-        erase_author(blend, people[1].author)
+    erase(blend, people[1].author)
     agrees()
-    with transaction.atomic():
-        erase_author(blend, people[2].author)
+    erase(blend, people[2].author)
     answer(people[3], questions[1], "면")
     agrees()
     revise(blend, questions[0], "아침에 무엇을?")
     agrees()
     body = {"language": "ko", "seen": [[1, 1]], "now": [questions[0].revision] * 2}
-    with transaction.atomic():
-        confirmed = record(blend, "answers.confirmed", body, actor="d", subject=questions[0].id)
+    confirmed = recorded(blend, "answers.confirmed", body, actor="d", subject=questions[0].id)
     assert answering._done(people[3]).finished == {f"{one.id}:ko" for one in questions}
     agrees()
     with transaction.atomic():
@@ -241,11 +170,6 @@ def test_how_many_answered_is_kept_and_always_as_if_counted_anew(blend: Any) -> 
 
 
 def test_an_answer_from_a_phone_takes_few_statements_however_many_there_are(blend: Any) -> None:
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
-    from kapwa.studio.models import Answer
-
     question, person = ask(blend, "아침에?"), enter(blend, "Omar", "answerer")
     here = person.client.get(person.full("sync/")).json()["person"]
 

@@ -1,256 +1,229 @@
-"""Studio I in a real browser: four people of two languages, a withdrawal, two releases, a run; every page seen."""
+"""Every page in a real browser, wide in English and on a phone from right to left; and what scripts add to pages."""
 
-import re
-from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
+from itertools import pairwise
+from typing import Any
 
 import pytest
+from django.db import transaction
+from studio_answers import ask
+from studio_browser import CHROMIUM, DESKTOP, PHONE, api, launched, look, signed_in
+from studio_pages import address_of
+from studio_people import People, a_situation, enter, send_to_review
 
-pytest.importorskip("django", reason="the extra 'studio' is not installed")
-api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from studio_browser import CHROMIUM, DESKTOP, Browser, browsing, kapwa, launched, serving  # noqa: E402 - needs a browser
+from kapwa.studio.core.log import record
+from kapwa.studio.core.security import PAGES
+from kapwa.studio.models import Question
 
-pytestmark = [pytest.mark.slow(70), pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[tuple[str, str]]:
-    """The address of a fresh studio, and the code of its coordinator."""
-    options = ("--language", "fil", "--languages", "ar", "--culture", "Filipino and Egyptian")
-    new = kapwa("studio", "new", "bayan", *options, "--title", "Dalawang bayan", cwd=tmp_path)
-    with serving(tmp_path, "bayan") as address:
-        yield address, new.stdout.strip()
-
-
-def test_back_shows_nothing_of_whoever_left_a_shared_phone(served: tuple[str, str]) -> None:
-    address, code = served
-    with api.sync_playwright() as started:
-        # As people's browsers do, keep whole pages for "Back".
-        page = launched(started, ignore_default_args=["--disable-back-forward-cache"]).new_page()
-        page.goto(address)
-        page.get_by_label("Code").fill(code)
-        page.get_by_role("button", name="Sign in").click()
-        page.get_by_label("A name that others will see").fill("Lihim na pangalan")
-        page.get_by_role("button", name="Continue").click()
-        page.goto(f"{address}/p/bayan/me/")
-        assert "Lihim na pangalan" in page.content()
-        page.locator("details.person summary").click()
-        with page.expect_navigation():
-            page.get_by_role("button", name="Sign out on this device").click()
-        for _ in range(3):
-            with suppress(api.Error):  # what a form was answered with is not even asked for again
-                page.go_back()
-            assert "Lihim na pangalan" not in page.locator("body").inner_html()
+pytestmark = [pytest.mark.slow(60), pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
+# The left and right ends of what stands in the bar, in the order of the page.
+ENDS = """[...document.querySelector('.bar').children].map((part) => part.getBoundingClientRect())
+    .filter((place) => place.width > 1).map((place) => [place.left, place.right, place.top, place.bottom])"""
 
 
-def sample(pack: str) -> list[dict[str, str]]:
-    """The situations of a sample pack as the fields of the writing desk."""
-    from kapwa.suites.kalahi.data import read_situations
-
-    items, _ = read_situations(f"sample:{pack}")
-    found = []
-    for item in {one.cluster: one for one in items if one.variant == "full"}.values():
-        fields = {name: item.fields[name] for name in ("user", "context", "personal_situation", "instruction")}
-        for group in ("relevant", "irrelevant"):
-            fields |= {f"{group}_{place}": text for place, text in enumerate(item.fields[group], start=1)}
-        place = item.fields["relevant"].index(item.fields["best"]) + 1
-        found.append({**fields, "best": str(place), "language": item.language, "category": item.category})
-    return found
-
-
-def write(who: Browser, fields: dict[str, str], path: str = "/p/bayan/situations/new/") -> int:
-    """Write a situation at the desk, and return its number."""
-    who.page.goto(who.address + path)
-    page = who.page
-    page.get_by_label("Language", exact=True).select_option(fields["language"])
-    page.get_by_label("Topic").select_option(index=1)
-    page.get_by_label("Category").select_option(fields["category"])
-    for name, text in fields.items():
-        if name not in ("best", "language", "category") and text:
-            page.locator(f"#{name}").fill(text)
-    page.get_by_label(f"Response {fields['best']} is the best").check()
-    # What htmx shows beside, before anything is saved.
-    page.locator("#told section[aria-label=full]").get_by_text(fields["context"]).wait_for()
-    who.press("Save")
-    who.look_once(f"situation-{fields['language']}")
-    heading = re.search(r"Situation (\d+)", page.locator("h1").inner_text())
-    assert heading
-    return int(heading[1])
+def fill_more(project: Any, people: People) -> None:
+    """Hidden and revealed votes, comments, wordings and answers in two languages, set aside and refused things."""
+    for number, context in ((2, "Iba naman ito."), (3, "Sa bahay ito.")):
+        send_to_review(people["berto"], number, f"Tao{number}", context=context)
+        people["edo"].act(f"situations/{number}/vote/", {"round": "1", "choice": "change", "remark": "<b>ayaw</b>"})
+    people["dina"].act("situations/2/reveal/")
+    people["edo"].act("situations/2/discuss/", {"text": "Sa amin, iba ang sinasabi, @Berto.", "dissent": "yes"})
+    question = ask(project, "Ano ang tanghalian?", "ar")
+    first = Question.objects.get(number=1)
+    body = {"language": "ar", "text": "ماذا؟", "note": "", "source": first.text_event, "base": ""}
+    seen = {"question_revision": 1, "wording_revision": 1, "outcome": "answered", "depends": ""}
+    with transaction.atomic():
+        for number, texts in enumerate((["kanin"], ["Kanin"], ["ulam", "kanin"])):
+            for tag in ("fil", "ar"):
+                given = seen | {"texts": texts, "language": tag}
+                record(project, "answer.given", given, actor=f"{number:016}", subject=question.id)
+        record(project, "wording.proposed", body, actor="writer", subject=first.id)
 
 
-def test_two_communities_make_a_release_in_the_browser(served: tuple[str, str], tmp_path: Path) -> None:
-    address, code = served
-    with browsing() as chromium:
-        everybody: list[Browser] = []
-
-        def somebody(code: str, name: str) -> Browser:
-            context = chromium.new_context(viewport=DESKTOP, locale="en-GB")
-            who = Browser(context, address, name)
-            everybody.append(who.come_in(code, name) if everybody else who.arrive(code, name))
-            return who
-
-        ana = somebody(code, "Ana")
-        ana.go("/p/bayan/settings/")
-        ana.go("/p/bayan/topics/")
-        ana.page.get_by_label("Or paste many").fill("friendship, survey\nfood and gatherings, survey")
-        ana.press("Add")
-        ana.look("topics-filled")
-        ana.go("/p/bayan/people/")
-        codes = []
-        for roles in (("writer", "reviewer"), ("writer", "reviewer"), ("scribe",), ("writer", "reviewer")):
-            for role in roles:
-                ana.page.locator(f"form input[name=roles][value={role}]").first.check()
-            ana.press("Make codes")
-            codes.append(ana.page.locator(".invitations .code").inner_text())
-        ana.look("invitations")
-        berto, huda, dina, edo = (
-            somebody(one, name) for one, name in zip(codes, ("Berto", "هدى", "Dina", "Edo"), strict=True)
-        )
-
-        # Eliciting: an answer becomes a situation, with the way back to it.
-        berto.go("/p/bayan/elicit/")
-        berto.page.get_by_label("An elder you respect").check()
-        berto.page.get_by_label("Your answer", exact=True).fill("Pinagsabihan ako ng lola ko sa harap ng mga bisita.")
-        berto.press("Save my answer")
-        berto.look("elicited")
-        berto.follow("Make a situation from this answer")
-        berto.look("desk-of-an-answer")
-
-        # Two situations of two people, and one more whose writer will withdraw.
-        filipino = write(berto, sample("filipino")[0])
-        arabic = write(huda, sample("egyptian")[0])
-        withdrawn = write(edo, {**sample("filipino")[3], "user": CANARY})
-        huda.go(f"/p/bayan/situations/{arabic}/edit/")
-        assert huda.page.locator("#context").evaluate("e => getComputedStyle(e).direction") == "rtl"
-        for writer, number in ((berto, filipino), (huda, arabic), (edo, withdrawn)):
-            writer.page.goto(f"{address}/p/bayan/situations/{number}/")
-            writer.press("Send to review")
-
-        # A session: blind votes, reveal, discussion, a change for a reason, another round, acceptance.
-        dina.go("/p/bayan/sessions/")
-        dina.page.get_by_label("Title").fill("Unang pulong")
-        for one in ("Berto", "هدى", "Edo"):
-            dina.page.get_by_label(one).check()
-        dina.press("Start")
-        dina.look("session")
-
-        def vote(who: Browser, number: int, choice: str = "Accept as it is") -> None:
-            who.page.goto(f"{address}/p/bayan/situations/{number}/")
-            who.page.get_by_label(choice).check()
-            who.press("Vote")
-
-        def accept(number: int, *voters: Browser) -> None:
-            for who in voters:
-                vote(who, number)
-            dina.page.goto(f"{address}/p/bayan/situations/{number}/")
-            dina.press("Reveal the votes")
-            dina.press("Accept")  # the next situation follows
-            dina.page.goto(f"{address}/p/bayan/situations/{number}/")
-            assert "accepted" in dina.page.locator("h1").inner_text()
-
-        vote(huda, filipino, "Should be changed")
-        vote(edo, filipino)
-        assert edo.page.locator("table").count() == 0
-        edo.look("blind")
-        dina.page.goto(f"{address}/p/bayan/situations/{filipino}/")
-        dina.press("Reveal the votes")
-        edo.page.goto(f"{address}/p/bayan/situations/{filipino}/")
-        edo.page.get_by_label("Write something").fill("Sa amin, iba ang sinasabi.")
-        edo.page.get_by_label("Mark this as a disagreement").check()
-        edo.press("Send")
-        edo.look("discussion")
-        change(ana, filipino, "Ano ang dapat kong gawin?")
-        ana.look("changed")
-        accept(filipino, huda, edo, dina)
-        accept(arabic, berto, edo, dina)
-        accept(withdrawn, berto, huda, dina)
-
-        # Edo takes everything back: his situation goes, and his votes do not count.
-        edo.go("/p/bayan/me/")
-        edo.go("/p/bayan/withdraw/")
-        edo.page.get_by_label("Remove my contributions, too.").check()
-        edo.page.get_by_label("I am sure.").check()
-        edo.press("Withdraw")
-        edo.look("gone")
-        ana.go("/p/bayan/situations/")
-        assert ana.page.get_by_role("link", name=f"Situation {withdrawn}", exact=True).count() == 0
-        ana.go("/p/bayan/releases/")
-        ana.page.get_by_label("Version").fill("1.0.0")
-        ana.press("Make a release")
-        ana.look("frozen")
-
-        # A word changes, and is reviewed again.
-        change(ana, arabic, "ماذا أفعل الآن؟")
-        accept(arabic, berto, dina)
-        huda.go("/p/bayan/")
-        ana.go("/p/bayan/log/")
-        assert [one.complaints for one in everybody] == [[] for _ in everybody]
-    run_releases(tmp_path)
-    files = [path for path in (tmp_path / "kapwa-studio").iterdir() if path.is_file()]
-    assert [path.name for path in files if CANARY.encode() in path.read_bytes()] == []
+def test_every_page_is_for_everybody(
+    project: Any, filled: dict[str, str], people: People, food: Any, address: str, browser: Any
+) -> None:
+    """From the list of pages itself: axe, sideways scrolling, and errors in the console, such as of the policy."""
+    fill_more(project, people)
+    project.background = ["age_band", "locality"]
+    project.save()
+    every = enter(project, "Gina Marie de la Cruz", "coordinator", "writer", "reviewer", "translator", "answerer")
+    wide, phone = browser.new_context(viewport=DESKTOP), browser.new_context(viewport=PHONE)
+    complaints = [signed_in(wide, every, address), signed_in(phone, every, address, "ar")]
+    paths = [address_of(page.path, filled) for page in PAGES.values() if page.read or page.public]
+    more = ("situations/2/", "situations/3/", "translate/ar/1/", "answers/2/", "answers/?language=ar", "search/?q=iba")
+    paths += [f"/p/baryo/{path}" for path in (*more, "work/?show=done")]
+    desk, small, seen = wide.new_page(), phone.new_page(), 0
+    for path in paths:
+        got = every.client.get(path)
+        if got.status_code == 200 and got.headers["Content-Type"].startswith("text/html") and "/leave/" not in path:
+            desk.goto(address + path)
+            look(desk, path)
+            small.goto(address + path)
+            assert small.locator("html").get_attribute("dir") == "rtl"
+            look(small, f"ar {path}", colours=False)
+            seen += 1
+    assert seen > 45
+    assert complaints == [[], []]
+    desk.goto(f"{address}/p/baryo/situations/99/")  # the page that says what was wrong
+    look(desk, "problem")
+    stranger = browser.new_context(viewport=PHONE).new_page()
+    for path in ("/enter/", "/join/0000-0000-0000-0000/"):
+        stranger.goto(address + path)
+        look(stranger, f"stranger {path}")
 
 
-CANARY = "Ako ay kanaryo-7319."
+def test_back_shows_nothing_of_whoever_left_a_shared_phone(people: People, address: str, browser: Any) -> None:
+    # As people's browsers do, keep whole pages for "Back".
+    keeping = launched(browser.browser_type, ignore_default_args=["--disable-back-forward-cache"])
+    context = keeping.new_context()
+    signed_in(context, people["berto"], address)
+    page = context.new_page()
+    for path in ("", "me/"):
+        page.goto(f"{address}/p/baryo/{path}")
+    assert "Berto" in page.locator("body").inner_html()
+    page.locator("details.person summary").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Sign out on this device").click()
+    for _ in range(3):
+        with suppress(api.Error):  # what a form was answered with is not even asked for again
+            page.go_back()
+        assert "Berto" not in page.locator("body").inner_html()
+    keeping.close()
 
 
-def change(who: Browser, number: int, instruction: str) -> None:
-    """Reword the instruction of a situation."""
-    who.page.goto(f"{who.address}/p/bayan/situations/{number}/edit/")
-    who.page.locator("#instruction").fill(instruction)
-    who.page.get_by_label("Reword").check()
-    who.look_once("desk-with-reasons")
-    who.press("Save")
+def test_the_header_is_one_row_and_paper_has_no_buttons(project: Any, food: Any, address: str, browser: Any) -> None:
+    project.title = "Mga sitwasyon sa baryo at sa lungsod, ikalawang taon"
+    project.save()
+    gina = enter(project, "Gina Marie de la Cruz", "coordinator", "writer", "reviewer", "answerer")
+    for language in ("en", "ar", "fil"):
+        context = browser.new_context()
+        signed_in(context, gina, address, language)
+        page = context.new_page()
+        for width in (1280, 1100, 360):
+            page.set_viewport_size({"width": width, "height": 740})
+            page.goto(f"{address}/p/baryo/people/")
+            places = sorted(page.evaluate(ENDS))
+            assert len(places) == 5, (language, width)  # project, links or "Menu", bell, person, language
+            assert all(one[1] <= other[0] for one, other in pairwise(places)), places
+            assert max(place[3] for place in places) - min(place[2] for place in places) < 60, places
+            current = page.locator(".bar nav [aria-current]")
+            if width == 360:
+                assert not current.is_visible()
+                page.locator("#menu").focus()
+                page.keyboard.press("Space")
+                look(page, f"menu {language}")
+            assert current.is_visible()
+            assert current.get_attribute("href") == "/p/baryo/people/"
+    page.goto(f"{address}/p/baryo/work/food/")
+    page.emulate_media(media="print")
+    assert page.locator("button:visible").count() == 0
+    assert page.locator(".top").is_hidden()
+    assert page.locator("textarea:visible").count() == 1
 
 
-def run_releases(folder: Path) -> None:
-    """Freeze, check, add, run and report, as a stranger would."""
-    assert "all tables match their events" in kapwa("studio", "check", cwd=folder).stderr
-    for version in ("1.0.0", "2.0.0"):
-        kapwa("studio", "freeze", "bayan", "--release", version, cwd=folder)
-    texts = {
-        version: (folder / "releases" / f"bayan-{version}" / "situations.jsonl").read_text(encoding="utf-8")
-        for version in ("1.0.0", "2.0.0")
-    }
-    assert "ماذا أفعل الآن؟" in texts["2.0.0"]
-    assert "ماذا أفعل الآن؟" not in texts["1.0.0"]
-    assert len(texts["1.0.0"].splitlines()) == len(texts["2.0.0"].splitlines()) == 2
-    kapwa("suite", "add", "releases/bayan-2.0.0", "--name", "bayan", cwd=folder)
-    kapwa("run", "bayan/mc", "--model", "smollm2", "--limit", "1", "--out", "runs", cwd=folder)
-    run = next((folder / "runs").iterdir())
-    kapwa("report", str(run), "-o", "report.html", cwd=folder)
-    assert "Dalawang bayan" in (folder / "report.html").read_text(encoding="utf-8")
+def test_a_link_for_many_is_copied_without_https(people: People, address: str, browser: Any) -> None:
+    """As on a laptop that phones reach by plain HTTP, where scripts have no clipboard."""
+    people["ana"].act("people/link/", {"action": "open", "roles": ["writer"], "days": "7"})
+    plain, context = address.replace("127.0.0.1", "testserver"), browser.new_context()
+    signed_in(context, people["ana"], plain)
+    page = context.new_page()
+    page.goto(f"{plain}/p/baryo/people/link/")
+    assert not page.evaluate("isSecureContext")
+    page.get_by_role("button", name="Copy").click()
+    page.get_by_text("Copied.").wait_for()
+    page.evaluate("document.querySelector('main').append(document.createElement('textarea'))")
+    page.locator("textarea").focus()
+    page.keyboard.press("Control+V")
+    assert page.locator("textarea").input_value() == page.locator("#address-1").input_value() != ""
 
 
-def test_pages_in_arabic_pass_axe(served: tuple[str, str]) -> None:
-    address, code = served
-    with browsing() as chromium:
-        ana = Browser(chromium.new_context(), address, "ana")
-        ana.page.goto(address)
-        ana.page.locator("details.languages summary").click()
-        with ana.page.expect_navigation():
-            ana.page.get_by_role("button", name="العربية").click()
-        ana.look("enter")
-        assert ana.page.locator("html").get_attribute("dir") == "rtl"
-        ana.page.fill("#code", code)
-        ana.page.click("main button")
-        ana.page.fill("#pseudonym", "Ana")
-        ana.page.click("main button")
-        with ana.page.expect_navigation():
-            ana.page.click("main a.button")
-        ana.look("consent")
-        ana.page.locator("[name=agree]").check()
-        with ana.page.expect_navigation():
-            ana.page.click("main button")
-        ana.look("home")
-        for path in ("situations/new/", "people/", "settings/", "topics/", "interface/", "interface/ar/"):
-            ana.go(f"/p/bayan/{path}")
-        # A text changed here is on the next page that anybody opens.
-        ana.page.goto(f"{address}/p/bayan/interface/ar/?words=topics")
-        topics = ana.page.locator("article").filter(has=ana.page.get_by_text("Topics", exact=True))
-        topics.locator("textarea").fill("أبواب")
-        with ana.page.expect_navigation():
-            topics.locator("button").first.click()
-        ana.page.goto(f"{address}/p/bayan/topics/")
-        assert ana.page.locator("nav.pages").get_by_role("link", name="أبواب").is_visible()
-        assert ana.complaints == []
+def test_the_desk_says_how_it_reads_before_it_is_saved(people: People, address: str, browser: Any) -> None:
+    context = browser.new_context(viewport=DESKTOP)
+    complaints = signed_in(context, people["berto"], address)
+    page = context.new_page()
+    page.goto(f"{address}/p/baryo/situations/new/")
+    fields = a_situation("Liza") | {"language": "ar"}
+    for name in ("language", "topic", "category"):
+        page.locator(f"#{name}").select_option(fields[name])
+    page.locator("#context").fill("هذا سياق.")
+    page.locator("#told section[aria-label=full]").get_by_text("هذا سياق.").wait_for()  # before anything is saved
+    with page.expect_navigation():
+        page.get_by_role("button", name="Save", exact=True).click()
+    page.goto(f"{address}/p/baryo/situations/1/edit/")
+    assert page.locator("#context").evaluate("e => getComputedStyle(e).direction") == "rtl"
+    look(page, "desk")
+    assert complaints == []
+
+
+def test_keys_vote_and_go_on_and_a_field_says_its_room(people: People, address: str, browser: Any) -> None:
+    for number in (1, 2):
+        send_to_review(people["berto"], number, f"Tao{number}", context=f"Ika-{number} na araw.")
+    context = browser.new_context()
+    complaints = signed_in(context, people["edo"], address)
+    page = context.new_page()
+    page.goto(f"{address}/p/baryo/situations/1/")
+    page.locator("html[data-keeps]").wait_for()
+    remark = page.locator("#remark")
+    remark.fill("a" * 3400)
+    assert page.get_by_text("3400 of 4000 characters").is_visible()
+    remark.fill("b" * 4001)
+    page.get_by_role("button", name="Accept as it is").click()
+    assert page.get_by_text("4001 of 4000 characters").is_visible()  # it is not sent, and the form stays
+    remark.fill("")
+    remark.press_sequentially("32 x")  # keys are text here
+    assert page.locator("input[name=best]:checked").count() == 0
+    remark.blur()
+    page.keyboard.press("2")
+    assert page.locator("input[name=best]:checked").input_value() == "2"
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    page.wait_for_url("**/situations/2/")  # the next one
+    page.locator("html[data-keeps]").wait_for()
+    page.get_by_role("button", name="Turn the keys off").click()
+    page.get_by_role("button", name="Turn the keys on").blur()
+    page.keyboard.press("1")
+    assert page.locator("input:checked").count() == 0
+    assert complaints == []
+
+
+def test_who_agrees_to_many_texts_had_each_on_the_screen(
+    everyday: Any, askers: People, address: str, browser: Any
+) -> None:
+    for number in range(12):
+        text = {"text": f"아침에 무엇을 먹나요, {number}?", "language": "ko", "topic": "Food", "kind": "text"}
+        askers["minji"].act("questions/new/", text)
+    context = browser.new_context(viewport=PHONE)
+    complaints = signed_in(context, askers["huda"], address)
+    page = context.new_page()
+    page.goto(f"{address}/p/araw/translate/ko/")
+    assert page.locator("input[name=shown]:disabled").count() > 0  # what nobody has scrolled to yet
+    for tick in page.get_by_label("I do not agree").all():
+        tick.scroll_into_view_if_needed()
+    page.locator("input[name=shown]:disabled").first.wait_for(state="detached")
+    with page.expect_navigation():
+        page.get_by_role("button", name="Agree to all that are not ticked").click()
+    assert page.locator("input[name=shown]").count() == 0
+    assert complaints == []
+
+
+def test_a_spreadsheet_comes_in_by_keyboard_alone(people: People, address: str, browser: Any) -> None:
+    table = "Blg,Paksa,Sitwasyon,Ano raw,Pinakamahusay,Mabuting sagot,Maling sagot\n"
+    table += "".join(f"{n},pista,Pista {n}.,Ano ang gagawin?,Pupunta ako.,Tutulong ako.,Aalis.\n" for n in range(3))
+    context = browser.new_context(viewport=DESKTOP)
+    signed_in(context, people["berto"], address)
+    page = context.new_page()
+    page.goto(f"{address}/p/baryo/import/")
+    page.locator("#file").set_input_files({"name": "amin.csv", "mimeType": "text/csv", "buffer": table.encode()})
+    page.locator("#pasted").focus()
+    with page.expect_navigation():
+        for key in ("Tab", "Enter"):
+            page.keyboard.press(key)
+    look(page, "columns")
+    page.get_by_label("Ano raw").select_option("instruction")
+    with page.expect_navigation():
+        page.get_by_role("button", name="Show the rows again").press("Enter")
+    assert all("Ano ang gagawin?" in row for row in page.locator("tbody tr").all_inner_texts())
+    with page.expect_navigation():
+        page.get_by_role("button", name="Import", exact=True).press("Enter")
+    page.get_by_text("3 rows were imported").wait_for()

@@ -6,15 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import transaction
 from studio_answers import member_of
-from studio_people import Someone, send_to_review
+from studio_people import People, recorded, send_to_review
+
+from kapwa.studio.core.background import asked, count_again, who_took_part
+from kapwa.studio.core.erasure import erase_author
+from kapwa.studio.core.exchange import export_project
+from kapwa.studio.core.freeze import freeze
+from kapwa.studio.core.log import record
+from kapwa.studio.models import Event, Membership, PeopleCounted, Situation
 
 
 @pytest.fixture
-def asking(project: Any, people: dict[str, Someone]) -> dict[str, Someone]:
+def asking(project: Any, people: People) -> People:
     """A project that asks for an age, a place, and one thing of its own."""
     own = "Sa bayan o sa baryo?: bayan； baryo\nAno ang trabaho mo?"
-    people["ana"].post("who/", {"background": ["age_band", "locality", "secret"], "background_own": own})
+    people["ana"].act("who/", {"background": ["age_band", "locality", "secret"], "background_own": own})
     project.refresh_from_db()
     return people
 
@@ -23,12 +31,7 @@ def about(**more: str) -> dict[str, str]:
     return {"age_band": "25-34", "locality": "Sagada", "Sa bayan o sa baryo?": "baryo", "agree": "on", **more}
 
 
-def test_a_project_asks_what_it_chose_and_people_say_what_they_want_to(
-    project: Any, asking: dict[str, Someone]
-) -> None:
-    from kapwa.studio.core.background import asked
-    from kapwa.studio.models import Event
-
+def test_a_project_asks_what_it_chose_and_people_say_what_they_want_to(project: Any, asking: People) -> None:
     assert [(question.text, len(question.choices)) for question in asked(project)] == [
         ("Age", 6),
         ("Where you live", 0),
@@ -42,7 +45,7 @@ def test_a_project_asks_what_it_chose_and_people_say_what_they_want_to(
     assert 'value="Sagada"' in page
     assert member_of(berto).background == {}
     berto.post("about/", about(age_band="7"), status=400)
-    berto.post("about/", about())
+    berto.act("about/", about())
     member = member_of(berto)
     assert member.background == {"age_band": "25-34", "locality": "Sagada", "Sa bayan o sa baryo?": "baryo"}
     assert not member.background_public
@@ -50,15 +53,15 @@ def test_a_project_asks_what_it_chose_and_people_say_what_they_want_to(
     assert (event.kind, event.body["scopes"]) == ("member.changed", ["background"])
     assert "Sagada" not in json.dumps(list(Event.objects.values_list("body", flat=True)), ensure_ascii=False)
     # Whoever empties all fields has nothing kept.
-    berto.post("about/", {"locality": " ", "agree": "on", "public": "on"})
+    berto.act("about/", {"locality": " ", "agree": "on", "public": "on"})
     member = member_of(berto)
     assert (member.background, member.background_public) == ({}, False)
 
 
-def test_nothing_asked_is_nothing_shown(project: Any, people: dict[str, Someone]) -> None:
+def test_nothing_asked_is_nothing_shown(project: Any, people: People) -> None:
     assert "asks about you" not in people["berto"].get("me/")
     assert "asks nothing about you" in people["berto"].get("about/")
-    people["berto"].post("about/", {"locality": "Sagada", "agree": "on"})
+    people["berto"].act("about/", {"locality": "Sagada", "agree": "on"})
     assert member_of(people["berto"]).background == {}
     for name in ("berto", "dina", "edo"):
         people[name].get("who/", status=403)
@@ -66,8 +69,6 @@ def test_nothing_asked_is_nothing_shown(project: Any, people: dict[str, Someone]
 
 def crowd(project: Any, *groups: tuple[int, str, str]) -> list[str]:
     """People of a place and a role who agreed that both is counted and published."""
-    from kapwa.studio.models import Membership
-
     authors = []
     for n, place, role in groups:
         for number in range(n):
@@ -83,13 +84,7 @@ def crowd(project: Any, *groups: tuple[int, str, str]) -> list[str]:
     return authors
 
 
-def test_tables_by_group_and_session_merge_small_groups(project: Any, asking: dict[str, Someone]) -> None:
-    from django.db import transaction
-
-    from kapwa.studio.core.background import count_again, who_took_part
-    from kapwa.studio.core.log import record
-    from kapwa.studio.models import Event, Membership, PeopleCounted
-
+def test_tables_by_group_and_session_merge_small_groups(project: Any, asking: People) -> None:
     authors = crowd(
         project,
         (6, "Sagada", "writer"),
@@ -100,8 +95,7 @@ def test_tables_by_group_and_session_merge_small_groups(project: Any, asking: di
     )
 
     def meet(title: str, attendees: list[str]) -> None:
-        with transaction.atomic():
-            record(project, "session.opened", {"title": title, "attendees": attendees, "scribe": ""}, actor="")
+        recorded(project, "session.opened", {"title": title, "attendees": attendees, "scribe": ""}, actor="")
 
     def tables() -> tuple[Any, dict[str, Any]]:
         PeopleCounted.objects.all().delete()
@@ -132,9 +126,7 @@ def test_tables_by_group_and_session_merge_small_groups(project: Any, asking: di
     assert list(tables()[1]) == ["Role"]
 
 
-def test_a_writer_is_not_known_by_a_table_without_writers(project: Any, asking: dict[str, Someone]) -> None:
-    from kapwa.studio.core.background import count_again, who_took_part
-
+def test_a_writer_is_not_known_by_a_table_without_writers(project: Any, asking: People) -> None:
     crowd(project, (12, "Sagada", "reviewer"), (8, "Baguio", "reviewer"), (5, "Baguio", "writer"))
     count_again(project)
     told = {question.key: (counts, dict(by_group)) for question, counts, by_group in who_took_part(project)}
@@ -142,13 +134,7 @@ def test_a_writer_is_not_known_by_a_table_without_writers(project: Any, asking: 
     assert told["locality"] == ({"BAGUIO": 13, "SAGADA": 12}, {})
 
 
-def test_a_release_counts_only_who_agreed_to_that(project: Any, asking: dict[str, Someone], tmp_path: Path) -> None:
-    from django.db import transaction
-
-    from kapwa.studio.core.freeze import freeze
-    from kapwa.studio.core.log import record
-    from kapwa.studio.models import Membership, Situation
-
+def test_a_release_counts_only_who_agreed_to_that(project: Any, asking: People, tmp_path: Path) -> None:
     send_to_review(asking["berto"], 1)
     Situation.objects.update(state="in review")
     for author in crowd(project, (6, "Sagada", "reviewer"), (5, "Bontoc", "reviewer"), (5, "Baguio", "reviewer")):
@@ -162,33 +148,25 @@ def test_a_release_counts_only_who_agreed_to_that(project: Any, asking: dict[str
     assert "Baguio" not in sheet.title()
 
 
-def test_a_withdrawal_takes_it_and_no_backup_has_it(project: Any, asking: dict[str, Someone], tmp_path: Path) -> None:
-    from kapwa.studio.core.exchange import export_project
-    from kapwa.studio.models import Membership
-
-    asking["berto"].post("about/", about(public="on"))
+def test_a_withdrawal_takes_it_and_no_backup_has_it(project: Any, asking: People, tmp_path: Path) -> None:
+    asking["berto"].act("about/", about(public="on"))
     author = member_of(asking["berto"]).author
     for whole in (True, False):
         export_project(project, tmp_path / "archive.zip", whole=whole)
         with zipfile.ZipFile(tmp_path / "archive.zip") as archive:
             assert (b"Sagada" in archive.read("members.jsonl")) is whole
-    asking["berto"].post("withdraw/", {"depth": "identity", "sure": "yes"})
+    asking["berto"].act("withdraw/", {"depth": "identity", "sure": "yes"})
     assert Membership.objects.get(author=author).background == {}
 
 
-def test_who_ticks_a_box_is_not_who_wrote_the_questions(project: Any, asking: dict[str, Someone]) -> None:
-    from kapwa.studio.models import Event
-
-    asking["ana"].post("who/", {"background": ["age_band"], "background_own": project.background_own})
-    asking["ana"].post("who/", {"background": ["age_band"], "background_own": project.background_own})
+def test_who_ticks_a_box_is_not_who_wrote_the_questions(project: Any, asking: People) -> None:
+    asking["ana"].act("who/", {"background": ["age_band"], "background_own": project.background_own})
+    asking["ana"].act("who/", {"background": ["age_band"], "background_own": project.background_own})
     names = [event.body["names"] for event in Event.objects.filter(kind="project.changed").order_by("seq")]
     assert names == [["background", "background_own"], ["background"]]
 
 
-def test_a_question_goes_with_the_coordinator_who_worded_it(project: Any, asking: dict[str, Someone]) -> None:
-    from kapwa.studio.core.background import asked
-    from kapwa.studio.core.erasure import erase_author
-
+def test_a_question_goes_with_the_coordinator_who_worded_it(project: Any, asking: People) -> None:
     erase_author(project, member_of(asking["ana"]).author)
     project.refresh_from_db()
     assert [question.key for question in asked(project)] == ["age_band", "locality"]

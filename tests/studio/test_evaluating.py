@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_people import Someone, accepted, enter, send_to_review
+from django.conf import settings
+from filelock import FileLock, Timeout
+from studio_kept import Prepared
+from studio_people import People, a_situation, accepted, enter, recorded, send_to_review
+
+from kapwa.studio import commands
+from kapwa.studio.core import evaluating
+from kapwa.studio.models import Situation
 
 PATH = "releases/1.0.0/evaluation/"
 # What runs until somebody ends it.
@@ -34,8 +41,7 @@ linux = pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are loo
 
 
 @linux
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_a_command_ends_with_whoever_started_it_however_that_dies(tmp_path: Path, how: signal.Signals) -> None:
+def test_a_command_ends_with_whoever_started_it_however_that_dies(tmp_path: Path) -> None:
     folder = tmp_path / "runs"
     folder.mkdir()
     words = [sys.executable, "-m", "kapwa.studio.tethered", str(tmp_path / "lock"), str(folder), *HANGS]
@@ -49,7 +55,7 @@ time.sleep(600)
         assert studio.stdout is not None
         number = int(studio.stdout.readline())
         wait_for_lock(tmp_path / "lock")
-        studio.send_signal(how)
+        studio.send_signal(signal.SIGKILL)
         assert gone(number)
 
 
@@ -66,8 +72,6 @@ def test_a_command_ends_with_its_folder(tmp_path: Path) -> None:
 
 
 def wait_for_lock(path: Path) -> None:
-    from filelock import FileLock, Timeout
-
     end = time.monotonic() + 240
     while time.monotonic() < end:
         try:
@@ -80,31 +84,31 @@ def wait_for_lock(path: Path) -> None:
 
 
 @pytest.fixture
-def released(people: dict[str, Someone], tmp_path: Path, monkeypatch: Any) -> dict[str, Someone]:
+def released(project: Any, people: People, prepared: Prepared, tmp_path: Path, monkeypatch: Any) -> People:
     """A release, and a model that answers for ever."""
-    from django.conf import settings
-
-    from kapwa.studio.core import evaluating
-
     monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
     monkeypatch.setattr(settings, "KAPWA_MODEL", "replay:answers.jsonl", raising=False)
     monkeypatch.setattr(evaluating, "command", lambda *words: list(HANGS))
-    send_to_review(people["berto"], 1, "Nena")
-    accepted(people, 1, "carla", "edo")
-    people["ana"].post("releases/", {"version": "1.0.0"})
-    return people
+
+    def release() -> People:
+        send_to_review(people["berto"], 1, "Nena")
+        accepted(people, 1, "carla", "edo")
+        people["ana"].act("releases/", {"version": "1.0.0"})
+        return people
+
+    return prepared("released", project, release)
 
 
-def running(people: dict[str, Someone], home: Path) -> tuple[Any, int]:
+def running(people: People, home: Path) -> tuple[Any, int]:
     """Start an evaluation; return its file and its process."""
-    people["ana"].post(PATH, {"task": "kalahi/mc"})
+    people["ana"].act(PATH, {"task": "kalahi/mc"})
     about = home / "evaluations" / "baryo" / "1.0.0-kalahi-mc.json"
     wait_for_lock(about.with_suffix(".lock"))
     return about, json.loads(about.read_text())["process"]
 
 
 @linux
-def test_one_that_hangs_is_stopped_from_its_page(released: dict[str, Someone], tmp_path: Path) -> None:
+def test_one_that_hangs_is_stopped_from_its_page(released: People, tmp_path: Path) -> None:
     _about, number = running(released, tmp_path)
     ana = released["ana"]
     assert "running" in ana.get(PATH)
@@ -119,11 +123,7 @@ def test_one_that_hangs_is_stopped_from_its_page(released: dict[str, Someone], t
 
 @linux
 @pytest.mark.parametrize("when", ["start", "withdrawal"])
-def test_one_that_outlived_its_studio_is_ended(
-    project: Any, released: dict[str, Someone], tmp_path: Path, when: str
-) -> None:
-    from kapwa.studio.core import evaluating
-
+def test_one_that_outlived_its_studio_is_ended(project: Any, released: People, tmp_path: Path, when: str) -> None:
     about, number = running(released, tmp_path)
     forgotten = evaluating._started.pop(about)  # as if another studio had started it
     assert "running" in released["ana"].get(PATH)
@@ -131,7 +131,7 @@ def test_one_that_outlived_its_studio_is_ended(
         evaluating.end_strays(project)
         assert about.exists()
     else:
-        released["berto"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+        released["berto"].act("withdraw/", {"depth": "contributions", "sure": "yes"})
         assert not about.parent.exists()
     assert gone(number)
     forgotten.wait()
@@ -140,11 +140,8 @@ def test_one_that_outlived_its_studio_is_ended(
 
 
 def test_a_run_that_nobody_started_is_shown_to_nobody_and_check_names_it(
-    project: Any, released: dict[str, Someone], tmp_path: Path
+    project: Any, released: People, tmp_path: Path
 ) -> None:
-    from kapwa.studio import commands
-    from kapwa.studio.core import evaluating
-
     folder = tmp_path / "evaluations" / "baryo"
     run = folder / "1.0.0-kalahi-open" / "kalahi-open-smollm2-12345678"
     run.mkdir(parents=True)
@@ -156,16 +153,15 @@ def test_a_run_that_nobody_started_is_shown_to_nobody_and_check_names_it(
     assert commands.check(["baryo"])[2] == []
 
 
-@pytest.mark.parametrize("torn", ["", "{", "[]", '{"task": 1}'])
-def test_a_torn_file_is_no_fault_of_the_page(released: dict[str, Someone], tmp_path: Path, torn: str) -> None:
+def test_a_torn_file_is_no_fault_of_the_page(released: People, tmp_path: Path) -> None:
     about = tmp_path / "evaluations" / "baryo" / "1.0.0-kalahi-mc.json"
     about.parent.mkdir(parents=True)
-    about.write_text(torn)
-    assert "stopped" in released["ana"].get(PATH)
-    released["edo"].get(PATH)
+    for torn in ("", "{", "[]", '{"task": 1}'):
+        about.write_text(torn)
+        assert "stopped" in released["ana"].get(PATH), torn
 
 
-def test_who_judges_or_is_yet_to_vote_reads_no_evaluation(project: Any, released: dict[str, Someone]) -> None:
+def test_who_judges_or_is_yet_to_vote_reads_no_evaluation(project: Any, released: People) -> None:
     for role in ("rater", "validator"):
         alone = enter(project, f"Isa {role}", role)
         also = enter(project, f"Dalawa {role}", role, "writer")
@@ -175,23 +171,15 @@ def test_who_judges_or_is_yet_to_vote_reads_no_evaluation(project: Any, released
             assert PATH not in who.get("")
     assert "Evaluation" in released["edo"].get(PATH)
     change = {"reason": "reword", "base": "1"}
-    from studio_people import a_situation
-
     released["berto"].act("situations/1/edit/", {**a_situation("Nena"), **change, "user": "Guro ako."})
     released["edo"].get(PATH, 409)  # the release has the best response of what is voted on again
     released["ana"].get(PATH)
 
 
-def test_who_is_yet_to_vote_reads_no_likelihoods(project: Any, people: dict[str, Someone]) -> None:
-    from django.db import transaction
-
-    from kapwa.studio.core.log import record
-    from kapwa.studio.models import Situation
-
+def test_who_is_yet_to_vote_reads_no_likelihoods(project: Any, people: People) -> None:
     send_to_review(people["berto"], 1, "Nena")
     said = {"model": "modelo", "asked": "modelo", "revision": 1, "fails": True, "answer": "Ewan.", "likelihoods": {}}
-    with transaction.atomic():
-        record(project, "situation.asked", said, actor="", subject=Situation.objects.get().id)
+    recorded(project, "situation.asked", said, actor="", subject=Situation.objects.get().id)
     assert "finds an irrelevant response" in people["berto"].get("situations/1/")
     assert "finds an irrelevant response" not in people["edo"].get("situations/1/")
     people["edo"].act("situations/1/vote/", {"round": 1, "choice": "accept", "best": "1"})

@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from django.db import transaction
 from studio_answers import why_changed
-from studio_people import Someone, enter, taken_in
+from studio_people import People, Someone, enter, erase, taken_in
 
 from kapwa.errors import KapwaError
+from kapwa.studio.core.log import differences, record
+from kapwa.studio.models import Event, Question, Wording
+from kapwa.studio.questions.events import askable
 
 PEOPLE = ("a", "b", "c", "d", "e")
 LANGUAGES = ("en", "ar", "ko")
@@ -44,8 +48,6 @@ def recounted(events: Sequence[Any]) -> dict[tuple[str, str], tuple[str, str, in
 
 
 def stored(project: Any) -> dict[tuple[str, str], tuple[str, str, int, int]]:
-    from kapwa.studio.models import Wording
-
     return {
         (one.question_id, one.language): (one.text, one.state, len(one.agreed), len(one.refused))
         for one in Wording.objects.filter(project=project)
@@ -54,9 +56,6 @@ def stored(project: Any) -> dict[tuple[str, str], tuple[str, str, int, int]]:
 
 def something(project: Any, draw: random.Random) -> None:
     """Let somebody do something, whether it is allowed or not."""
-    from kapwa.studio.core.log import record
-    from kapwa.studio.models import Question, Wording
-
     actor, tag = draw.choice(PEOPLE), draw.choice(LANGUAGES)
     questions = list(Question.objects.filter(project=project))
     doing = draw.choice(["write", "revise", "sort", *["propose"] * 4, *["think"] * 12])
@@ -87,15 +86,8 @@ def something(project: Any, draw: random.Random) -> None:
         record(project, "wording.refused", body, actor=actor, subject=one.id)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_states_equal_a_plain_recount_of_the_log_also_after_an_erasure(project: Any, seed: int) -> None:
-    from django.db import transaction
-
-    from kapwa.studio.core.erasure import erase_author
-    from kapwa.studio.core.log import differences
-    from kapwa.studio.models import Event, Question
-    from kapwa.studio.questions.events import askable
-
     draw, refused = random.Random(seed), 0
     states: set[str] = set()
 
@@ -123,8 +115,7 @@ def test_states_equal_a_plain_recount_of_the_log_also_after_an_erasure(project: 
             same()
     assert refused > 5
     assert states == {"proposed", "approved", "outdated"}
-    with transaction.atomic():
-        erase_author(project, draw.choice(PEOPLE))
+    erase(project, draw.choice(PEOPLE))
     same()
     assert differences(project) == []
     for _ in range(30):  # life goes on, with numbers that were never used
@@ -145,7 +136,7 @@ def worded(who: Someone, number: int, tag: str) -> dict[str, str]:
 
 def agree(number: int, tag: str, *people: Someone) -> None:
     for who in people:
-        who.post(f"translate/{tag}/{number}/", {"action": "agree", "wording": worded(who, number, tag)["wording"]})
+        who.act(f"translate/{tag}/{number}/", {"action": "agree", "wording": worded(who, number, tag)["wording"]})
 
 
 def propose(who: Someone, number: int, tag: str, text: str, status: int = 200, **more: str) -> str:
@@ -155,14 +146,10 @@ def propose(who: Someone, number: int, tag: str, text: str, status: int = 200, *
 
 
 def asked_now(project: Any, tag: str) -> list[str]:
-    from kapwa.studio.questions.events import askable
-
     return [one.text for one in askable(project, tag)]
 
 
-def test_a_question_is_written_agreed_to_worded_and_reopens_page_by_page(
-    everyday: Any, askers: dict[str, Someone]
-) -> None:
+def test_a_question_is_written_agreed_to_worded_and_reopens_page_by_page(everyday: Any, askers: People) -> None:
     ana, minji, huda, jun, omar = askers.values()
     text, arabic = "아침에 무엇을 먹나요?", "ماذا يأكل الناس صباحًا؟"
     # The first two texts of a project are how models are asked.
@@ -189,7 +176,7 @@ def test_a_question_is_written_agreed_to_worded_and_reopens_page_by_page(
     ana.post("translate/ar/3/", {"action": "agree", "wording": "x"}, status=403)
     jun.post("translate/ar/3/", {"action": "refuse", "wording": worded(jun, 3, "ar")["wording"]}, status=400)
     no = {"action": "refuse", "wording": worded(jun, 3, "ar")["wording"], "reason": "아침이라는 뜻이 아니에요"}
-    jun.post("translate/ar/3/", no)
+    jun.act("translate/ar/3/", no)
     agree(3, "ar", minji)
     assert asked_now(everyday, "ar") == []
     assert "somebody refused your wording" in huda.get("translate/ar/")
@@ -214,9 +201,9 @@ def test_a_question_is_written_agreed_to_worded_and_reopens_page_by_page(
     base = re.search(r'name="base" value="([\w-]+)"', edit)
     assert base
     form = {"base": base[1], "text": text, "topic": "Family", "kind": "text"}
-    minji.post("questions/3/edit/", form)
+    minji.act("questions/3/edit/", form)
     assert asked_now(everyday, "ar") == [arabic + "!"]
-    minji.post("questions/3/edit/", {**form, "text": "저녁에 무엇을 먹나요?", "reason": "아침은 좁다"})
+    minji.act("questions/3/edit/", {**form, "text": "저녁에 무엇을 먹나요?", "reason": "아침은 좁다"})
     assert asked_now(everyday, "ar") == asked_now(everyday, "ko") == []
     agree(3, "ko", huda, jun)
     assert "the question has changed" in huda.get("translate/ar/")
@@ -225,26 +212,22 @@ def test_a_question_is_written_agreed_to_worded_and_reopens_page_by_page(
     agree(3, "ar", nari, minji)
     assert asked_now(everyday, "ar") == [arabic + "!"]
     minji.post("questions/3/retire/", status=400)
-    minji.post("questions/3/retire/", {"reason": "Nobody asks that."})
+    minji.act("questions/3/retire/", {"reason": "Nobody asks that."})
     assert asked_now(everyday, "ar") == []
     minji.post("questions/3/edit/", {**form, "reason": "x"}, status=409)
-    minji.post("questions/3/retire/", {"back": "yes"})
+    minji.act("questions/3/retire/", {"back": "yes"})
     assert asked_now(everyday, "ar") == [arabic + "!"]
     assert "Wordings agreed in العربية" in ana.get("")
 
 
-def test_many_questions_are_made_of_one_text_and_a_prompt_keeps_its_place(
-    everyday: Any, askers: dict[str, Someone]
-) -> None:
-    from kapwa.studio.models import Question
-
+def test_many_questions_are_made_of_one_text_and_a_prompt_keeps_its_place(everyday: Any, askers: People) -> None:
     minji = askers["minji"]
     form = {"language": "ko", "kind": "text", "topic": "Food"}
     many = {**form, "text": "{날}에 무엇을 먹나요?", "fillings": "설날\n추석\n\n설날"}
     page = minji.post("questions/new/", many)
     assert "설날에 무엇을 먹나요?" in page
     assert "추석에 무엇을 먹나요?" in page
-    minji.post("questions/new/", {**many, "fillings": "추석\n생일"})
+    minji.act("questions/new/", {**many, "fillings": "추석\n생일"})
     assert Question.objects.filter(kind="text").count() == 3
     page = minji.post("questions/new/", {**form, "text": "설날에 무엇을 먹나요?"}, status=400)
     assert "“설날에 무엇을 먹나요?” already exists." in page
@@ -258,15 +241,12 @@ def test_many_questions_are_made_of_one_text_and_a_prompt_keeps_its_place(
     propose(askers["huda"], 1, "ko", "짧게 답하세요. {q}")
     agree(1, "ko", minji, askers["jun"])
     assert asked_now(everyday, "ko") == asked_now(everyday, "en") == []  # prompts are no questions
-    minji.post("topics/", {"name": "Food", "target": "9"})
+    minji.act("topics/", {"name": "Food", "target": "9"})
     assert '<td class="n">3</td><td class="n">0</td><td class="n">9</td>' in minji.get("questions/")
     assert "Situations by topic" not in minji.get("topics/")
 
 
 def test_questions_come_in_from_packs(everyday: Any) -> None:
-    from kapwa.studio.core.log import differences
-    from kapwa.studio.models import Question, Wording
-
     assert taken_in(everyday, "sample:south-korea") == 17  # with both prompts
     assert (Question.objects.count(), Wording.objects.count()) == (17, 34)
     assert taken_in(everyday, "sample:south-korea") == 0

@@ -6,16 +6,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import transaction
 from slow_recount import recount
 from studio_answers import answer, answerers, approve, ask, decide, revise, why_changed
-from studio_people import enter
+from studio_kept import Prepared
+from studio_people import enter, erase, recorded
 
+from kapwa.datasets.withdrawn import withdrawn_hash
 from kapwa.errors import KapwaError, UsageError
+from kapwa.studio.core.freeze import freeze, release_files
+from kapwa.studio.core.log import record
+from kapwa.studio.core.release import public_salt
+from kapwa.studio.core.text import key_of
+from kapwa.studio.models import Event, Question, Release, Wording
+from kapwa.suites.blend.data import read_data
+from kapwa.suites.folders.adding import check_folder
 
 
 @pytest.fixture
-def surveyed(everyday: Any) -> tuple[Any, list[Any], list[Any]]:
+def surveyed(everyday: Any, prepared: Prepared) -> tuple[Any, list[Any], list[Any]]:
     """A project with two questions in Korean and Arabic and five people's answers; of both, and the people."""
+    return prepared("surveyed", everyday, lambda: survey(everyday))
+
+
+def survey(everyday: Any) -> tuple[Any, list[Any], list[Any]]:
     for tag, text in (("ko", "짧게 답하세요. {q}"), ("ar", "أجب باختصار. {q}")):
         word(everyday, "inst-4", tag, text, "first", "second")
     questions = [ask(everyday, text, "ar") for text in ("아침에 무엇을 먹나요?", "언제 자나요?")]
@@ -31,11 +45,6 @@ def surveyed(everyday: Any) -> tuple[Any, list[Any], list[Any]]:
 
 def word(project: Any, name: str, tag: str, text: str, *agreeing: str) -> None:
     """Put a prompt into a language."""
-    from django.db import transaction
-
-    from kapwa.studio.core.log import record
-    from kapwa.studio.models import Question, Wording
-
     found = Question.objects.get(project=project, name=name)
     with transaction.atomic():
         body = {"language": tag, "text": text, "note": "", "source": found.text_event, "base": ""}
@@ -57,9 +66,6 @@ def votes_of(folder: Path, question: str, culture: str) -> dict[frozenset[str], 
 def test_a_wording_that_an_audit_proposed_is_released_once_merged_and_is_nobodys_vote(
     surveyed: tuple[Any, list[Any], list[Any]], tmp_path: Path
 ) -> None:
-    from kapwa.studio.core.freeze import freeze
-    from kapwa.studio.core.text import key_of
-
     project, (first, _), _people = surveyed
     about = {"votes": "3", "raters": "4", "draw": "audit-1-0a1b2c3d", "rubric": "correct@1"}
     proposed = decide(project, first, "proposed", actor="", text="흰쌀밥", **about)
@@ -79,11 +85,6 @@ def test_a_wording_that_an_audit_proposed_is_released_once_merged_and_is_nobodys
 def test_a_release_has_the_votes_of_a_slow_recount_and_comes_out_the_same(
     surveyed: tuple[Any, list[Any], list[Any]], tmp_path: Path
 ) -> None:
-    from kapwa.studio.core.freeze import freeze
-    from kapwa.studio.core.text import key_of
-    from kapwa.suites.blend.data import read_data
-    from kapwa.suites.folders.adding import check_folder
-
     project, (first, second), people = surveyed
     keys = [key_of(project, text) for text in ("밥", "쌀밥")]
     decide(project, first, "merged", keys=keys)
@@ -137,12 +138,6 @@ def test_a_release_has_the_votes_of_a_slow_recount_and_comes_out_the_same(
 def test_text_that_is_not_agreed_to_never_leaves_the_studio(
     surveyed: tuple[Any, list[Any], list[Any]], tmp_path: Path
 ) -> None:
-    from django.db import transaction
-
-    from kapwa.studio.core.freeze import freeze
-    from kapwa.studio.core.log import record
-    from kapwa.studio.models import Question, Wording
-
     project, (first, second), _ = surveyed
     with transaction.atomic():
         seen = Wording.objects.get(id=f"{first.id}:ar").text_event
@@ -165,8 +160,7 @@ def test_text_that_is_not_agreed_to_never_leaves_the_studio(
         record(project, "question.retired", {"retired": True}, actor="writer", subject=first.id)
     with pytest.raises(UsageError, match=r"araw has no accepted items yet"):
         freeze(project, "2.0.0", tmp_path)
-    with transaction.atomic():
-        record(project, "question.retired", {"retired": False}, actor="writer", subject=first.id)
+    recorded(project, "question.retired", {"retired": False}, actor="writer", subject=first.id)
     made = freeze(project, "1.0.1", tmp_path)
     assert "비밀 {q}" in (made.folder / "prompts.csv").read_text()
 
@@ -174,12 +168,6 @@ def test_text_that_is_not_agreed_to_never_leaves_the_studio(
 def test_answers_and_words_of_who_does_not_want_them_published_stay_out(
     surveyed: tuple[Any, list[Any], list[Any]], tmp_path: Path
 ) -> None:
-    from django.db import transaction
-
-    from kapwa.studio.core.freeze import freeze
-    from kapwa.studio.core.log import record
-    from kapwa.studio.core.text import key_of
-
     project, (first, _), people = surveyed
     silent = people[3]  # who alone said bread
     silent.consent_scopes = []
@@ -211,32 +199,21 @@ def test_answers_and_words_of_who_does_not_want_them_published_stay_out(
 def test_after_a_withdrawal_the_release_before_is_not_written_again(
     surveyed: tuple[Any, list[Any], list[Any]], tmp_path: Path
 ) -> None:
-    from django.db import transaction
-
-    from kapwa.datasets.withdrawn import withdrawn_hash
-    from kapwa.studio.core.erasure import erase_author
-    from kapwa.studio.core.freeze import freeze
-    from kapwa.studio.core.release import public_salt
-    from kapwa.suites.folders.adding import check_folder
-
     project, _, people = surveyed
     own = enter(project, "보람", "writer")
-    own.post("questions/new/", {"language": "ko", "text": "무엇을 마시나요?", "kind": "text", "topic": "Food"})
-    from kapwa.studio.models import Question
-
+    own.act("questions/new/", {"language": "ko", "text": "무엇을 마시나요?", "kind": "text", "topic": "Food"})
     theirs = Question.objects.get(number=5)
     with transaction.atomic():
         approve(project, theirs.id, "ko")
     answer(people[0], theirs, "물")
     made = freeze(project, "1.0.0", tmp_path)
-    with transaction.atomic():
-        erase_author(project, people[3].author)
+    erase(project, people[3].author)
     with pytest.raises(KapwaError, match=r"A text of release 1\.0\.0 has been removed"):
         freeze(project, "1.0.0", tmp_path / "again")
     later = freeze(project, "2.0.0", tmp_path)
     assert "빵" not in (later.folder / "answers.jsonl").read_text()
     assert not (later.folder / "withdrawn.jsonl").exists()  # the question is still there
-    own.post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    own.act("withdraw/", {"depth": "contributions", "sure": "yes"})
     last = freeze(project, "3.0.0", tmp_path)
     listed = json.loads((last.folder / "withdrawn.jsonl").read_text())
     assert listed == {"salt": public_salt(project), "hash": withdrawn_hash(public_salt(project), "araw-005")}
@@ -250,10 +227,6 @@ def test_after_a_withdrawal_the_release_before_is_not_written_again(
 def test_a_release_is_the_same_in_whatever_order_a_database_keeps_names(
     surveyed: tuple[Any, list[Any], list[Any]], tmp_path: Path
 ) -> None:
-    from kapwa.studio.core.freeze import freeze, release_files
-    from kapwa.studio.core.text import key_of
-    from kapwa.studio.models import Release
-
     project, questions, _ = surveyed
     keys = sorted(key_of(project, text) for text in ("밥", "쌀밥"))
     for key, text in zip(keys, ("rice", "cooked rice"), strict=True):
@@ -272,23 +245,15 @@ def test_a_release_is_the_same_in_whatever_order_a_database_keeps_names(
 
 
 def test_the_name_of_a_topic_goes_with_who_added_it(everyday: Any, tmp_path: Path) -> None:
-    from django.db import transaction
-    from studio_answers import answerers
-
-    from kapwa.studio.core.freeze import freeze
-    from kapwa.studio.core.log import record
-    from kapwa.studio.models import Event
-
     word(everyday, "inst-4", "ko", "짧게 답하세요. {q}", "first", "second")
     own = enter(everyday, "보람", "writer", "reviewer")
-    own.post("topics/", {"name": "kanaryo"})
+    own.act("topics/", {"name": "kanaryo"})
     question, people = ask(everyday, "아침에?", topic="kanaryo"), answerers(everyday, 1)
     answer(people[0], question, "밥")
-    with transaction.atomic():
-        record(everyday, "topic.added", {"name": "x", "source": "", "origin": "seed", "target": 0}, actor="writer")
+    recorded(everyday, "topic.added", {"name": "x", "source": "", "origin": "seed", "target": 0}, actor="writer")
     added = Event.objects.get(kind="topic.added", body__name="kanaryo")
     freeze(everyday, "1.0.0", tmp_path)
-    own.post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    own.act("withdraw/", {"depth": "contributions", "sure": "yes"})
     # The question is others', and stays with a number for its topic; the release with the name is not written again.
     with pytest.raises(KapwaError, match=r"A text of release 1\.0\.0 has been removed"):
         freeze(everyday, "1.0.0", tmp_path / "again")
@@ -298,8 +263,6 @@ def test_the_name_of_a_topic_goes_with_who_added_it(everyday: Any, tmp_path: Pat
 
 
 def test_a_private_part_holds_whole_questions(surveyed: tuple[Any, list[Any], list[Any]], tmp_path: Path) -> None:
-    from kapwa.studio.core.freeze import freeze
-
     project, _, people = surveyed
     project.salt = "both parts have something"
     project.save()
@@ -317,8 +280,6 @@ def test_a_release_loads_in_datasets(
     surveyed: tuple[Any, list[Any], list[Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     datasets = pytest.importorskip("datasets", reason="the library 'datasets' is not installed")
-    from kapwa.studio.core.freeze import freeze
-
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
     made = freeze(surveyed[0], "1.0.0", tmp_path)
     for name in ("questions", "answers"):
@@ -327,10 +288,6 @@ def test_a_release_loads_in_datasets(
 
 
 def test_a_release_that_could_not_be_asked_says_what_it_lacks(everyday: Any, tmp_path: Path) -> None:
-    from studio_answers import answerers
-
-    from kapwa.studio.core.freeze import freeze
-
     question, people = ask(everyday, "아침에 무엇을 먹나요?"), answerers(everyday, 1)
     with pytest.raises(UsageError, match="araw has no accepted items yet") as caught:
         freeze(everyday, "1.0.0", tmp_path)

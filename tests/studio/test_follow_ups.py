@@ -5,23 +5,25 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
+from django.conf import settings
 from studio_answers import answer, answerers, ask, member_of, revise
-from studio_people import Someone, enter
+from studio_people import People, enter
 from studio_ratings import some_accepted, task_of, work
 from test_everyday_release import word
 from test_quality import check
 
-pytest.importorskip("django", reason="the extra 'studio' is not installed")
+from kapwa.studio import commands
+from kapwa.studio.core import evaluating
+from kapwa.studio.core.freeze import freeze
+from kapwa.studio.core.log import record
+from kapwa.studio.core.withdrawals import release_due
+from kapwa.studio.models import Drawn, Event, Judgement, Release, Situation
+from kapwa.studio.templatetags.studio import folded
 
 
 def test_a_release_is_due_once_a_question_is_a_check_or_answers_are_set_aside(
-    everyday: Any, askers: dict[str, Someone], tmp_path: Path
+    everyday: Any, askers: People, tmp_path: Path
 ) -> None:
-    from kapwa.studio.core.freeze import freeze
-    from kapwa.studio.core.log import record
-    from kapwa.studio.core.withdrawals import release_due
-
     word(everyday, "inst-4", "ko", "질문에 답하세요. {q}", "first", "second")
     questions, people = [ask(everyday, f"뭘 먹나요, {n}?") for n in range(2)], answerers(everyday, 2)
     for question in questions:
@@ -52,9 +54,7 @@ def test_a_release_is_due_once_a_question_is_a_check_or_answers_are_set_aside(
     assert "The question has changed since then." not in ana.get("checks/")
 
 
-def test_a_member_reads_that_their_answers_are_set_aside(everyday: Any, askers: dict[str, Someone]) -> None:
-    from kapwa.studio.core.log import record
-
+def test_a_member_reads_that_their_answers_are_set_aside(everyday: Any, askers: People) -> None:
     omar = member_of(askers["omar"])
     answer(omar, ask(everyday, "뭘 먹나요?"), "밥")
     about = {"desk": "answers", "reason": "careless", "note": ""}
@@ -64,11 +64,9 @@ def test_a_member_reads_that_their_answers_are_set_aside(everyday: Any, askers: 
     assert "set answers aside" in askers["omar"].get("me/")
 
 
-def test_a_rating_by_accident_is_taken_back_and_said_anew(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio.models import Judgement
-
+def test_a_rating_by_accident_is_taken_back_and_said_anew(project: Any, people: People) -> None:
     some_accepted(people, 2)
-    people["ana"].post("results/", {"sample": "1", "raters": "1"})
+    people["ana"].act("results/", {"sample": "1", "raters": "1"})
     vina, other = enter(project, "Vina", "validator"), enter(project, "Wena", "validator")
     page = vina.get("work/baseline/")
     hidden, choices = task_of(page)
@@ -83,18 +81,15 @@ def test_a_rating_by_accident_is_taken_back_and_said_anew(project: Any, people: 
     again = vina.get(f"work/baseline/{link[1]}")
     assert "nagkamali" in again
     hidden = task_of(again)[0]
-    vina.post("work/baseline/", {**hidden, "field_chosen": second, "button": "save"})
+    vina.act("work/baseline/", {**hidden, "field_chosen": second, "button": "save"})
     judged = Judgement.objects.get()
     assert judged.values["chosen"] == judged.order[int(second) - 1]
     assert work(vina, "baseline", lambda page, choices: {}) == 0
 
 
-def test_judgements_that_come_late_make_up_for_no_other_thing(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio.core.log import record
-    from kapwa.studio.models import Drawn, Situation
-
+def test_judgements_that_come_late_make_up_for_no_other_thing(project: Any, people: People) -> None:
     some_accepted(people, 3)
-    people["ana"].post("results/", {"sample": "3", "raters": "1"})
+    people["ana"].act("results/", {"sample": "3", "raters": "1"})
     first, other, _last = Drawn.objects.order_by("number")
     body = {"seen": "", "order": [0], "values": {"chosen": 0}, "remark": "", "situation": first.situation}
     for author in ("vina", "wena"):
@@ -106,20 +101,7 @@ def test_judgements_that_come_late_make_up_for_no_other_thing(project: Any, peop
     assert "1 of 2 done." in people["ana"].get("results/")
 
 
-def test_codes_are_logged_and_only_forms_with_numbers_show_them(people: dict[str, Someone]) -> None:
-    from kapwa.studio.models import Event
-
-    before = Event.objects.filter(kind="member.recovery").count()
-    assert "recovery code" in people["ana"].post("me/", {"action": "code"})
-    assert Event.objects.filter(kind="member.recovery").count() == before + 1
-    people["dina"].get("share/")
-    assert "Remind the group" in people["dina"].get("")
-    assert "Remind the group" not in people["berto"].get("")
-
-
 def test_lines_of_calendars_are_short() -> None:
-    from kapwa.studio.templatetags.studio import folded
-
     text = "BEGIN:VEVENT\nSUMMARY:" + "민지와 밥 👩‍🍳 " * 30 + "\nURL:http://x\n"
     lines = folded(text).split("\r\n")
     assert max(len(line.encode()) for line in lines) <= 75
@@ -127,14 +109,8 @@ def test_lines_of_calendars_are_short() -> None:
 
 
 def test_an_evaluation_tells_nothing_of_the_computer_and_goes_when_words_do(
-    everyday: Any, askers: dict[str, Someone], tmp_path: Path, monkeypatch: Any
+    everyday: Any, askers: People, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    from django.conf import settings
-
-    from kapwa.studio import commands
-    from kapwa.studio.core import evaluating
-    from kapwa.studio.models import Event, Release
-
     monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
     folder = evaluating.folder_of(everyday)
     folder.mkdir(parents=True)
@@ -148,7 +124,7 @@ def test_an_evaluation_tells_nothing_of_the_computer_and_goes_when_words_do(
     assert folder.exists()
     # A deletion that failed is made up for at the next start or check.
     monkeypatch.setattr("kapwa.studio.core.views.member.delete_evaluations", lambda project: None)
-    askers["omar"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    askers["omar"].act("withdraw/", {"depth": "contributions", "sure": "yes"})
     left = Event.objects.get(kind="member.left").server_time.timestamp()
     os.utime(folder / "1.0.0-blend-saq.json", (left - 60, left - 60))
     assert commands.clear_traces() == ""
@@ -156,13 +132,8 @@ def test_an_evaluation_tells_nothing_of_the_computer_and_goes_when_words_do(
 
 
 def test_evaluations_that_were_deleted_in_part_go_at_the_next_start(
-    everyday: Any, askers: dict[str, Someone], tmp_path: Path, monkeypatch: Any
+    everyday: Any, askers: People, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    from django.conf import settings
-
-    from kapwa.studio import commands
-    from kapwa.studio.core import evaluating
-
     monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
     run = evaluating.folder_of(everyday) / "1.0.0-blend-saq" / "run"
     run.mkdir(parents=True)
@@ -175,14 +146,8 @@ def test_evaluations_that_were_deleted_in_part_go_at_the_next_start(
         raise PermissionError(folder)
 
     monkeypatch.setattr(evaluating.shutil, "rmtree", half)
-    askers["omar"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    askers["omar"].act("withdraw/", {"depth": "contributions", "sure": "yes"})
     assert list(tmp_path.rglob("report.html"))
     monkeypatch.setattr(evaluating.shutil, "rmtree", whole)
     assert commands.clear_traces() == ""
     assert not list((tmp_path / "evaluations").iterdir())
-
-
-def test_an_answer_in_words_is_not_undone_by_an_address(everyday: Any, askers: dict[str, Someone]) -> None:
-    question = ask(everyday, "뭘 먹나요?")
-    answer(member_of(askers["omar"]), question, "밥")
-    askers["omar"].get(f"work/answers/?again={question.id}")

@@ -6,28 +6,30 @@ from typing import Any
 
 import pytest
 from studio_answers import ask, member_of
-from studio_kept import Cast
+from studio_kept import Prepared
 from studio_people import Someone, enter
 from studio_ratings import task_of
+
+from kapwa.studio import commands
+from kapwa.studio.core.assigning import SPARE
+from kapwa.studio.models import Answer, Lease
 
 QUESTIONS = 12
 
 
-@pytest.fixture(scope="session")
-def phone_cast(tmp_path_factory: pytest.TempPathFactory) -> Cast:
-    members = {f"p{place}": (f"P{place}", "answerer") for place in range(6)}
-    return Cast(tmp_path_factory.mktemp("phones") / "studio.sqlite", **members)
-
-
 @pytest.fixture
-def phones(everyday: Any, phone_cast: Cast) -> list[Someone]:
+def phones(everyday: Any, prepared: Prepared) -> list[Someone]:
     """Six people whose phones opened the page that works without a network, and did nothing more."""
-    people = list(phone_cast.come(everyday).values())
-    for place in range(QUESTIONS):
-        ask(everyday, f"아침에 무엇을 먹나요, {place}?")
-    for person in people:
-        open_page(person)
-    return people
+
+    def opened() -> list[Someone]:
+        for place in range(QUESTIONS):
+            ask(everyday, f"아침에 무엇을 먹나요, {place}?")
+        people = [enter(everyday, f"P{place}", "answerer") for place in range(6)]
+        for person in people:
+            open_page(person)
+        return people
+
+    return prepared("phones", everyday, opened)
 
 
 def open_page(who: Someone) -> dict[str, Any]:
@@ -52,22 +54,17 @@ def waits(who: Someone) -> int:
 
 
 def kept_for(who: Someone) -> set[str]:
-    from kapwa.studio.models import Lease
-
     return set(Lease.objects.filter(author=member_of(who).author, done=False).values_list("subject", flat=True))
 
 
 def test_six_phones_that_only_opened_the_page_do_not_starve_the_seventh(everyday: Any, phones: list[Someone]) -> None:
-    from kapwa.studio.core.assigning import SPARE
-    from kapwa.studio.models import Answer
-
     assert [len(kept_for(who)) for who in phones] == [QUESTIONS] * 5 + [SPARE]  # five people a question
     seventh = enter(everyday, "G", "answerer")
     assert waits(seventh) == QUESTIONS
     for left in range(QUESTIONS, 0, -1):
         page = seventh.get("work/answers/")
         assert f"You have {left} task" in page
-        seventh.post("work/answers/", task_of(page)[0] | {"field_answer_1": "쌀밥", "button": "answered"})
+        seventh.act("work/answers/", task_of(page)[0] | {"field_answer_1": "쌀밥", "button": "answered"})
     assert Answer.objects.filter(author=member_of(seventh).author).count() == QUESTIONS
     assert "There is nothing more for you to do here now." in seventh.get("work/answers/")
     eighth = enter(everyday, "H", "answerer")
@@ -101,8 +98,6 @@ def test_what_a_device_has_no_more_is_given_back(phones: list[Someone]) -> None:
     assert len(kept_for(first)) == QUESTIONS - 5  # five had been given to the sixth person
     second.client.post("/leave/")
     assert [len(kept_for(who)) for who in phones[2:5]] == [QUESTIONS] * 3
-    from kapwa.studio.models import Lease
-
     assert Lease.objects.values("author").distinct().count() == 5  # the second's went with their visit
 
 
@@ -115,24 +110,21 @@ def test_coordinators_see_what_is_kept_and_give_it_back(everyday: Any, phones: l
     assert not re.search(r"\bP\d\b", page)
     assert "For you: Answer questions about everyday life (12)" in phones[3].get("work/")
     others = {"whose": "others", "desk": "answers"}
-    phones[3].post("work/", others)
+    phones[3].act("work/", others)
     assert len(kept_for(phones[2])) == QUESTIONS  # nobody else gives back what is theirs
     assert not kept_for(phones[3])
     assert "kept for people" not in phones[3].get("work/")
-    ana.post("work/", others)
+    ana.act("work/", others)
     assert not kept_for(phones[2])
     assert len(open_page(enter(everyday, "G", "answerer"))["tasks"]) == QUESTIONS
 
 
 def test_a_phone_gives_back_nothing_of_another_project(everyday: Any, phones: list[Someone]) -> None:
-    from kapwa.studio import commands
-    from kapwa.studio.models import Lease
-
     other = commands.new_project("iba", form="blend", language="fil")
     kept = Lease.objects.filter(author=member_of(phones[0]).author)
     first, *_rest, last = kept
     Lease.objects.filter(pk=first.pk).update(project=other)
     report(phones[0], {"answers": [last.subject]})
     assert set(kept.all()) == {first, last}
-    phones[0].post("/leave/")
+    phones[0].act("/leave/")
     assert not kept.all().exists()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import transaction
 from scipy.stats import binom
 from studio_inference import (
     Planted,
@@ -18,7 +19,15 @@ from studio_inference import (
     rights,
     seen_by,
 )
-from studio_people import Someone, accepted, enter, send_to_review
+from studio_kept import Prepared
+from studio_people import People, accepted, enter, send_to_review
+
+from kapwa.studio.core.desks import nameless_kinds
+from kapwa.studio.core.exchange import export_project, import_project
+from kapwa.studio.core.freeze import freeze
+from kapwa.studio.core.log import differences, rebuild
+from kapwa.studio.core.text import key_of
+from kapwa.studio.models import Answer, Event, Project, Wording
 
 # Of random guesses so many would be right in one test of 100,000.
 _CHANCE = 1e-5
@@ -30,8 +39,8 @@ def most_by_chance(guesses: int, people: int) -> int:
 
 
 @pytest.fixture
-def planted(everyday: Any) -> Planted:
-    return Planted(everyday, seed=35)
+def planted(everyday: Any, prepared: Prepared) -> Planted:
+    return prepared("planted", everyday, lambda: Planted(everyday, seed=35))
 
 
 def test_the_attacks_find_everybody_in_what_earlier_versions_showed(planted: Planted) -> None:
@@ -39,13 +48,11 @@ def test_the_attacks_find_everybody_in_what_earlier_versions_showed(planted: Pla
     documents = as_before(planted)
     assert rights(by_order(documents)) == planted.people
     found = {name: rights(guesses) for name, guesses in all_attacks(documents, planted).items()}
-    assert max(n for name, n in found.items() if name.startswith("coming")) >= 15, found
+    assert max(n for name, n in found.items() if name.startswith("coming")) >= 9, found
 
 
 def test_a_coordinator_joins_no_name_with_answers(planted: Planted) -> None:
     """Pages, log, quality, tables, backup and a release; before and after acts of their own."""
-    from kapwa.studio.core.text import key_of
-
     planted.ana.post("releases/", {"version": "1.0.0"})
     # Answers of a number are set aside: of the only one who wants nothing published, and of another.
     for member in (planted.members[-1], planted.members[0]):
@@ -57,11 +64,11 @@ def test_a_coordinator_joins_no_name_with_answers(planted: Planted) -> None:
     assert len(aside) == 2
     assert aside.isdisjoint(event["actor"] for event in events if event["kind"] == "question.written")
     # They see all answers, all names, and the archive.
-    assert {int(person) for text in documents.values() for person in re.findall(r"sagot(\d+)x", text)} == set(range(20))
-    assert all(any(name_of(person) in text for text in documents.values()) for person in range(20))
+    assert {int(person) for text in documents.values() for person in re.findall(r"sagot(\d+)x", text)} == set(range(12))
+    assert all(any(name_of(person) in text for text in documents.values()) for person in range(12))
     assert any(path.endswith("!events.jsonl") for path in documents)
-    assert sum("quality/answers/" in path for path in documents) > 20
-    attacks = all_attacks(documents, planted) | {"change": by_change(planted, range(0, 20, 4))}
+    assert sum("quality/answers/" in path for path in documents) > 12
+    attacks = all_attacks(documents, planted) | {"change": by_change(planted, range(0, 12, 4))}
     for name, guesses in attacks.items():
         assert rights(guesses) <= most_by_chance(len(guesses), planted.people), name
     # How much somebody did at desks stands beside no name at all.
@@ -69,8 +76,9 @@ def test_a_coordinator_joins_no_name_with_answers(planted: Planted) -> None:
         assert not re.search(r"Tao\d\d.{0,200}answered a question", planted.ana.get(path), re.DOTALL)
 
 
-@pytest.mark.parametrize("roles", [("scribe",), ("translator",), ("writer", "reviewer"), ("answerer",), ("rater",)])
+@pytest.mark.parametrize("roles", [("scribe", "translator", "writer", "reviewer"), ("answerer", "rater")])
 def test_no_other_role_joins_them(planted: Planted, roles: tuple[str, ...]) -> None:
+    """Whoever has several sees what those see who have one of them."""
     documents = seen_by(enter(planted.project, "Mata", *roles))
     for name, guesses in all_attacks(documents, planted).items():
         assert rights(guesses) <= most_by_chance(len(guesses), planted.people), name
@@ -88,14 +96,9 @@ def masked(documents: dict[str, str]) -> Counter[str]:
     return Counter(_VARIES.sub("*", f"{path}: {line.strip()}") for path, line in lines)
 
 
-def test_who_answered_what_changes_nothing_that_a_coordinator_sees(planted: Planted) -> None:
+def test_who_answered_what_changes_nothing_that_a_coordinator_sees(everyday: Any) -> None:
     """Let two people have given each other's answers: all reads as before, but for codes that nobody can tell."""
-    from django.db import transaction
-
-    from kapwa.studio.core.desks import nameless_kinds
-    from kapwa.studio.core.log import rebuild
-    from kapwa.studio.models import Event
-
+    planted = Planted(everyday, seed=35, people=6, questions=8)
     before = masked(seen_by(planted.ana, BACKUP))
     first, second = (planted.members[person].author for person in (3, 4))  # one lets their progress be seen, one not
     log = Event.objects.filter(project=planted.project, kind__in=nameless_kinds())
@@ -111,11 +114,6 @@ def test_who_answered_what_changes_nothing_that_a_coordinator_sees(planted: Plan
 
 
 def test_the_archive_comes_back_with_the_same_figures(planted: Planted, tmp_path: Path) -> None:
-    from kapwa.studio.core.exchange import export_project, import_project
-    from kapwa.studio.core.freeze import freeze
-    from kapwa.studio.core.log import differences
-    from kapwa.studio.models import Answer, Event, Project, Wording
-
     planted.ana.post("releases/", {"version": "1.0.0"})
     made = freeze(planted.project, "1.0.0", tmp_path / "before").folder
     left_out = Answer.objects.filter(author=planted.members[-1].author).count()
@@ -141,7 +139,7 @@ def json_lines(path: Path) -> list[str]:
     return [line for line in path.read_text().splitlines() if "README" not in line and "sha" not in line.casefold()]
 
 
-def test_hidden_votes_and_withdrawn_words_are_nowhere(project: Any, people: dict[str, Someone]) -> None:
+def test_hidden_votes_and_withdrawn_words_are_nowhere(project: Any, people: People) -> None:
     """What people voted stays hidden until the reveal, and what somebody withdrew is gone, in all that anybody sees."""
     ana = people["ana"]
     for number, name in ((1, "berto"), (2, "carla")):
@@ -160,8 +158,8 @@ def test_hidden_votes_and_withdrawn_words_are_nowhere(project: Any, people: dict
     log = ana.get("log/").partition("What people did alone")
     assert not re.search(r"Edo.{0,80}voted on a situation</td><td><a[^>]*>1<", log[0], re.DOTALL)
     assert "voted on a situation" in log[2]
-    ana.post("releases/", {"version": "1.0.0"})
-    people["carla"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    ana.act("releases/", {"version": "1.0.0"})
+    people["carla"].act("withdraw/", {"depth": "contributions", "sure": "yes"})
     for name, who in people.items():
         if name != "carla":
             documents = seen_by(who, *([BACKUP] if who is ana else []))

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
-from studio_answers import answer, ask, member_of
-from studio_people import Someone, a_situation, enter
+from studio_answers import answer, ask, member_of, merged
+from studio_people import People, Someone, a_situation, enter
 
-pytest.importorskip("django", reason="the extra 'studio' is not installed")
+from kapwa.studio.models import Event, Question
 
 NUMBER = "3f2b8a60-5a0e-4a52-9d3f-0a1b2c3d4e{:02x}"
 
@@ -18,8 +17,6 @@ def kept(who: Someone, path: str, fields: dict[str, Any], place: int, attempt: s
 
 
 def events() -> int:
-    from kapwa.studio.models import Event
-
     return int(Event.objects.count())
 
 
@@ -34,7 +31,7 @@ def twice(who: Someone, path: str, fields: dict[str, Any], place: int) -> str:
     return str(first.headers["Kapwa-Onward"])
 
 
-def test_a_form_that_is_sent_again_is_taken_once_on_every_page(project: Any, people: dict[str, Someone]) -> None:
+def test_a_form_that_is_sent_again_is_taken_once_on_every_page(project: Any, people: People) -> None:
     ana, berto, carla, dina = (people[name] for name in ("ana", "berto", "carla", "dina"))
     assert twice(berto, "situations/new/", a_situation("Liza"), 1) == "/p/baryo/situations/1/"
     changed = {**a_situation("Liza", user="Guro ako."), "base": "1"}
@@ -53,9 +50,7 @@ def test_a_form_that_is_sent_again_is_taken_once_on_every_page(project: Any, peo
     twice(berto, "me/", {"action": "profile", "pseudonym": "Bertong bago"}, 11)
 
 
-def test_questions_wordings_and_answers_are_taken_once(everyday: Any, askers: dict[str, Someone]) -> None:
-    from kapwa.studio.models import Question
-
+def test_questions_wordings_and_answers_are_taken_once(everyday: Any, askers: People) -> None:
     minji, huda, omar = (askers[name] for name in ("minji", "huda", "omar"))
     many = {"kind": "text", "topic": "Food", "language": "ko", "text": "{때}에 뭘 먹나요?", "fillings": "설날\n추석"}
     twice(minji, "questions/new/", many, 1)
@@ -76,12 +71,10 @@ def test_questions_wordings_and_answers_are_taken_once(everyday: Any, askers: di
 
 
 def groups(project: Any, tag: str) -> list[Any]:
-    from studio_answers import merged
-
     return [group for one in merged(project, tag) for group in one.groups]
 
 
-def test_another_content_or_person_is_never_taken_for_what_was_sent(project: Any, people: dict[str, Someone]) -> None:
+def test_another_content_or_person_is_never_taken_for_what_was_sent(project: Any, people: People) -> None:
     berto, carla = people["berto"], people["carla"]
     assert kept(berto, "elicit/", {"question": "experience", "text": "una"}, 1).status_code == 204
     count = events()
@@ -92,11 +85,11 @@ def test_another_content_or_person_is_never_taken_for_what_was_sent(project: Any
     assert events() == count
 
 
-def test_only_what_was_taken_leads_onward(project: Any, people: dict[str, Someone]) -> None:
+def test_only_what_was_taken_leads_onward(project: Any, people: People) -> None:
     """Neither a refusal nor the way to the consent text is taken for an answer."""
     berto = people["berto"]
     assert kept(berto, "elicit/", {"question": "experience", "text": ""}, 1).status_code == 400
-    people["ana"].post("settings/", {"action": "consent", "consent_fil": "Iba na."})
+    people["ana"].act("settings/", {"action": "consent", "consent_fil": "Iba na."})
     asked = kept(berto, "elicit/", {"question": "experience", "text": "una"}, 2)
     assert (asked.status_code, asked.headers["Location"]) == (302, "/p/baryo/consent/")
     berto.agree()

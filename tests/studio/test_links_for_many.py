@@ -5,7 +5,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from studio_people import Someone, enter
+from django.utils import timezone
+from studio_people import People, Someone, enter
+
+from kapwa.studio import commands
+from kapwa.studio.core import joining
+from kapwa.studio.core.tables import GroupLink, JoinRequest
+from kapwa.studio.models import Event, Membership, Person
 
 
 def opened(ana: Someone, *roles: str, days: str = "7") -> str:
@@ -19,7 +25,7 @@ def arrives(address: str, who: Someone | None = None) -> Someone:
     who = who or Someone("baryo")
     code = re.search(r'name="code" value="([\d-]+)"', who.get(address))
     assert code
-    who.post("/enter/", {"code": code[1]})
+    who.act("/enter/", {"code": code[1]})
     return who
 
 
@@ -43,8 +49,8 @@ def decide(ana: Someone, action: str, *names: str) -> str:
     return ana.post("people/link/", {"action": action, "asked": [keys[name] for name in names]})
 
 
-def test_many_ask_by_one_link_and_come_in_once_they_are_let_in(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio.models import Event, JoinRequest, Membership
+def test_many_ask_by_one_link_and_come_in_once_they_are_let_in(project: Any, people: People) -> None:
+    from kapwa.studio.models import JoinRequest
 
     ana, before = people["ana"], Membership.objects.count()
     address = opened(ana, "writer", "reviewer")
@@ -61,7 +67,7 @@ def test_many_ask_by_one_link_and_come_in_once_they_are_let_in(project: Any, peo
     assert "You may come in" in lito.get("/ask/")
     assert '<section class="text"' in lito.post("/ask/")  # the consent text, before anything else
     other = Someone("baryo")
-    other.post("/enter/", {"code": mina.code})
+    other.act("/enter/", {"code": mina.code})
     other.agree().get("situations/new/")
     assert "does not wait any more" in nemo.get("/ask/")
     assert "This is not the code" in Someone("").post("/enter/", {"code": nemo.code}, 403)
@@ -77,9 +83,7 @@ def test_many_ask_by_one_link_and_come_in_once_they_are_let_in(project: Any, peo
     assert "Nemo" not in str(list(Event.objects.values_list("body", flat=True)))
 
 
-def test_before_they_are_let_in_they_see_nothing_and_others_nothing_of_them(
-    project: Any, people: dict[str, Someone]
-) -> None:
+def test_before_they_are_let_in_they_see_nothing_and_others_nothing_of_them(project: Any, people: People) -> None:
     address = opened(people["ana"], "writer")
     stranger = arrives(address)
     page = stranger.get("/ask/")
@@ -96,36 +100,30 @@ def test_before_they_are_let_in_they_see_nothing_and_others_nothing_of_them(
     assert "A coordinator decides" in Someone("").post("/enter/", {"code": lito.code})
 
 
-def test_a_shared_phone_forgets_who_asked(project: Any, people: dict[str, Someone]) -> None:
+def test_a_shared_phone_forgets_who_asked(project: Any, people: People) -> None:
     lito = asks(opened(people["ana"], "writer"), "Lito")
     decide(people["ana"], "admit", "Lito")
     assert "Sign out on this device" in lito.get("/ask/")
-    lito.post("/leave/")
+    lito.act("/leave/")
     assert "Type the code" in lito.get("/ask/")
-    lito.post("/enter/", {"code": lito.code})
+    lito.act("/enter/", {"code": lito.code})
     lito.agree().get("situations/new/")
 
 
-def test_a_name_that_is_taken_gets_a_number(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio.models import Membership
-
+def test_a_name_that_is_taken_gets_a_number(project: Any, people: People) -> None:
     asks(opened(people["ana"], "writer"), "Ana")
     decide(people["ana"], "admit", "Ana")
     assert Membership.objects.filter(pseudonym="Ana 2", roles=["writer"]).exists()
 
 
-def test_a_link_is_closed_remade_and_expires(project: Any, people: dict[str, Someone]) -> None:
-    from django.utils import timezone
-
-    from kapwa.studio.core.tables import GroupLink
-
+def test_a_link_is_closed_remade_and_expires(project: Any, people: People) -> None:
     ana = people["ana"]
     first = opened(ana, "writer")
     assert first in ana.get("people/link/")  # a page shows it again, though its code is kept nowhere
     digits = re.sub(r"\D", "", first)
     assert not any(digits in str(row) for row in GroupLink.objects.values())
     asks(first, "Lito")
-    ana.post("people/link/", {"action": "close", "link": GroupLink.objects.get().seed})
+    ana.act("people/link/", {"action": "close", "link": GroupLink.objects.get().seed})
     assert first not in ana.get("people/link/")
     code = first.split("/")[2]
     assert "This is not the code" in Someone("").post("/enter/", {"code": code}, 403)
@@ -141,10 +139,7 @@ def test_a_link_is_closed_remade_and_expires(project: Any, people: dict[str, Som
     assert 'id="wrong-roles"' in ana.post("people/link/", forged, 400)
 
 
-def test_too_many_requests_are_refused(project: Any, people: dict[str, Someone], monkeypatch: Any) -> None:
-    from kapwa.studio.core import joining
-    from kapwa.studio.core.tables import JoinRequest
-
+def test_too_many_requests_are_refused(project: Any, people: People, monkeypatch: Any) -> None:
     monkeypatch.setattr(joining, "MOST_FROM_NETWORK", 2)
     address = opened(people["ana"], "writer")
     asks(address, "Lito")
@@ -158,11 +153,7 @@ def test_too_many_requests_are_refused(project: Any, people: dict[str, Someone],
     assert "Too many people ask" in last.post("/ask/", {"pseudonym": "Olga", "agree": "on"}, 400)
 
 
-def test_a_request_that_nobody_decides_on_goes(project: Any, people: dict[str, Someone]) -> None:
-    from django.utils import timezone
-
-    from kapwa.studio.core.tables import JoinRequest
-
+def test_a_request_that_nobody_decides_on_goes(project: Any, people: People) -> None:
     address = opened(people["ana"], "writer")
     lito = asks(address, "Lito")
     JoinRequest.objects.update(asked=timezone.now() - timedelta(days=31))
@@ -172,17 +163,14 @@ def test_a_request_that_nobody_decides_on_goes(project: Any, people: dict[str, S
     assert JoinRequest.objects.count() == 1
 
 
-def test_who_is_in_another_project_stays_one_person(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio import commands
-    from kapwa.studio.models import Membership, Person
-
+def test_who_is_in_another_project_stays_one_person(project: Any, people: People) -> None:
     commands.new_project("iba", language="fil")
     address, before = opened(people["ana"], "writer"), Person.objects.count()
     tala = enter(commands.find_project("iba"), "Tala", "writer")
     arrives(address, tala)
     assert "A coordinator decides" in tala.post("/ask/", {"pseudonym": "Tala", "agree": "on"})
     arrives(address, tala)
-    tala.post("/ask/", {"pseudonym": "Tala B", "agree": "on"})  # once more: one request
+    tala.act("/ask/", {"pseudonym": "Tala B", "agree": "on"})  # once more: one request
     assert list(waiting(people["ana"])) == ["Tala B"]
     decide(people["ana"], "admit", "Tala B")
     assert Person.objects.count() == before + 1
@@ -191,7 +179,7 @@ def test_who_is_in_another_project_stays_one_person(project: Any, people: dict[s
     arrives(address, tala)  # a member is led home
 
 
-def test_slips_hold_project_role_code_and_picture(project: Any, people: dict[str, Someone]) -> None:
+def test_slips_hold_project_role_code_and_picture(project: Any, people: People) -> None:
     address = opened(people["ana"], "writer")
     slips = re.search(r'href="/p/baryo/(people/link/\w+/slips/)"', people["ana"].get("people/link/"))
     assert slips
@@ -205,8 +193,6 @@ def test_slips_hold_project_role_code_and_picture(project: Any, people: dict[str
 
 @pytest.mark.parametrize("path", ["/ask/", "/ask/0000-0000-0000-0000/"])
 def test_without_a_link_there_is_nothing_to_ask(studio: Any, path: str) -> None:
-    from kapwa.studio.core.tables import JoinRequest
-
     Someone("").get(path)
     Someone("").client.post("/ask/", {"pseudonym": "x", "agree": "on"})
     assert not JoinRequest.objects.exists()

@@ -11,57 +11,53 @@ from typing import Any
 
 import openpyxl
 import pytest
+from django.utils import timezone
 from studio_answers import answer, ask, member_of
-from studio_people import Someone, a_situation, accepted, enter, send_to_review
+from studio_people import People, Someone, a_situation, accepted, enter, send_to_review
 
 import warm
+from kapwa.studio.core.freeze import freeze
+from kapwa.studio.core.log import differences
+from kapwa.studio.models import Event, Question
 
 
 def test_a_clock_that_steps_back_a_day_loses_and_reorders_nothing(
-    project: Any, people: dict[str, Someone], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Any, people: People, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from django.utils import timezone
-
-    from kapwa.studio.core.freeze import freeze
-    from kapwa.studio.core.log import differences
-    from kapwa.studio.models import Event
-
     class Yesterday(datetime):
         @classmethod
         def now(cls, tz: tzinfo | None = None) -> datetime:
             return datetime.now(tz) - timedelta(days=1)
 
     send_to_review(people["berto"], 1)
-    people["carla"].post("situations/1/vote/", {"round": "1", "choice": "reject"})
+    people["carla"].act("situations/1/vote/", {"round": "1", "choice": "reject"})
     code = people["edo"].code
     monkeypatch.setattr(timezone, "datetime", Yesterday)
     # Visits go on, votes are the last ones, numbers are given once, a code still opens, and a release is made.
-    people["carla"].post("situations/1/vote/", {"round": "1", "choice": "accept"})
-    people["carla"].post("situations/new/", a_situation("Tomas", context="Hiniram ni Tomas ang payong ko."))
+    people["carla"].act("situations/1/vote/", {"round": "1", "choice": "accept"})
+    people["carla"].act("situations/new/", a_situation("Tomas", context="Hiniram ni Tomas ang payong ko."))
     again = Someone(project.slug)
-    again.post("/enter/", {"code": code})
+    again.act("/enter/", {"code": code})
     accepted({**people, "edo": again}, 1, "edo")
     late = enter(project, "Huli", "writer")
-    late.post("topics/", {"name": "pista"})
+    late.act("topics/", {"name": "pista"})
     assert freeze(project, "1.0.0", tmp_path).rows == 1
     events = list(Event.objects.order_by("seq").values_list("server_time", flat=True))
     assert events != sorted(events)
     assert differences(project) == []
-    late.post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    late.act("withdraw/", {"depth": "contributions", "sure": "yes"})
     monkeypatch.undo()
-    people["carla"].post("situations/2/submit/")
+    people["carla"].act("situations/2/submit/")
     accepted(people, 2, "berto", "edo")
     assert freeze(project, "1.1.0", tmp_path).rows == 2
     assert differences(project) == []
     assert datetime.now(UTC) > events[-1]
 
 
-def test_no_cell_of_what_is_downloaded_is_a_formula(everyday: Any, askers: dict[str, Someone]) -> None:
+def test_no_cell_of_what_is_downloaded_is_a_formula(everyday: Any, askers: People) -> None:
     formula = '=HYPERLINK("http://x.example","y")'
-    from kapwa.studio.models import Question
-
     one = ask(everyday, formula)
-    askers["omar"].post("me/", {"action": "profile", "pseudonym": "@SUM(1)", "answer_in": ["ko"]})
+    askers["omar"].act("me/", {"action": "profile", "pseudonym": "@SUM(1)", "answer_in": ["ko"]})
     for kind in ("table", "odk"):
         got = askers["omar"].client.get(askers["omar"].full(f"work/answers/{kind}/"))
         book = openpyxl.load_workbook(io.BytesIO(got.content))

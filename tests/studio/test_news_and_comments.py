@@ -4,7 +4,12 @@ import re
 from typing import Any
 
 from studio_answers import ask
-from studio_people import Someone, accepted, author_of, enter, send_to_review
+from studio_people import People, Someone, accepted, author_of, enter, send_to_review
+
+from kapwa.studio import commands
+from kapwa.studio.core.forms import form_of
+from kapwa.studio.core.log import differences
+from kapwa.studio.models import Event, PromptPart
 
 
 def told(who: Someone) -> list[str]:
@@ -24,7 +29,7 @@ def comments(who: Someone, path: str) -> list[str]:
     return re.findall(r'<p class="text"[^>]*>([^<]*)</p>', talk)
 
 
-def test_the_bell_counts_what_became_of_ones_own_items(project: Any, people: dict[str, Someone]) -> None:
+def test_the_bell_counts_what_became_of_ones_own_items(project: Any, people: People) -> None:
     send_to_review(people["berto"], 1)
     accepted(people, 1, "carla", "edo")
     berto = people["berto"]
@@ -34,14 +39,14 @@ def test_the_bell_counts_what_became_of_ones_own_items(project: Any, people: dic
     page = berto.post("news/")  # the bell is a button
     assert page.count('<span class="state">new</span>') == 2
     assert unread(berto) == 0
-    people["ana"].post("releases/", {"version": "1.0.0"})
+    people["ana"].act("releases/", {"version": "1.0.0"})
     assert told(berto)[0] == "Release 1.0.0 has what you did."
     assert unread(berto) == 1
     assert berto.post("news/").count('<span class="state">new</span>') == 1
     assert "Ana" not in "".join(told(berto))  # who decided stands on the item's page, not here
 
 
-def test_who_is_named_in_a_comment_is_told(project: Any, people: dict[str, Someone]) -> None:
+def test_who_is_named_in_a_comment_is_told(project: Any, people: People) -> None:
     enter(project, "Ana Maria", "writer")
     enter(project, "Rita", "rater")  # who reads no situation
     people["berto"].act("situations/new/", {"language": "fil", "topic": "pista", "context": "Isang pista."})
@@ -50,17 +55,12 @@ def test_who_is_named_in_a_comment_is_told(project: Any, people: dict[str, Someo
     assert told(people["edo"]) == ["Somebody mentions you in a comment: Situation 1."]
     assert told(people["berto"]) == ["A comment on what you wrote: Situation 1."]
     assert told(people["ana"]) == told(people["carla"]) == []
-    from kapwa.studio.models import Event
-
     event = Event.objects.get(kind="situation.discussed")
     assert event.body["mentions"] == [author_of("Ana Maria"), author_of("Edo")]
     assert comments(people["edo"], "situations/1/") == [text]
 
 
-def test_while_votes_are_hidden_a_comment_is_its_authors_alone(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio.core.log import differences
-    from kapwa.studio.models import Event
-
+def test_while_votes_are_hidden_a_comment_is_its_authors_alone(project: Any, people: People) -> None:
     send_to_review(people["berto"], 1)
     said = "Hindi ganito sa amin, @Carla."
     people["edo"].act("situations/1/discuss/", {"text": said})
@@ -73,8 +73,6 @@ def test_while_votes_are_hidden_a_comment_is_its_authors_alone(project: Any, peo
     assert people["edo"].get("search/?q=ganito").count("Hindi ganito") == 1
     rows = re.findall(r"<td>discussed a situation</td>", people["ana"].get("log/"))
     assert len(rows) == 1  # in the sums of what people do alone, without a name
-    from kapwa.studio.core.forms import form_of
-
     assert str(Event.objects.get(kind="situation.discussed").uuid) in form_of(project).hidden(project)
     accepted(people, 1, "carla", "edo")
     assert comments(people["berto"], "situations/1/") == [said]
@@ -84,22 +82,20 @@ def test_while_votes_are_hidden_a_comment_is_its_authors_alone(project: Any, peo
     assert differences(project) == []
 
 
-def test_a_comment_goes_with_its_author(project: Any, people: dict[str, Someone]) -> None:
+def test_a_comment_goes_with_its_author(project: Any, people: People) -> None:
     people["berto"].act("situations/new/", {"language": "fil", "topic": "pista", "context": "Isang pista."})
     people["edo"].act("situations/1/discuss/", {"text": "Salamat, @Berto."})
     people["carla"].act("situations/1/discuss/", {"text": "Sang-ayon ako kay @Edo."})
-    people["edo"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    people["edo"].act("withdraw/", {"depth": "contributions", "sure": "yes"})
     assert comments(people["carla"], "situations/1/") == ["Sang-ayon ako kay @Edo."]
-    from kapwa.studio.models import Event
-
     assert [event.body["mentions"] for event in Event.objects.filter(kind="situation.discussed", erased=False)] == [[]]
     assert told(people["berto"]) == ["A comment on what you wrote: Situation 1."]
 
 
-def test_questions_and_prompts_have_comments_too(everyday: Any, askers: dict[str, Someone], studio: Any) -> None:
+def test_questions_and_prompts_have_comments_too(everyday: Any, askers: People, studio: Any) -> None:
     ask(everyday, "아침에 무엇을 먹나요?", "ar")
     jun, minji = askers["jun"], askers["minji"]
-    minji.post("questions/new/", {"text": "언제 자나요?", "language": "ko", "topic": "Sleep", "kind": "text"})
+    minji.act("questions/new/", {"text": "언제 자나요?", "language": "ko", "topic": "Sleep", "kind": "text"})
     jun.act("questions/4/discuss/", {"text": "@민지 언제가 맞나요?"})
     assert comments(minji, "translate/ko/4/") == ["@민지 언제가 맞나요?"]
     assert told(minji) == ["Somebody mentions you in a comment: Question 4."]
@@ -112,12 +108,9 @@ def test_questions_and_prompts_have_comments_too(everyday: Any, askers: dict[str
     minji.act("questions/4/retire/", {"reason": "둘입니다"})  # nobody is told of what they did themselves
     assert len(told(minji)) == 2
 
-    from kapwa.studio import commands
-    from kapwa.studio.models import PromptPart
-
     other = commands.new_project("mga-tao", form="eecc", language="fil")
     tala, tomas = enter(other, "Tala", "writer"), enter(other, "Tomas", "reviewer")
-    tala.post("prompts/identity/", {"identity": "Ugandan"})
+    tala.act("prompts/identity/", {"identity": "Ugandan"})
     part = PromptPart.objects.get(project=other).id
     tomas.act(f"prompts/identity/{part}/discuss/", {"text": "Bakit ito, @Tala?"})
     assert comments(tala, f"prompts/identity/{part}/") == ["Bakit ito, @Tala?"]

@@ -1,76 +1,37 @@
 """The page that works without a network, in a real browser whose network is cut: nothing lost, nothing twice."""
 
 import json
-import os
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from studio_answers import ask, merged, revise
+from studio_browser import CHROMIUM, ELSEWHERE, PHONE, look, signed_in
 from studio_people import Someone, enter, speak
 
-pytest.importorskip("django", reason="the extra 'studio' is not installed")
-from studio_browser import CHROMIUM, PATIENCE, PHONE, api, launched, look
+from kapwa.studio import commands
+from kapwa.studio.models import Event
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
-INSECURE = "testserver"  # no name of this machine, so no secure context
-
-
-@pytest.fixture
-def address(project: Any, food: Any) -> Iterator[str]:
-    """The address of the test's own studio, served by this process, so that the desk of the tests is there."""
-    import waitress
-    from django.core.wsgi import get_wsgi_application
-
-    server = waitress.create_server(get_wsgi_application(), host="127.0.0.1", port=0, threads=4)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.effective_port}"
-    server.close()
-    thread.join(timeout=10)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    # Playwright keeps a loop in this thread, in which Django would refuse to ask its database.
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
-    with api.sync_playwright() as started:
-        yield launched(started, f"--host-resolver-rules=MAP {INSECURE} 127.0.0.1")
-    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
-
-
-@pytest.fixture
-def browser(chromium: Any, studio: Path) -> Iterator[Any]:
-    """A browser without windows; what it keeps goes with the test."""
-    yield chromium
-    for context in chromium.contexts:
-        context.close()
 
 
 class Phone:
     """A phone with one browser, which several people may use."""
 
     def __init__(self, browser: Any, address: str, project: str = "baryo") -> None:
-        self.project = project
+        self.project, self.address = project, address
         self.context = browser.new_context(viewport=PHONE, locale="en-GB", accept_downloads=True)
-        self.context.set_default_timeout(PATIENCE)
-        self.address = address
         self.complaints: list[str] = []
+        self.context.on("weberror", lambda error: self.complaints.append(str(error.error)))
 
     def enter(self, who: Someone, language: str = "en") -> None:
         """Let somebody be here, who reads ``language``; who was here before is gone."""
-        self.context.clear_cookies()
-        found = {"django_language": language} | {
-            name: who.client.cookies[name].value for name in ("sessionid", "kapwa_here")
-        }
-        self.context.add_cookies([{"name": k, "value": v, "url": self.address} for k, v in found.items()])
+        signed_in(self.context, who, self.address, language)
 
     def open(self) -> Any:
         self.page = self.context.new_page()
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.goto(f"{self.address}/p/{self.project}/phone/")
         return self.page
 
@@ -94,8 +55,6 @@ class Phone:
 
 def answers() -> list[tuple[str, str, str]]:
     """Who answered which task with which text."""
-    from kapwa.studio.models import Event
-
     found = Event.objects.filter(kind="food.answered").order_by("seq")
     return [(event.actor, event.subject, event.body["text"]) for event in found]
 
@@ -182,7 +141,7 @@ def test_what_cannot_be_saved_stays_in_the_form(project: Any, food: Any, address
 def test_without_https_the_page_says_so_and_offers_sheets(project: Any, food: Any, address: str, browser: Any) -> None:
     """A name that is not this machine's, over plain HTTP, as on a network without certificates."""
     gina = enter(project, "Gina", "answerer")
-    phone = Phone(browser, address.replace("127.0.0.1", INSECURE))
+    phone = Phone(browser, address.replace("127.0.0.1", ELSEWHERE[0]))
     phone.enter(gina)
     page = phone.open()
     page.get_by_text("This address is not secure").wait_for()
@@ -246,7 +205,7 @@ def test_a_visit_that_ended_pauses_all_and_loses_nothing(project: Any, food: Any
     phone.unsent(1)
     assert answers() == []
     gina.client.cookies = cookies
-    gina.post("/enter/", {"code": gina.code})
+    gina.act("/enter/", {"code": gina.code})
     phone.enter(gina)
     phone.page.get_by_role("button", name="Send and fetch now").click()
     phone.unsent(0)
@@ -295,8 +254,6 @@ def test_an_answer_to_what_was_edited_meanwhile_is_marked_as_one_to_an_older_tex
     project: Any, food: Any, address: str, browser: Any
 ) -> None:
     """The real desk of everyday questions, read in Arabic."""
-    from kapwa.studio import commands
-
     food.roles = frozenset()
     blend = commands.new_project("qahira", form="blend", title="القاهرة", culture="Egypt", language="ar")
     speak(blend, "ar", {"Work without a network": "العمل بلا شبكة", "Your answer": "إجابتك"})
@@ -342,39 +299,6 @@ def test_the_first_load_is_small(project: Any, food: Any, address: str, browser:
         total = sum(size["responseBodySize"] + size["responseHeadersSize"] for size in sizes)
         print(f"first load of {path}: {len(sizes)} requests, {total:,} bytes")
         assert 5_000 < total <= 150_000
-
-
-def test_the_file_that_a_phone_saved_can_be_brought_in(
-    project: Any, food: Any, address: str, browser: Any, tmp_path: Path
-) -> None:
-    phone = Phone(browser, address)
-    phone.enter(enter(project, "Gina", "answerer"))
-    page = phone.ready()
-    phone.begin()
-    phone.context.set_offline(True)
-    phone.answer("kanin")
-    phone.unsent(1)
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Save the answers to a file").click()
-    file = tmp_path / download.value.suggested_filename
-    download.value.save_as(file)
-    phone.context.set_offline(False)
-    phone.unsent(0)  # it was sent meanwhile, too
-    page.goto(f"{address}/p/baryo/work/")
-    page.get_by_text("Take tasks with you").click()
-    look(page, "work")
-    with page.expect_navigation():
-        page.get_by_role("button", name="As pages to print").click()
-    look(page, "sheet")
-    page.emulate_media(media="print")
-    page.screenshot(path=Path(os.environ.get("KAPWA_PICTURES") or tmp_path) / "sheet-print.png", full_page=True)
-    page.emulate_media(media="screen")
-    page.goto(f"{address}/p/baryo/bring/")
-    page.get_by_label("File").set_input_files(file)
-    page.get_by_role("button", name="Import").click()
-    page.get_by_text("1 was already here").wait_for()
-    look(page, "bring")
-    assert [text for _, _, text in answers()] == ["kanin"]
 
 
 def test_nothing_of_who_withdrew_is_left_on_the_phone(project: Any, food: Any, address: str, browser: Any) -> None:

@@ -11,10 +11,16 @@ from typing import Any
 
 import openpyxl
 import pytest
-from studio_people import Someone, a_situation, accepted, enter, taken_in
+from studio_people import People, Someone, a_situation, accepted, enter, taken_in
 
 from kapwa.datasets.columns import guess
 from kapwa.errors import KapwaError
+from kapwa.studio import commands
+from kapwa.studio.core import forms
+from kapwa.studio.core.forms import form_of as form
+from kapwa.studio.core.log import differences
+from kapwa.studio.models import Event, Question, Situation
+from kapwa.suites.kalahi.data import PACKS
 from kapwa.tables import Record, TextTable
 from published_tables import MAPPINGS
 
@@ -54,17 +60,12 @@ def imported(who: Someone, page: str, **changes: str) -> str:
 
 
 def situations() -> list[dict[str, str]]:
-    from kapwa.studio.models import Situation
-
     return list(Situation.objects.order_by("number").values_list("fields", flat=True))
 
 
 def test_a_group_s_own_sheet_comes_in_as_it_is_shown_and_its_faulty_rows_are_named(
-    project: Any, people: dict[str, Someone]
+    project: Any, people: People
 ) -> None:
-    from kapwa.studio.core.log import differences
-    from kapwa.studio.models import Event
-
     page = shown(people["berto"], sent("amin.csv", SHEET))
     assert situations() == []  # nothing is saved before it was seen
     fields = form_of(page)
@@ -103,14 +104,12 @@ def test_a_group_s_own_sheet_comes_in_as_it_is_shown_and_its_faulty_rows_are_nam
     assert differences(project) == []
 
 
-def test_the_words_of_who_wrote_them_go_with_who_wrote_them(
-    project: Any, people: dict[str, Someone], studio: Path
-) -> None:
+def test_the_words_of_who_wrote_them_go_with_who_wrote_them(project: Any, people: People, studio: Path) -> None:
     page = shown(people["berto"], sent("amin.csv", SHEET))
     imported(people["berto"], page, theirs="on")
     assert "by <bdi>Berto</bdi>" in people["carla"].get("situations/1/")
     people["berto"].post("situations/1/submit/", status=409)  # it is not finished
-    people["berto"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    people["berto"].act("withdraw/", {"depth": "contributions", "sure": "yes"})
     assert situations() == []
 
 
@@ -136,20 +135,13 @@ def test_the_words_of_who_wrote_them_go_with_who_wrote_them(
 def test_columns_are_known_by_their_names_in_many_languages(
     studio: Path, headings: Sequence[str], cells: Sequence[str], language: str, columns: Sequence[str]
 ) -> None:
-    from kapwa.studio import commands
-    from kapwa.studio.core import forms
-
     project = commands.new_project("x", form="blend", culture="x", language=language)
     table = TextTable(Path("x.csv"), tuple(headings), [Record(2, dict(zip(headings, cells, strict=True)))], [])
     chosen = guess(table, forms.form_of(project).tables.columns(project, "questions"))
     assert [chosen.get(heading, "") for heading in headings] == columns
 
 
-def test_columns_without_telling_names_are_known_by_what_stands_in_them(
-    everyday: Any, askers: dict[str, Someone]
-) -> None:
-    from kapwa.studio.models import Question
-
+def test_columns_without_telling_names_are_known_by_what_stands_in_them(everyday: Any, askers: People) -> None:
     lines = ["A,B,C,D"]
     for number in range(1, 9):
         topic = "음식" if number % 2 else "가족"
@@ -162,9 +154,7 @@ def test_columns_without_telling_names_are_known_by_what_stands_in_them(
     assert question.wordings.get(language="ko").text == "3일에는 무엇을 먹나요?"
 
 
-def test_what_no_column_says_is_said_once_for_all_rows(everyday: Any, askers: dict[str, Someone]) -> None:
-    from kapwa.studio.models import Question
-
+def test_what_no_column_says_is_said_once_for_all_rows(everyday: Any, askers: People) -> None:
     minji, before = askers["minji"], Question.objects.count()
     page = shown(minji, sent("t.csv", "질문\n아침에 무엇을 먹나요?\n저녁에 무엇을 먹나요?\n아침에 무엇을 먹나요?\n"))
     assert "No column is chosen for: Topic." in page
@@ -181,7 +171,7 @@ def test_what_no_column_says_is_said_once_for_all_rows(everyday: Any, askers: di
     assert "1 row was imported. 1 was already here." in imported(minji, page)
 
 
-def test_the_template_comes_back_filled_in(project: Any, people: dict[str, Someone]) -> None:
+def test_the_template_comes_back_filled_in(project: Any, people: People) -> None:
     for header in ({}, {"Accept-Language": "ar"}, {"Accept-Language": "ko"}):
         answer = people["carla"].client.get(people["carla"].full("import/situations/"), headers=header)
         book = openpyxl.load_workbook(io.BytesIO(answer.content))
@@ -209,9 +199,7 @@ def zipped(**files: bytes) -> bytes:
     return out.getvalue()
 
 
-def test_what_a_card_says_of_all_rows_is_in_the_rows_that_are_shown(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.suites.kalahi.data import PACKS
-
+def test_what_a_card_says_of_all_rows_is_in_the_rows_that_are_shown(project: Any, people: People) -> None:
     card = re.sub("(?m)^language: .*$", "language: ceb", (PACKS / "filipino" / "card.yaml").read_text())
     page = shown(people["berto"], sent("t.zip", zipped(card__yaml=card.encode(), t__csv=b"Sitwasyon\nPista.\n")))
     assert form_of(page)["every_0_language"] == "ceb"
@@ -220,43 +208,7 @@ def test_what_a_card_says_of_all_rows_is_in_the_rows_that_are_shown(project: Any
     assert '<td dir="auto">ilo</td>' in people["berto"].post("import/", fields)
 
 
-BOMB = zipped(xl__xml=b" " * 30_000_000)
-BAD = [
-    ("t.csv", b"", "is empty"),
-    ("t.csv", b"\xff\xfe\x00\x01\x02", "t.csv"),
-    ("t.csv", "Sitwasyon\nmañana\n".encode("cp1252"), "t.csv"),
-    ("t.csv", b"<!doctype html><html><body>Sign in</body></html>", "No column is chosen"),
-    ("t.xlsx", b"PK\x03\x04 no workbook", "t.xlsx"),
-    ("t.zip", b"PK\x03\x04 no archive", "cannot be unpacked"),
-    ("t.zip", zipped(t__xlsx=BOMB), "is too large"),
-    ("t.exe", b"x", "Choose a file of one of these kinds: .csv, .tsv, .jsonl, .xlsx, .zip."),
-    ("t.parquet", b"x", "Choose a file of one of these kinds"),
-    ("t.csv", ("Sitwasyon\n" + "Isang mahabang araw.\n" * 10_000).encode(), "more than 2,000 rows"),
-    ("t.csv", b"Sitwasyon\n" + b"x" * 5_000_001, "is too large"),
-    ("t.csv", b'Sitwasyon,Paksa\n"Isa,dalawa\n', "is not valid CSV"),
-]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"), BAD, ids=[f"{place}-{name}" for place, (name, *_) in enumerate(BAD)]
-)
-def test_a_file_that_is_none_says_why_and_leaves_nothing(
-    project: Any, people: dict[str, Someone], name: str, content: bytes, message: str
-) -> None:
-    from kapwa.studio.models import Event
-
-    before = Event.objects.count()
-    answer = people["berto"].client.post(
-        people["berto"].full("import/"), {"file": [sent(name, content)], "action": "import"}
-    )
-    page = unescape(answer.content.decode())
-    assert answer.status_code in (200, 400)
-    assert message in page
-    assert "kapwa-studio-" not in page  # where it lay for a while
-    assert (situations(), Event.objects.count()) == ([], before)
-
-
-def test_rows_that_do_not_fit_are_named_and_others_come_in(project: Any, people: dict[str, Someone]) -> None:
+def test_rows_that_do_not_fit_are_named_and_others_come_in(project: Any, people: People) -> None:
     long, many = "a" * 4001, ";".join(f"sagot {n}" for n in "abcdefgh")
     lines = ["Sitwasyon,Mabuting sagot,Paksa", f"{long},Oo,x", f"Pista.,{many},x", "Kasal.,Oo,x,labis", "Binyag.,Oo,x"]
     page = shown(people["berto"], sent("t.csv", "\n".join(lines)))
@@ -270,7 +222,7 @@ def test_rows_that_do_not_fit_are_named_and_others_come_in(project: Any, people:
     assert [fields["context"] for fields in situations()] == ["Binyag."]
 
 
-def test_who_writes_brings_and_what_goes_along_cannot_be_changed(project: Any, people: dict[str, Someone]) -> None:
+def test_who_writes_brings_and_what_goes_along_cannot_be_changed(project: Any, people: People) -> None:
     gina = enter(project, "Gina", "translator")
     gina.get("import/", status=409)
     gina.post("import/", {"pasted": SHEET}, status=409)
@@ -283,16 +235,13 @@ def test_who_writes_brings_and_what_goes_along_cannot_be_changed(project: Any, p
     assert situations() == []
 
 
-def test_a_release_of_another_studio_comes_in_to_be_continued(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio import commands
-    from kapwa.studio.models import Situation
-
-    people["berto"].post("situations/new/", a_situation("Liza"))
-    people["berto"].post("situations/new/", {**a_situation("Liza"), "personal_situation": "Gutom ako.", "origin": "1"})
+def test_a_release_of_another_studio_comes_in_to_be_continued(project: Any, people: People) -> None:
+    people["berto"].act("situations/new/", a_situation("Liza"))
+    people["berto"].act("situations/new/", {**a_situation("Liza"), "personal_situation": "Gutom ako.", "origin": "1"})
     for number in (1, 2):
-        people["berto"].post(f"situations/{number}/submit/")
+        people["berto"].act(f"situations/{number}/submit/")
         accepted(people, number, "carla", "edo")
-    people["ana"].post("releases/", {"version": "1.0.0"})
+    people["ana"].act("releases/", {"version": "1.0.0"})
     archive = people["ana"].client.get(people["ana"].full("releases/1.0.0/")).content
     other = commands.new_project("iba", culture="Cebuano", language="ceb")
     lito = enter(other, "Lito", "writer")
@@ -312,10 +261,8 @@ def test_a_release_of_another_studio_comes_in_to_be_continued(project: Any, peop
 
 
 def test_files_in_the_layout_of_the_authors_come_in(
-    project: Any, people: dict[str, Someone], everyday: Any, askers: dict[str, Someone]
+    project: Any, people: People, everyday: Any, askers: People
 ) -> None:
-    from kapwa.studio.models import Question
-
     columns = "prompt_variation_id,prompt_id,category,topic,prompt,best_answer,relevant_answers,irrelevant_answers\n"
     rows = 'v1,p1,ethics,family,"Ina ako.\nPista bukas.\nAnong gagawin ko?",Oo.,Oo.;Sige.;Tara.,Hindi.;Ayaw.;Wala.\n'
     partial = 'v1,p1,ethics,family,"Pista bukas.\nAnong gagawin ko?",Oo.,Oo.;Sige.;Tara.,Hindi.;Ayaw.;Wala.\n'
@@ -336,25 +283,6 @@ def test_files_in_the_layout_of_the_authors_come_in(
     assert (question.language, question.wordings.get(language="ko").text) == ("en", "아침에 무엇을 먹나요?")
 
 
-@pytest.mark.skipif(not RELEASED.is_dir(), reason="the released files are not here")
-def test_the_released_files_themselves_come_in(project: Any, everyday: Any, studio: Path) -> None:
-    from kapwa.studio import commands
-    from kapwa.studio.models import PromptPart, Question, Situation
-
-    assert taken_in(project, RELEASED / "kalahi") == 150
-    rows = Situation.objects.filter(project=project)
-    table = (RELEASED / "kalahi" / "filipino.csv").read_text(encoding="utf-8")
-    assert len({row.cluster for row in rows}) == len(set(re.findall(r"(?m)^\d{10},(\d{8}),", table)))
-    assert all(row.fields["instruction"] for row in rows)
-    assert sum("user" in row.fields for row in rows) >= 140
-    assert taken_in(everyday, RELEASED / "blend" / "questions" / "South_Korea_questions.csv") == 500
-    assert Question.objects.filter(project=everyday, kind="time").count() > 10
-    texts = commands.new_project("mundo", form="eecc", culture="many", language="en")
-    assert taken_in(texts, RELEASED / "eecc" / "qa") == PromptPart.objects.filter(project=texts).count() == 539
-    with pytest.raises(KapwaError, match="for each task apart"):
-        taken_in(texts, RELEASED / "eecc")
-
-
 TURNS = [{"role": "user", "content": "What is the food of the town?"}, {"role": "assistant", "content": "Kanin."}]
 FILES = [{"path": "images/tubig.png", "alt": "A glass of water on the table"}]
 TALKS: list[dict[str, Any]] = [
@@ -366,8 +294,6 @@ TALKS: list[dict[str, Any]] = [
 
 
 def test_conversations_and_pictures_are_not_dropped_in_silence(everyday: Any, tmp_path: Path) -> None:
-    from kapwa.studio.models import Question
-
     writer = enter(everyday, "Ana", "coordinator")
     table = "".join(json.dumps(row) + "\n" for row in TALKS)
     page = shown(writer, sent("questions.jsonl", table))
@@ -390,8 +316,6 @@ def test_conversations_and_pictures_are_not_dropped_in_silence(everyday: Any, tm
 
 
 def test_a_pack_says_which_of_its_tables_and_columns_are_not_taken_in(everyday: Any, tmp_path: Path) -> None:
-    from kapwa.studio.core.forms import form_of as form
-
     (tmp_path / "questions.csv").write_text("id,topic,local,who\n1,Food,Ano ang kinakain?,Ana\n", encoding="utf-8")
     (tmp_path / "cultures.csv").write_text("culture,label,kind\nFilipino,Asia,region\n", encoding="utf-8")
     archive = io.BytesIO()
@@ -414,9 +338,6 @@ def test_a_pack_says_which_of_its_tables_and_columns_are_not_taken_in(everyday: 
 def test_questions_of_a_published_benchmark_come_in_by_their_own_table(
     studio: Any, file: str, guessed: list[str], chosen: list[str]
 ) -> None:
-    from kapwa.studio import commands
-    from kapwa.studio.models import Question
-
     project = commands.new_project("questions", form="blend", culture="Mexico", language="es")
     writer = enter(project, "Ana", "coordinator")
     page = shown(writer, sent(Path(file).name, (MAPPINGS / file).read_bytes()))

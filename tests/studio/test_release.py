@@ -8,19 +8,24 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from studio_people import Someone, a_situation, accepted, send_to_review, taken_in
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+from studio_people import People, a_situation, accepted, recorded, send_to_review, taken_in
+
+from kapwa.errors import UsageError
+from kapwa.studio import commands
+from kapwa.studio.core import freeze as freezing
+from kapwa.studio.core.exchange import export_project, import_project
+from kapwa.studio.core.freeze import freeze, release_files
+from kapwa.studio.core.kinds import RefusedError
+from kapwa.studio.core.members import new_code
+from kapwa.studio.models import Elicited, Membership, Person, Project, Release, Situation, Topic
+from kapwa.suites.folders.adding import check_folder
 
 
 def test_a_count_that_would_tell_of_newcomers_is_left_out_of_a_datasheet(
-    project: Any, people: dict[str, Someone], tmp_path: Path
+    project: Any, people: People, tmp_path: Path
 ) -> None:
-    from django.db import transaction
-
-    from kapwa.studio.core.freeze import freeze
-    from kapwa.studio.core.log import record
-    from kapwa.studio.core.members import new_code
-    from kapwa.studio.models import Membership, Person, Release, Situation
-
     send_to_review(people["berto"], 1)
 
     project.background = ["locality"]
@@ -34,8 +39,7 @@ def test_a_count_that_would_tell_of_newcomers_is_left_out_of_a_datasheet(
             own |= {"background": {"locality": place}, "background_public": True}
             member = Membership.objects.create(project=project, **own)
             body = {"round": 1, "choice": "accept"}
-            with transaction.atomic():
-                record(project, "situation.voted", body, actor=member.author, subject=Situation.objects.get().id)
+            recorded(project, "situation.voted", body, actor=member.author, subject=Situation.objects.get().id)
         Situation.objects.update(state="accepted")
         return (freeze(project, version, tmp_path).folder / "DATASHEET.md").read_text()
 
@@ -56,13 +60,11 @@ def test_a_count_that_would_tell_of_newcomers_is_left_out_of_a_datasheet(
     assert not any(digest.encode() in path.read_bytes() for path in files)  # who was counted is in no file
 
 
-def test_a_release_says_how_it_came_about(project: Any, people: dict[str, Someone], tmp_path: Path) -> None:
-    from kapwa.studio.core.freeze import freeze
-
-    people["ana"].post("who/", {"background": ["locality"]})
-    people["berto"].post("about/", {"locality": "Sagada", "agree": "on", "public": "on"})
-    people["berto"].post("me/", {"action": "profile", "pseudonym": "Berto", "credit": "pseudonym"})
-    people["carla"].post("me/", {"action": "profile", "pseudonym": "Carla", "name": "Carla Cruz", "credit": "name"})
+def test_a_release_says_how_it_came_about(project: Any, people: People, tmp_path: Path) -> None:
+    people["ana"].act("who/", {"background": ["locality"]})
+    people["berto"].act("about/", {"locality": "Sagada", "agree": "on", "public": "on"})
+    people["berto"].act("me/", {"action": "profile", "pseudonym": "Berto", "credit": "pseudonym"})
+    people["carla"].act("me/", {"action": "profile", "pseudonym": "Carla", "name": "Carla Cruz", "credit": "name"})
     send_to_review(people["berto"], 1)
     accepted(people, 1, "carla", "edo")
     send_to_review(people["carla"], 2, "Tomas", context="Hiniram ni Tomas ang payong ko.")
@@ -87,18 +89,13 @@ def test_a_release_says_how_it_came_about(project: Any, people: dict[str, Someon
     assert manifest["date"] == "2026-01-31"
 
 
-def test_a_name_cannot_write_a_line_or_a_heading_into_a_release(
-    project: Any, people: dict[str, Someone], tmp_path: Path
-) -> None:
-    from kapwa.studio.core.freeze import freeze
-    from kapwa.studio.models import Membership, Project, Situation
-
+def test_a_name_cannot_write_a_line_or_a_heading_into_a_release(project: Any, people: People, tmp_path: Path) -> None:
     berto = people["berto"]
-    berto.post("me/", {"action": "profile", "pseudonym": "# B\n- *x* [y](http://z) <b>", "credit": "pseudonym"})
+    berto.act("me/", {"action": "profile", "pseudonym": "# B\n- *x* [y](http://z) <b>", "credit": "pseudonym"})
     assert Membership.objects.filter(pseudonym="# B - *x* [y](http://z) <b>").exists()
     for number, name in ((1, "Liza"), (2, "Tomas")):
-        people[{1: "berto", 2: "carla"}[number]].post("situations/new/", a_situation(name))
-    people["carla"].post("me/", {"action": "profile", "pseudonym": "Carla", "credit": "pseudonym"})
+        people[{1: "berto", 2: "carla"}[number]].act("situations/new/", a_situation(name))
+    people["carla"].act("me/", {"action": "profile", "pseudonym": "Carla", "credit": "pseudonym"})
     Membership.objects.filter(pseudonym="Carla").update(pseudonym="1. C\u2028\r\n# D")  # as an earlier studio kept it
     Situation.objects.update(state="accepted")
     Project.objects.update(title="T\n# _E_", culture="C\n- F", limits="+ G")
@@ -112,42 +109,13 @@ def test_a_name_cannot_write_a_line_or_a_heading_into_a_release(
     assert "1. C # D" in json.loads((made.folder / "croissant.json").read_text())["citeAs"]
 
 
-def test_a_release_loads_in_datasets_without_network(project: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    datasets = pytest.importorskip("datasets", reason="the library 'datasets' is not installed")
-    from kapwa.studio.core.freeze import freeze
-    from kapwa.studio.models import Situation
-
-    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
-    taken_in(project, "sample:egyptian")
-    Situation.objects.update(state="accepted")
-    project.title, project.limits = "Baryo: #1 <b>\n---", "<i>few</i>"
-    project.save()
-    made = freeze(project, "1.0.0", tmp_path)
-    found = datasets.load_dataset(str(made.folder), cache_dir=str(tmp_path / "cache"))["train"]
-    rows = [json.loads(line) for line in (made.folder / "situations.jsonl").read_text().splitlines()]
-    assert len(rows) == 10
-    assert [{name: row[name] for name in rows[0]} for row in found] == [
-        {name: row.get(name) for name in rows[0]} for row in rows
-    ]
-    page = (made.folder / "README.md").read_text()
-    assert "- &lt;i&gt;few&lt;/i&gt;" in page
-    described = json.loads((made.folder / "croissant.json").read_text())
-    assert described["citeAs"].startswith("Contributors of Baryo")
-
-
 def test_who_is_stopped_between_a_migration_and_the_tables_begins_again(
-    project: Any, people: dict[str, Someone], monkeypatch: pytest.MonkeyPatch
+    project: Any, people: People, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from django.db import connection
-    from django.db.migrations.recorder import MigrationRecorder
-
-    from kapwa.studio import commands
-    from kapwa.studio.models import Topic
-
     def stopped(project: Any) -> None:
         raise KeyboardInterrupt
 
-    people["ana"].post("topics/", {"name": "friendship"})
+    people["ana"].act("topics/", {"name": "friendship"})
     last = MigrationRecorder.Migration.objects.filter(app="studio").latest("id").name
     MigrationRecorder(connection).record_unapplied("studio_tables", last)  # as in a database of before
     Topic.objects.all().delete()  # as a migration leaves tables
@@ -162,13 +130,7 @@ def test_who_is_stopped_between_a_migration_and_the_tables_begins_again(
     commands.prepare()  # nothing is to do
 
 
-def test_a_private_part_is_whole_situations_and_stays_private(
-    project: Any, people: dict[str, Someone], tmp_path: Path
-) -> None:
-    from kapwa.studio.core.freeze import freeze
-    from kapwa.studio.models import Situation
-    from kapwa.suites.folders.adding import check_folder
-
+def test_a_private_part_is_whole_situations_and_stays_private(project: Any, people: People, tmp_path: Path) -> None:
     project.salt = "5a17" * 4  # with another, all might be public
     project.save()
     taken_in(project, "sample:egyptian")
@@ -202,23 +164,17 @@ def test_a_private_part_is_whole_situations_and_stays_private(
     assert [row["id"] for row in again] == [row["id"] for row in parts["private"]]
 
 
-def test_words_whose_author_does_not_want_them_published_stay_out(
-    project: Any, people: dict[str, Someone], tmp_path: Path
-) -> None:
-    from kapwa.errors import UsageError
-    from kapwa.studio.core.freeze import freeze
-    from kapwa.studio.models import Elicited, Situation
-
+def test_words_whose_author_does_not_want_them_published_stay_out(project: Any, people: People, tmp_path: Path) -> None:
     def agree(name: str, **scopes: str) -> None:
-        people[name].post("consent/", {"version": "1", "agree": "yes", **scopes})
+        people[name].act("consent/", {"version": "1", "agree": "yes", **scopes})
 
     agree("berto")
-    people["berto"].post("situations/new/", a_situation("Liza"))
-    people["berto"].post("elicit/", {"question": "elder", "text": "sinabi ko", "language": "fil"})
+    people["berto"].act("situations/new/", a_situation("Liza"))
+    people["berto"].act("elicit/", {"question": "elder", "text": "sinabi ko", "language": "fil"})
     # Carla, who agreed, varies his situation, makes one of his answer, and one of her own.
-    people["carla"].post("situations/new/", {**a_situation("Liza", user="Guro ako."), "origin": "1"})
-    people["carla"].post("situations/new/", {**a_situation("Ely"), "elicited": Elicited.objects.get().id})
-    people["carla"].post("situations/new/", a_situation("Tomas"))
+    people["carla"].act("situations/new/", {**a_situation("Liza", user="Guro ako."), "origin": "1"})
+    people["carla"].act("situations/new/", {**a_situation("Ely"), "elicited": Elicited.objects.get().id})
+    people["carla"].act("situations/new/", a_situation("Tomas"))
     Situation.objects.update(state="accepted")
     page = people["ana"].get("releases/")
     assert "A release made now would have 1 item." in page
@@ -228,10 +184,10 @@ def test_words_whose_author_does_not_want_them_published_stay_out(
     assert "Tomas" in (made.folder / "situations.jsonl").read_text()
     # A later change by him keeps the text from before him; his agreement opens everything.
     four = a_situation("Tomas", user="Nars ako.")
-    people["ana"].post(
+    people["ana"].act(
         "people/", {"action": "roles", "author": Situation.objects.get(number=1).author, "roles": "scribe"}
     )
-    people["berto"].post("situations/4/edit/", {**four, "base": "1", "reason": "reword"})
+    people["berto"].act("situations/4/edit/", {**four, "base": "1", "reason": "reword"})
     made = freeze(project, "1.0.1", tmp_path)
     assert (made.rows, made.held) == (1, 3)
     assert "Nars" not in (made.folder / "situations.jsonl").read_text()
@@ -239,32 +195,28 @@ def test_words_whose_author_does_not_want_them_published_stay_out(
     with pytest.raises(UsageError, match="Nobody whose words are in the accepted items has agreed"):
         freeze(project, "2.0.0", tmp_path)
     agree("berto", scope_publish="yes")
-    people["berto"].post("withdraw/", {"depth": "identity", "sure": "yes"})  # his words stay, and so does his word
+    people["berto"].act("withdraw/", {"depth": "identity", "sure": "yes"})  # his words stay, and so does his word
     made = freeze(project, "2.0.0", tmp_path)
     assert (made.rows, made.held) == (4, 0)
 
 
-def test_a_change_in_review_leaves_no_situation_that_cannot_be_frozen(project: Any, people: dict[str, Someone]) -> None:
+def test_a_change_in_review_leaves_no_situation_that_cannot_be_frozen(project: Any, people: People) -> None:
     send_to_review(people["berto"], 1)
-    people["carla"].post("situations/1/vote/", {"round": "1", "choice": "change"})
-    people["dina"].post("situations/1/reveal/")
+    people["carla"].act("situations/1/vote/", {"round": "1", "choice": "change"})
+    people["dina"].act("situations/1/reveal/")
     form = {**a_situation("Liza"), "best": "", "base": "1", "reason": "reword"}
     page = people["dina"].post("situations/1/edit/", form, status=409)
     assert "no relevant response is chosen as the best" in page
     # Who is yet to vote does not see in the history which one was chosen.
-    people["dina"].post("situations/1/edit/", {**form, "best": "2", "user": "Nars ako."})
+    people["dina"].act("situations/1/edit/", {**form, "best": "2", "user": "Nars ako."})
     assert "<ins>2</ins>" not in people["carla"].get("situations/1/")
     assert "<ins>2</ins>" in people["berto"].get("situations/1/")
 
 
 def test_a_release_that_cannot_be_written_is_none(
-    project: Any, people: dict[str, Someone], tmp_path: Path, monkeypatch: Any
+    project: Any, people: People, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    from kapwa.errors import UsageError
-    from kapwa.studio.core import freeze as freezing
-    from kapwa.studio.models import Release, Situation
-
-    people["berto"].post("situations/new/", a_situation("Liza"))
+    people["berto"].act("situations/new/", a_situation("Liza"))
     Situation.objects.update(state="accepted")
     with monkeypatch.context() as patched:
         (tmp_path / "file").write_text("in the way")
@@ -282,24 +234,19 @@ def test_a_release_that_cannot_be_written_is_none(
 
 
 def test_a_release_whose_words_were_removed_is_not_written_again_with_others(
-    project: Any, people: dict[str, Someone], tmp_path: Path
+    project: Any, people: People, tmp_path: Path
 ) -> None:
-    from kapwa.errors import UsageError
-    from kapwa.studio.core.freeze import freeze
-    from kapwa.studio.core.kinds import RefusedError
-    from kapwa.studio.models import Situation
-
     send_to_review(people["berto"], 1)
-    people["carla"].post("situations/1/vote/", {"round": "1", "choice": "change"})
-    people["dina"].post("situations/1/reveal/")
+    people["carla"].act("situations/1/vote/", {"round": "1", "choice": "change"})
+    people["dina"].act("situations/1/reveal/")
     changed = {**a_situation("Liza", user="Guro ako."), "base": "1", "reason": "reword"}
-    people["carla"].post("situations/1/edit/", changed)
+    people["carla"].act("situations/1/edit/", changed)
     # Berto's variation has what Carla changed; it stays without that when she withdraws.
-    people["berto"].post("situations/new/", {**a_situation("Liza", user="Guro ako.", context="Iba."), "origin": "1"})
+    people["berto"].act("situations/new/", {**a_situation("Liza", user="Guro ako.", context="Iba."), "origin": "1"})
     Situation.objects.filter(number=2).update(state="accepted")
     freeze(project, "1.0.0", tmp_path)
     freeze(project, "1.0.0", tmp_path / "again")
-    people["carla"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    people["carla"].act("withdraw/", {"depth": "contributions", "sure": "yes"})
     Situation.objects.filter(number=2).update(state="accepted")
     with pytest.raises(RefusedError, match=r"A text of release 1\.0\.0 has been removed"):
         freeze(project, "1.0.0", tmp_path / "later")
@@ -310,18 +257,14 @@ def test_a_release_whose_words_were_removed_is_not_written_again_with_others(
 
 
 def test_a_release_comes_out_the_same_under_other_settings_and_another_name(
-    project: Any, people: dict[str, Someone], tmp_path: Path
+    project: Any, people: People, tmp_path: Path
 ) -> None:
-    from kapwa.studio.core.exchange import export_project, import_project
-    from kapwa.studio.core.freeze import freeze, release_files
-    from kapwa.studio.models import Membership, Person, Project, Release
-
     send_to_review(people["berto"], 1)
     accepted(people, 1, "carla", "edo")
     freeze(project, "1.0.0", tmp_path)
     before = release_files(project, Release.objects.get())
     changed = {"title": "Bayan", "culture": "Tagalog", "licence": "CC0-1.0", "limits": "Iilan."}
-    people["ana"].post("settings/", changed)
+    people["ana"].act("settings/", changed)
     project.refresh_from_db()
     assert project.culture == "Tagalog"
     assert release_files(project, Release.objects.get()) == before

@@ -11,15 +11,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_people import Someone, a_situation, enter, send_to_review
+from django.db import connection
+from studio_people import People, Someone, a_situation, accepted, enter, files_with, send_to_review
 from studio_ratings import CULTURE, Shortest, answered, short_answers, some_accepted, task_of, work
 from typer.testing import CliRunner
 
 import kapwa
+from kapwa.cli import studio_work
+from kapwa.cli.main import app
+from kapwa.datasets.sheets import write_files
 from kapwa.errors import KapwaError, UsageError
 from kapwa.labels.choices.baseline import human_baseline
 from kapwa.labels.ratings.analysis import human_ratings
+from kapwa.report.page.runs import build_report
 from kapwa.report.wording import decimal
+from kapwa.studio import commands
+from kapwa.studio.core.desks import DESKS
+from kapwa.studio.core.freeze import freeze
+from kapwa.studio.core.log import differences
+from kapwa.studio.models import Drawn, Event, Judgement, Membership, Situation
+from kapwa.studio.ratings.drawing import draw as drawn
+from kapwa.studio.ratings.views import result_tables
 from kapwa.tables import read_sheet
 
 CODES = ("Ste", "Par", "Ref", "Non", "Unn", "Oth")
@@ -47,22 +59,15 @@ def texts(place: Path) -> Path:
 
 
 def draw(project: Any, *given: Any, **options: Any) -> Any:
-    from kapwa.studio.ratings.drawing import draw as drawn
-
     return drawn(project, *given, **options)
 
 
 def written(project: Any, kind: str, folder: Path) -> Path:
-    from kapwa.datasets.sheets import write_files
-    from kapwa.studio.ratings.views import result_tables
-
     write_files(result_tables(project, kind), folder)
     return folder
 
 
 def drawn_ids(made: Any) -> list[tuple[str, str]]:
-    from kapwa.studio.models import Drawn
-
     return [(one.item["id"], one.item["variant"]) for one in Drawn.objects.filter(set=made.id).order_by("number")]
 
 
@@ -71,10 +76,6 @@ def raters(project: Any, count: int = 3, role: str = "rater") -> list[Someone]:
 
 
 def test_a_draw_is_recorded_follows_its_seed_and_never_changes(project: Any, saq: Path) -> None:
-    from kapwa.studio import commands
-    from kapwa.studio.core.log import differences
-    from kapwa.studio.models import Event
-
     first = draw(project, "errors", saq, sample=6, seed=5, where=CULTURE)
     ids = drawn_ids(first)
     body = Event.objects.get(kind="tasks.drawn").body
@@ -112,12 +113,9 @@ def test_what_cannot_be_drawn_says_why(project: Any, saq: Path, texts: Path, pla
 
 
 def test_three_people_rate_wrong_answers_and_the_report_takes_it(
-    project: Any, saq: Path, people: dict[str, Someone], tmp_path: Path
+    project: Any, saq: Path, people: People, tmp_path: Path
 ) -> None:
     """Planted answers: shares and agreement come out as counted by hand, in the page, in the command and the report."""
-    from kapwa.report.page.runs import build_report
-    from kapwa.studio.models import Drawn, Judgement
-
     made = draw(project, "errors", saq, sample=12, where=CULTURE)
     planted = {}
     places = dict(Drawn.objects.filter(set=made.id).values_list("id", "number"))
@@ -179,12 +177,8 @@ def test_the_last_rating_of_a_person_counts(project: Any, saq: Path, tmp_path: P
     assert [[row.cells[code] for code in CODES] for row in rows] == [[""] * 6]
 
 
-def test_three_validators_make_the_ceiling(project: Any, people: dict[str, Someone], tmp_path: Path) -> None:
+def test_three_validators_make_the_ceiling(project: Any, people: People, tmp_path: Path) -> None:
     """Six situations; choices count by the option and not by its place, in the page, the command and the report."""
-    from kapwa.report.page.runs import build_report
-    from kapwa.studio.core.freeze import freeze
-    from kapwa.studio.models import Drawn, Event
-
     some_accepted(people)
     made = draw(project, "baseline")
     best = {one.id: one.texts[0] for one in Drawn.objects.filter(set=made.id)}
@@ -228,16 +222,12 @@ def test_three_validators_make_the_ceiling(project: Any, people: dict[str, Someo
 
 
 def _app() -> Any:
-    from kapwa.cli.main import app
-
     return app
 
 
 def test_nobody_validates_what_they_wrote_or_reviewed_and_changed_situations_wait_for_a_new_draw(
-    project: Any, people: dict[str, Someone], tmp_path: Path
+    project: Any, people: People, tmp_path: Path
 ) -> None:
-    from kapwa.studio.models import Drawn, Membership, Situation
-
     some_accepted(people, 2)
     made = draw(project, "baseline")
     berto = Membership.objects.get(pseudonym="Berto")  # wrote one, and voted on the other
@@ -249,36 +239,17 @@ def test_nobody_validates_what_they_wrote_or_reviewed_and_changed_situations_wai
     assert "There is nothing more for you to do" in people["berto"].get("work/baseline/")
     for row in rows.values():
         people["berto"].post("work/baseline/", {**hidden, "subject": row, "button": "cannot"}, status=400)
-    fe.post("work/baseline/", {**hidden, "field_chosen": "1", "button": "save"})
+    fe.act("work/baseline/", {**hidden, "field_chosen": "1", "button": "save"})
     # A changed situation leaves the desk and the files; accepted again, it is drawn anew.
     other = next(pk for pk, row in rows.items() if row == hidden["subject"])
     number = Situation.objects.get(id=other).number
-    from studio_people import a_situation, accepted
-
     text = a_situation(("Liza", "Tomas")[number - 1], instruction="Paano na?")
-    people["dina"].post(f"situations/{number}/edit/", {**text, "base": "1", "reason": "reword"})
+    people["dina"].act(f"situations/{number}/edit/", {**text, "base": "1", "reason": "reword"})
     with pytest.raises(UsageError, match="Nobody has judged"):
         written(project, "baseline", tmp_path / "none")
     accepted(people, number, "edo", "berto" if number == 1 else "carla")
     again = draw(project, "baseline")
     assert [one.situation for one in Drawn.objects.filter(set=again.id)] == [other]
-
-
-def test_adaptation_of_texts_is_rated(project: Any, texts: Path, people: dict[str, Someone], tmp_path: Path) -> None:
-    draw(project, "adaptation", texts, sample=6)
-    for number, who in enumerate(raters(project)):
-        values = {"Acc": "yes", "Wan": "yes" if number else "no", "Str": "no", "remark": "libre"}
-        assert work(who, "adaptation", lambda page, choices, values=values: values) == 6
-    folder = written(project, "adaptation", tmp_path / "out")
-    found = human_ratings(folder)
-    assert {row["criterion"]: row["agreed"] for row in found.shares.iter_rows(named=True)} == {
-        "Acc": 6,
-        "Wan": 6,
-        "Str": 0,
-    }
-    page = people["ana"].get("results/adaptation/")
-    assert "undefined: everybody says yes throughout" in page
-    assert "Is what the text says of the reader&#x27;s culture" in page
 
 
 def test_a_recorded_draw_is_labelled_and_corrects_the_scores(
@@ -322,7 +293,7 @@ def test_a_recorded_draw_is_labelled_and_corrects_the_scores(
 
 
 def test_several_draws_of_a_project_are_each_written_as_a_table_of_their_own(
-    project: Any, saq: Path, other_saq: Path, people: dict[str, Someone], tmp_path: Path
+    project: Any, saq: Path, other_saq: Path, people: People, tmp_path: Path
 ) -> None:
     """Each draw's table corrects the scores by itself; together they would be refused as labels of another draw."""
     folders = [tmp_path / f"sheets-{seed}" for seed in (3, 4)]
@@ -347,12 +318,8 @@ def test_several_draws_of_a_project_are_each_written_as_a_table_of_their_own(
 
 
 def test_pairs_are_blind_and_counted_by_the_text_and_by_the_side(
-    project: Any, saq: Path, other_saq: Path, people: dict[str, Someone], tmp_path: Path
+    project: Any, saq: Path, other_saq: Path, people: People, tmp_path: Path
 ) -> None:
-    from kapwa.report.page.runs import build_report
-    from kapwa.studio.core.desks import DESKS
-    from kapwa.studio.models import Drawn, Event, Membership
-
     made = draw(project, "pairs", saq, other_saq, sample=5, where=CULTURE)
     rows = {one.id: one for one in Drawn.objects.filter(set=made.id)}
     for one in rows.values():  # texts that a test can tell apart, as two models' are
@@ -401,37 +368,25 @@ def test_pairs_are_blind_and_counted_by_the_text_and_by_the_side(
 def test_a_rater_who_leaves_is_not_counted_and_nothing_is_left_of_them(
     studio: Path, project: Any, saq: Path, tmp_path: Path
 ) -> None:
-    from django.db import connection
-
-    from kapwa.studio.core.log import differences
-    from kapwa.studio.models import Judgement
-
     draw(project, "errors", saq, sample=3, where=CULTURE)
     people = raters(project)
     for number, who in enumerate(people):
         values = dict.fromkeys(CODES, "no" if number else "yes") | {"remark": f"kanaryo-{number}"}
         work(who, "errors", lambda page, choices, values=values: values)
     before = human_ratings(written(project, "errors", tmp_path / "a"))
-    people[0].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    people[0].act("withdraw/", {"depth": "contributions", "sure": "yes"})
     connection.close()
     after = human_ratings(written(project, "errors", tmp_path / "b"))
     assert (before.raters, after.raters, Judgement.objects.count()) == (3, 2, 6)
     assert "kanaryo-0" not in (tmp_path / "b" / "errors.csv").read_text()
-    assert not [path for path in studio.parent.iterdir() if path.is_file() and b"kanaryo-0" in path.read_bytes()]
+    assert files_with(studio.parent, "kanaryo-0") == []
     assert differences(project) == []
 
 
 def test_words_of_an_erased_author_are_in_no_drawn_text(
-    studio: Path, project: Any, people: dict[str, Someone], tmp_path: Path
+    studio: Path, project: Any, people: People, tmp_path: Path
 ) -> None:
     """A run of the project's own release, and a baseline of its situations: both hold what Berto wrote."""
-    from django.db import connection
-    from studio_people import accepted
-
-    from kapwa.studio.core.freeze import freeze
-    from kapwa.studio.core.log import differences
-    from kapwa.studio.models import Drawn, Judgement
-
     for number, (writer, other, name) in enumerate((("berto", "carla", "kanaryo-1"), ("carla", "berto", "Tomas")), 1):
         send_to_review(people[writer], number, name)
         accepted(people, number, other, "edo")
@@ -444,32 +399,27 @@ def test_words_of_an_erased_author_are_in_no_drawn_text(
     who = enter(project, "Gina", "rater", "validator")
     assert work(who, "baseline", lambda page, choices: {"chosen": "1", "remark": "puna"}) == 4
     assert work(who, "criteria", lambda page, choices: dict.fromkeys(choices, "yes")) == 2
-    people["berto"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    people["berto"].act("withdraw/", {"depth": "contributions", "sure": "yes"})
     connection.close()
-    assert not [path for path in studio.parent.iterdir() if path.is_file() and b"kanaryo-1" in path.read_bytes()]
+    assert files_with(studio.parent, "kanaryo-1") == []
     assert Drawn.objects.count() == Judgement.objects.count() == 3
     assert "kanaryo" not in who.get("work/criteria/")
     assert differences(project) == []
 
 
-def test_another_name_of_the_culture_changes_nothing_that_was_drawn(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio.core.log import differences
-    from kapwa.studio.models import Drawn
-
+def test_another_name_of_the_culture_changes_nothing_that_was_drawn(project: Any, people: People) -> None:
     some_accepted(people, 1)
     draw(project, "baseline")
-    people["ana"].post("settings/", {"culture": "Tagalog"})
+    people["ana"].act("settings/", {"culture": "Tagalog"})
     project.refresh_from_db()
     assert differences(project) == []
     assert Drawn.objects.get().item["culture"] == "Filipino"
 
 
 def test_a_models_own_words_stay_where_somebody_who_left_had_said_the_same_word(
-    project: Any, people: dict[str, Someone], saq: Path
+    project: Any, people: People, saq: Path
 ) -> None:
     """Edo alone accepted, and Berto alone wrote "stones": no answer of the model goes with them."""
-    from kapwa.studio.models import Drawn
-
     some_accepted(people, 1)
     draw(project, "errors", saq, sample=4, where=CULTURE)
     before = list(Drawn.objects.order_by("id").values_list("texts", "shown"))
@@ -479,16 +429,16 @@ def test_a_models_own_words_stay_where_somebody_who_left_had_said_the_same_word(
         -3:
     ]  # names that our own code gives, said by somebody
     told = {"user": user, "context": context, "personal_situation": personal}
-    people["berto"].post("situations/new/", a_situation("Ben", instruction=word, **told))
+    people["berto"].act("situations/new/", a_situation("Ben", instruction=word, **told))
     for name in ("berto", "edo"):
-        people[name].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+        people[name].act("withdraw/", {"depth": "contributions", "sure": "yes"})
     after = list(Drawn.objects.order_by("id").values_list("texts", "shown"))
     assert [texts for texts, _ in after] == [texts for texts, _ in before]
     named = [[[(name, tag) for name, _, tag in shown] for _, shown in rows] for rows in (before, after)]
     assert named[0] == named[1]
 
 
-def test_a_strangers_desk_and_the_role(project: Any, saq: Path, people: dict[str, Someone]) -> None:
+def test_a_strangers_desk_and_the_role(project: Any, saq: Path, people: People) -> None:
     draw(project, "errors", saq, sample=2, where=CULTURE)
     people["berto"].get("work/errors/", status=400)  # a writer rates nothing
     rater = raters(project, 1)[0]
@@ -499,7 +449,7 @@ def test_a_strangers_desk_and_the_role(project: Any, saq: Path, people: dict[str
     assert "Nobody has judged anything" in people["ana"].get("results/errors/")
 
 
-def test_scripts_in_answers_and_remarks_stay_text(project: Any, people: dict[str, Someone], place: Path) -> None:
+def test_scripts_in_answers_and_remarks_stay_text(project: Any, people: People, place: Path) -> None:
     script = "\"'><script>alert(7)</script><img src=x onerror=alert(7)>{{7*7}}"
     task = kapwa.load_task("blend/saq", data="sample", language="local", where=CULTURE, limit=2)
     run, same = (answered(place, task, lambda item: script, f"hostile-{n}") for n in (1, 2))
@@ -518,9 +468,6 @@ def test_scripts_in_answers_and_remarks_stay_text(project: Any, people: dict[str
 
 
 def test_the_command_line(project: Any, saq: Path, tmp_path: Path, studio: Path, monkeypatch: Any) -> None:
-    from kapwa.cli import studio_work
-    from kapwa.studio import commands
-
     monkeypatch.setattr(studio_work, "open_studio", lambda home, database: commands)
     where = ["--where", "culture=Philippines"]
 
@@ -548,22 +495,17 @@ def test_the_command_line(project: Any, saq: Path, tmp_path: Path, studio: Path,
     assert "2 of them name the model that wrote them, so raters can recognize it." in told.output
 
 
-def test_choices_among_words_that_an_erasure_took_back_do_not_count(project: Any, people: dict[str, Someone]) -> None:
-    from studio_people import a_situation, accepted
-
-    from kapwa.studio.core.log import differences
-    from kapwa.studio.models import Drawn, Event, Judgement
-
-    people["carla"].post("situations/new/", a_situation("Tomas"))
-    people["dina"].post(
+def test_choices_among_words_that_an_erasure_took_back_do_not_count(project: Any, people: People) -> None:
+    people["carla"].act("situations/new/", a_situation("Tomas"))
+    people["dina"].act(
         "situations/1/edit/", {**a_situation("Tomas", irrelevant_1="Tumakbo ka palayo nang mabilis."), "base": "1"}
     )
-    people["carla"].post("situations/1/submit/")
+    people["carla"].act("situations/1/submit/")
     accepted(people, 1, "edo", "berto")
     draw(project, "baseline")
     who = enter(project, "Gina", "validator")
     assert work(who, "baseline", lambda page, choices: {"chosen": "1"}) == 1
-    people["dina"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    people["dina"].act("withdraw/", {"depth": "contributions", "sure": "yes"})
     assert (Drawn.objects.count(), Judgement.objects.count()) == (0, 0)
     assert Event.objects.filter(kind="text.judged", erased=False).count() == 1  # her choice, of nothing now
     assert "There is nothing more for you to do" in who.get("work/baseline/")

@@ -2,12 +2,17 @@
 
 import gzip
 import json
-import random
 import uuid
 from typing import Any
 
+from django.db import transaction
 from studio_answers import ask
-from studio_people import Someone, enter
+from studio_people import People, Someone, enter, erase
+
+from kapwa.studio import commands
+from kapwa.studio.core.log import record
+from kapwa.studio.models import Event
+from kapwa.suites.kalahi.data import read_situations
 
 
 def a_record(who: Someone, subject: str = "food-1", **changes: Any) -> dict[str, Any]:
@@ -31,8 +36,6 @@ def send(who: Someone, *records: Any, status: int = 200) -> list[int]:
 
 
 def events(kind: str = "food.answered") -> Any:
-    from kapwa.studio.models import Event
-
     return Event.objects.filter(kind=kind).order_by("seq")
 
 
@@ -62,38 +65,12 @@ def test_a_batch_has_fifty_tasks_with_all_that_a_phone_shows(food: Any, answerer
     assert answer.json()["error"].startswith("This work is not open")
 
 
-def test_batches_of_real_texts_fit_a_poor_network(project: Any, food: Any, answerer: Someone, monkeypatch: Any) -> None:
-    """50 questions of a sample pack, 50 ratings of answers to situations of another, and of stories, as they travel."""
-    from kapwa.labels.rubrics import suite_rubric
-    from kapwa.studio.core.desks import DeskTask, Option, Shown, Work
-    from kapwa.studio.ratings.desks import _yes_or_no
-    from kapwa.suites.kalahi.data import read_situations
-
-    situations, _ = read_situations("sample:filipino")
-    full = [one for one in situations if one.variant == "full"]
-    words = " ".join(text for one in full for text in (*one.fields["relevant"], *one.fields["irrelevant"])).split()
-    chance = random.Random(1)
-    buttons = (Option("save", "Save and continue"), Option("cannot", "I cannot judge this"))
-
-    def tasks(suite: str, size: int) -> list[DeskTask]:
-        made = []
-        asked = suite_rubric(suite).criteria
-        fields = tuple(_yes_or_no(f"{about.name}: {about.question['en']}", about.code) for about in asked)
-        for number in range(50):
-            prompt = f"{number}. {full[number % len(full)].fields['prompt']}"
-            text = " ".join(chance.choices(words, k=size // 6))
-            shown = (Shown("What was asked", prompt, "fil"), Shown("", text, "fil"))
-            made.append(DeskTask("food", f"{number:036d}", "0123456789abcdef", shown, fields, buttons))
-        return made
-
-    for suite, size in (("kalahi", 600), ("eecc", 3000)):
-        made = tasks(suite, size)
-        monkeypatch.setattr(food, "draw", lambda member, count, made=made: Work(made, 50))
-        assert travelled(answerer, "food")[1] <= 100_000
+def test_a_batch_of_real_texts_fits_a_poor_network(project: Any, answerer: Someone) -> None:
     project.form = "blend"
     project.save()
+    situations = [one for one in read_situations("sample:filipino")[0] if one.variant == "full"]
     for number in range(50):
-        ask(project, f"{number}. {full[number % len(full)].fields['prompt'][:120]}")
+        ask(project, f"{number}. {situations[number % len(situations)].fields['prompt'][:120]}")
     found, size = travelled(answerer, "answers")
     assert len(found["tasks"]) == 50
     assert size <= 100_000
@@ -119,25 +96,15 @@ def test_another_content_under_the_same_number_is_kept_beside_the_first(food: An
 
 
 def test_what_was_kept_beside_goes_with_its_author(project: Any, food: Any, answerer: Someone) -> None:
-    from django.db import transaction
-
-    from kapwa.studio.core.erasure import erase_author
-
     first = a_record(answerer)
     send(answerer, first, {**first, "values": {**first["values"], "text": "KANARYO"}})
-    with transaction.atomic():
-        erase_author(project, events("record.conflicting").get().actor)
+    erase(project, events("record.conflicting").get().actor)
     assert "KANARYO" not in str(list(events("record.conflicting").values()))
 
 
 def test_what_was_kept_beside_goes_with_the_words_of_others_in_it(
     project: Any, food: Any, answerer: Someone, monkeypatch: Any
 ) -> None:
-    from django.db import transaction
-
-    from kapwa.studio.core.erasure import erase_author
-    from kapwa.studio.core.log import record
-
     words = "Batiin mo siya at kumustahin, sabi ni KANARYO."
     with transaction.atomic():
         body = {"changes": {"language": "fil", "user": words}}
@@ -154,8 +121,7 @@ def test_what_was_kept_beside_goes_with_the_words_of_others_in_it(
     monkeypatch.setattr(food, "body", lambda *given: own(*given) | {"situation": str(situation.uuid)})
     second = a_record(answerer, "food-2")
     assert send(answerer, second, {**second, "values": {**second["values"], "text": "tuyo"}}) == [200, 409]
-    with transaction.atomic():
-        erase_author(project, "writer")
+    erase(project, "writer")
     kept.refresh_from_db()
     assert (kept.body["remark"], kept.body["text"]) == ("", "lugaw")
     assert [one.erased for one in events("record.conflicting").order_by("seq")] == [False, True]
@@ -169,8 +135,6 @@ def test_nobody_sends_what_another_filled_in(project: Any, food: Any, answerer: 
     assert send(answerer, mine) == [200]
     assert len({event.actor for event in events()}) == 2
     # One phone, one after the other: the cookie follows the visit, and goes with it.
-    from kapwa.studio import commands
-
     shared = answerer.client
     shared.post("/leave/")
     assert shared.cookies["kapwa_here"].value == ""
@@ -227,7 +191,7 @@ def test_the_page_that_browsers_keep_says_nothing_of_anybody(project: Any, food:
     assert "manifest-src 'self'" in manifest.headers["Content-Security-Policy"]
 
 
-def test_who_is_here_and_what_there_is_to_do(food: Any, answerer: Someone, people: dict[str, Someone]) -> None:
+def test_who_is_here_and_what_there_is_to_do(food: Any, answerer: Someone, people: People) -> None:
     found = answerer.client.get(answerer.full("sync/")).json()
     assert found["desks"] == [{"name": "food", "title": "Questions about food", "left": 3}]
     assert found["person"] == answerer.client.cookies["kapwa_here"].value

@@ -19,17 +19,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from studio_browser import CHROMIUM, PATIENCE, PHONE, api, kapwa, launched
+from studio_cuts import HOST, LOSSES, Network, Person, Served
+from studio_people import a_situation, accepted, enter
+from test_kept import HERE, OUT, SENT, UNSENT
 
 from kapwa import studio as package
-from ports import free_port
-
-pytest.importorskip("django", reason="the extra 'studio' is not installed")
-from studio_browser import CHROMIUM, PATIENCE, PHONE, api, kapwa, launched
-from studio_cuts import LOSSES, Network
-from studio_people import a_situation, accepted, enter
-from test_kept import HERE, HOST, OUT, SENT, UNSENT, Person, Served
-
+from kapwa.studio import commands
+from kapwa.studio.core.freeze import freeze
+from kapwa.studio.models import Event
 from kapwa.suites.kalahi.form import TOPICS
+from ports import free_port
 
 CADDY, CERTUTIL = shutil.which("caddy"), shutil.which("certutil")
 pytestmark = [pytest.mark.slow(100), pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
@@ -234,9 +234,8 @@ def review(trial: Trial, number: int, ana: Person, voters: list[Person]) -> None
     path = f"/p/{PROJECT}/situations/{number}/"
     for who in voters:
         page = trial.type(who, path, "#remark", trial.text("sang-ayon"))
-        page.get_by_label("Accept as it is").check()
         page.locator("input[name=best]").first.check()
-        trial.send(who, page.get_by_role("button", name="Vote", exact=True))
+        trial.send(who, page.get_by_role("button", name="Accept as it is", exact=True))
     trial.send(ana, ana.open(path).get_by_role("button", name="Reveal the votes"))
     page = trial.type(voters[0], path, "#say", trial.text("usapan"))
     trial.send(voters[0], page.get_by_role("button", name="Send", exact=True))
@@ -287,10 +286,6 @@ def hold_against_what_was_typed(trial: Trial) -> None:
 
 def hold_against_one_without_cuts(trial: Trial) -> None:
     """No act is there twice, and the release is that of a studio where nothing failed."""
-    from kapwa.studio import commands
-    from kapwa.studio.core.freeze import freeze
-    from kapwa.studio.models import Event
-
     folder = trial.studio.folder
     kapwa("studio", "freeze", PROJECT, "--release", "1.0.0", cwd=folder)
     about = {"title": "Ang buhay natin", "culture": "Filipino", "language": "fil", "languages": ["ceb"]}
@@ -299,14 +294,14 @@ def hold_against_one_without_cuts(trial: Trial) -> None:
     people = {name: enter(project, name, role) for name, role in roles.items()}
     topics, contexts = trial.typed[:2], [text for text in trial.typed if text.startswith("Nakita ko")]
     for name, topic in zip(("berto", "carla"), topics, strict=True):
-        people[name].post("topics/", {"name": topic, "origin": "seed", "usual": "keep"})
+        people[name].act("topics/", {"name": topic, "origin": "seed", "usual": "keep"})
     for place, context in enumerate(contexts):
         who = people[("berto", "carla")[place % 2]]
-        who.post("situations/new/", a_situation(f"Liza {place}", context=context, topic=topics[place % 2]))
-        who.post(f"situations/{place + 1}/submit/")
+        who.act("situations/new/", a_situation(f"Liza {place}", context=context, topic=topics[place % 2]))
+        who.act(f"situations/{place + 1}/submit/")
         accepted(people, place + 1, "edo", "fe")
-        people["edo"].post(f"situations/{place + 1}/discuss/", {"text": "usapan"})
-    people["dina"].post("releases/", {"version": "1.0.0"})
+        people["edo"].act(f"situations/{place + 1}/discuss/", {"text": "usapan"})
+    people["dina"].act("releases/", {"version": "1.0.0"})
     made = freeze(project, "1.0.0", folder / "without").folder
     texts = [place / "situations.jsonl" for place in (made, folder / "releases" / made.name)]
     assert texts[0].read_bytes() == texts[1].read_bytes()
@@ -317,11 +312,10 @@ def hold_against_one_without_cuts(trial: Trial) -> None:
 
 
 def test_a_trial_over_http_ends_with_a_report(tmp_path: Path, studio: Path) -> None:
-    rules = f"--host-resolver-rules=MAP {HOST} 127.0.0.1"
     served = Studio(tmp_path)
     with api.sync_playwright() as started:
         try:
-            browser = launched(started, rules)
+            browser = launched(started.chromium)
             trial, ana, berto = walk(served, browser)
             assert ana.page.evaluate("window.isSecureContext") is False
             evaluated(trial, ana)
@@ -378,7 +372,7 @@ def test_a_trial_over_https_behind_a_proxy(tmp_path: Path) -> None:
     served = Studio(tmp_path)
     with caddy(tmp_path, served) as here, api.sync_playwright() as started:
         try:
-            browser = launched(started, env=here)
+            browser = launched(started.chromium, env=here)
             situations = SECURE // 3
             trial = Trial(served, browser, acts=4 + 3 * situations, cuts=SECURE)
             ana, writers = come(trial, "Berto", "Carla")

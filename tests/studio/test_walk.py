@@ -6,9 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_people import Someone, a_situation, accepted, enter, send_to_review
+from studio_people import People, a_situation, accepted, enter, send_to_review
 
 from kapwa.errors import UsageError
+from kapwa.labels.agreement import agreement_rows
+from kapwa.studio.core.freeze import freeze
+from kapwa.studio.core.log import differences
+from kapwa.studio.situations.views.overview import agreement
+from kapwa.suites.folders.adding import check_folder
 
 
 def number_of(page: str) -> int:
@@ -17,13 +22,8 @@ def number_of(page: str) -> int:
     return int(found[1])
 
 
-def test_a_community_goes_from_a_topic_to_a_release_that_runs(
-    project: Any, people: dict[str, Someone], tmp_path: Path
-) -> None:
-    from kapwa.studio.core.freeze import freeze
-    from kapwa.studio.core.log import differences
-
-    people["ana"].post("topics/", {"name": "friendship", "source": "survey", "target": "3"})
+def test_a_community_goes_from_a_topic_to_a_release_that_runs(project: Any, people: People, tmp_path: Path) -> None:
+    people["ana"].act("topics/", {"name": "friendship", "source": "survey", "target": "3"})
     assert "survey" in people["berto"].get("topics/")
 
     # Writing, with what the checks say and how each variant reads.
@@ -31,7 +31,7 @@ def test_a_community_goes_from_a_topic_to_a_release_that_runs(
     number = number_of(page)
     assert "no relevant response is chosen as the best" in people["berto"].get(f"situations/{number}/edit/")
     people["berto"].post(f"situations/{number}/submit/", status=409)
-    people["berto"].post(f"situations/{number}/edit/", {**a_situation("Liza"), "base": "1"})
+    people["berto"].act(f"situations/{number}/edit/", {**a_situation("Liza"), "base": "1"})
     desk = people["berto"].get(f"situations/{number}/edit/")
     barest = desk.split("unenriched</h3>")[1]
     assert "Anong gagawin ko?" in barest.split("</section>")[0]
@@ -42,16 +42,16 @@ def test_a_community_goes_from_a_topic_to_a_release_that_runs(
     assert 'class="state">best' not in people["edo"].get(f"situations/{number}/")  # it is for him to say
     # Nobody reviews their own, votes are hidden from others until the reveal, and a change needs a reason.
     people["berto"].post(f"situations/{number}/vote/", {"round": "1", "choice": "accept"}, status=409)
-    people["carla"].post(
+    people["carla"].act(
         f"situations/{number}/vote/", {"round": "1", "choice": "change", "remark": "hindi ganoon magsalita"}
     )
-    people["edo"].post(f"situations/{number}/vote/", {"round": "1", "choice": "accept", "best": "1"})
+    people["edo"].act(f"situations/{number}/vote/", {"round": "1", "choice": "accept", "best": "1"})
     assert "hindi ganoon magsalita" not in people["edo"].get(f"situations/{number}/")
     people["dina"].post(f"situations/{number}/accept/", status=409)
-    people["dina"].post(f"situations/{number}/reveal/")
+    people["dina"].act(f"situations/{number}/reveal/")
     assert "hindi ganoon magsalita" in people["edo"].get(f"situations/{number}/")
     people["dina"].post(f"situations/{number}/accept/", status=409)  # one of two accepts
-    people["edo"].post(f"situations/{number}/discuss/", {"text": "Hindi ako sang-ayon.", "dissent": "yes"})
+    people["edo"].act(f"situations/{number}/discuss/", {"text": "Hindi ako sang-ayon.", "dissent": "yes"})
     changed = a_situation("Liza", instruction="Ano ang dapat kong gawin?")
     people["dina"].post(f"situations/{number}/edit/", {**changed, "base": "2"}, status=409)
     page = people["dina"].post(
@@ -66,17 +66,17 @@ def test_a_community_goes_from_a_topic_to_a_release_that_runs(
         "situations/new/", {**a_situation("Liza", personal_situation="May utang ako sa kanya."), "origin": str(number)}
     )
     variation = number_of(page)
-    people["berto"].post(f"situations/{variation}/submit/")
+    people["berto"].act(f"situations/{variation}/submit/")
     accepted(people, variation, "carla", "edo")
     page = people["carla"].post(
         "situations/new/", a_situation("Tomas", context="Hiniram ni Tomas ang payong ko; uulan.")
     )
     second = number_of(page)
-    people["carla"].post(f"situations/{second}/submit/")
+    people["carla"].act(f"situations/{second}/submit/")
     accepted(people, second, "berto", "edo")
     assert differences(project) == []
 
-    people["ana"].post("releases/", {"version": "1.0.0"})
+    people["ana"].act("releases/", {"version": "1.0.0"})
     assert "/releases/1.0.0/evaluation/" in people["berto"].get("")  # whoever makes none finds how models do on it
     first = freeze(project, "1.0.0", tmp_path / "a")
     again = freeze(project, "1.0.0", tmp_path / "b")
@@ -87,7 +87,7 @@ def test_a_community_goes_from_a_topic_to_a_release_that_runs(
     assert [row["base"] for row in rows] == [True, False, True]
 
     # A word changes: the step must be a major one.
-    people["carla"].post(
+    people["carla"].act(
         f"situations/{second}/edit/",
         {**a_situation("Tomas", context="Hiniram ni Tomas ang payong; uulan."), "base": "1", "reason": "reword"},
     )
@@ -96,25 +96,20 @@ def test_a_community_goes_from_a_topic_to_a_release_that_runs(
         freeze(project, "1.1.0", tmp_path)
     freeze(project, "2.0.0", tmp_path)
 
-    from kapwa.suites.folders.adding import check_folder
-
     found = check_folder(first.folder)
     assert found.errors == []
     assert found.report.counts["full prompts"] == 3
 
 
-def test_agreement_is_that_of_the_votes_that_are_revealed(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.labels.agreement import agreement_rows
-    from kapwa.studio.situations.views.overview import agreement
-
+def test_agreement_is_that_of_the_votes_that_are_revealed(project: Any, people: People) -> None:
     assert agreement(project) == []
     choices = [("accept", "accept"), ("change", "reject"), ("accept", "change"), ("reject", "reject")]
     for number, (first, second) in enumerate(choices, start=1):
         send_to_review(people["berto"], number, "Liza", context=f"Ika-{number} na araw sa palengke.")
-        people["carla"].post(f"situations/{number}/vote/", {"round": "1", "choice": first})
-        people["edo"].post(f"situations/{number}/vote/", {"round": "1", "choice": second})
+        people["carla"].act(f"situations/{number}/vote/", {"round": "1", "choice": first})
+        people["edo"].act(f"situations/{number}/vote/", {"round": "1", "choice": second})
         if number < 4:  # the last stays hidden, and does not count
-            people["dina"].post(f"situations/{number}/reveal/")
+            people["dina"].act(f"situations/{number}/reveal/")
     found = {row["coefficient"]: row for row in agreement(project)}
     expected = {row["coefficient"]: row for row in agreement_rows(choices[:3], ["1", "2", "3"], seed=0)}
     for name in ("percent", "krippendorff-nominal"):
@@ -125,6 +120,6 @@ def test_agreement_is_that_of_the_votes_that_are_revealed(project: Any, people: 
     # Who may not read situations is not sent to them.
     assert "Discuss situation 1" in people["berto"].get("")
     assert "Discuss situation 1" not in enter(project, "Vina", "validator").get("")
-    people["berto"].post("situations/new/", {"context": "Pista."})
+    people["berto"].act("situations/new/", {"context": "Pista."})
     page = people["berto"].post("situations/5/submit/", status=409)
     assert "not finished: language: this field is empty; topic: this field is empty; category: this" in page

@@ -191,3 +191,18 @@ def test_votes_for_no_answer_are_people_without_one(tmp_path: Path) -> None:
     report = check(folder)
     said = "'no hay respuesta' says that there is no answer: it is not taken for one, and its votes (3) count under "
     assert [one.row for one in report.findings if one.message.startswith(said)] == [2]
+
+
+def test_answers_each_of_their_own(tmp_path: Path) -> None:
+    answers = "id,each,local,english\nq1,yes,té;café,tea;coffee\nq1,,mate;tereré,mate\nq2,yes,1/1;2/1,\n"
+    first, second = read_data(pack(tmp_path / "p", answers=answers)).questions
+    assert first.groups == (
+        AnswerGroup(("té",), ("tea",), 1),
+        AnswerGroup(("café",), ("coffee",), 1),
+        AnswerGroup(("mate", "tereré"), ("mate",), 1),
+    )
+    assert second.groups == (AnswerGroup(("1/1",), (), 1), AnswerGroup(("2/1",), (), 1))
+    survey = load_path(pack(tmp_path / "bad", answers=answers.replace("tea;coffee", "tea")))
+    assert [(problem.row, problem.column, problem.message) for problem in survey.problems] == [
+        (2, "english", "has 1 texts for 2 answers.")
+    ]

@@ -65,10 +65,10 @@ def test_the_question_that_differs_in_one_country_is_left_out_there(
 def test_no_wrong_option_equals_contains_or_matches_an_accepted_answer(
     people: People, questions: Sequence[ChoiceQuestion]
 ) -> None:
-    """Matches by the matcher of ``blend/saq``, both ways round."""
+    """Matches by the matcher of ``blend/saq``, both ways round; of every fourth question."""
     matcher = Matcher(shipped("en"))
     checked = 0
-    for one in questions:
+    for one in questions[::4]:
         source = people[one.country, one.question_id]
         accepted = {text.casefold().strip() for group in source.groups for text in group.en}
         for letter, option in zip(one.letters, one.options, strict=True):
@@ -85,7 +85,7 @@ def test_no_wrong_option_equals_contains_or_matches_an_accepted_answer(
                 assert not any(text in said or said in text for text in accepted), (one.id, option)
             else:
                 assert not any(re.search(rf"(?<![\d:.]){re.escape(said)}(?![\d:.])", text) for text in accepted), one.id
-    assert checked == 3 * 4415
+    assert checked == 3 * 1104
 
 
 def test_the_right_option_is_a_commonest_answer_and_the_others_have_votes(

@@ -29,10 +29,10 @@ FRUIT = item("South_Korea", "fruit")
 def test_function_words_of_no_language_give_an_answer_of_the_release(blend: BlendData) -> None:
     """Before, "It is one of the most common things" was right on 33 of the English questions of the US and the UK.
 
-    Every question of these two, and every third of the others.
+    Every other question of these two, and every ninth of the others.
     """
     grader, wrong = Grader(), []
-    chosen = (q for place, q in enumerate(blend.questions) if q.country in ("US", "UK") or place % 3 == 0)
+    chosen = (q for place, q in enumerate(blend.questions) if place % (2 if q.country in ("US", "UK") else 9) == 0)
     for asked in filter(is_valid_code, chosen):
         for asked_in in LANGUAGES:
             target = Target.of_question(asked, asked_in)
@@ -77,14 +77,14 @@ def test_the_answer_that_matches_best_counts() -> None:
 def test_nearly_every_answer_of_the_release_is_paid_by_its_own_group(blend: BlendData) -> None:
     """Before, an earlier group that matches loosely was paid in 67 of 3,869 answers."""
     grader, other, asked = Grader(), 0, 0
-    for chosen in filter(is_valid_code, blend.questions[::13]):
+    for chosen in filter(is_valid_code, blend.questions[::26]):
         target = Target.of_question(chosen, "local")
         for place, each in enumerate(chosen.groups):
             for text in each.local[:1]:
                 hit = grader.find(text, target)
                 other += hit is not None and hit.group != place and hit.rule != "exact"
                 asked += 1
-    assert asked > 1500
+    assert asked > 700
     assert other == 0
 
 

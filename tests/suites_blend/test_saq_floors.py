@@ -242,15 +242,16 @@ def test_floors_are_given_item_by_item() -> None:
     assert {floor.paired_with for floor in floors if floor.name == PERSON} == {"sem_b_loo"}
 
 
+@pytest.mark.slow
 def test_floors_of_the_release(blend: BlendData) -> None:
-    """Every question of three countries and every fourth of the others; of people's own groups, every question."""
+    """Every question of three countries and every eighth of the others; of people's own groups, every question."""
     valid = [q for q in blend.questions if is_valid_code(q)]
     assert fmean(leave_one_out(q.groups).b for q in valid) == pytest.approx(0.6172, abs=5e-5)
     assert fmean(leave_one_out(q.groups).w for q in valid) == pytest.approx(0.5109, abs=5e-5)
     # Three guesses beat one, and in two of these countries reach what people score by their own groups.
     three = {"Indonesia": (0.600, 0.490, 0.602), "Greece": (0.628, 0.485, 0.621), "South_Korea": (0.543, 0.396, 0.738)}
     asked = [
-        q for place, q in enumerate(blend.questions) if is_valid_code(q) and (q.country in three or place % 4 == 0)
+        q for place, q in enumerate(blend.questions) if is_valid_code(q) and (q.country in three or place % 8 == 0)
     ]
     items = [saq_item(q, blend.prompts, "en", "inst-4") for q in asked]
     floors = saq_floors(items, Others(blend.questions), Grader())
@@ -262,11 +263,12 @@ def test_floors_of_the_release(blend: BlendData) -> None:
         assert found == pytest.approx(figures, abs=0.015), country
     by_country = [f.value for f in floors if (f.name, f.metric) == (USUAL, "sem_b") and f.note]
     assert len(by_country) == 16
-    assert sum(by_country) / 16 == pytest.approx(0.41, abs=0.015)
-    assert named(floors, ONE_OTHER) == pytest.approx(0.30, abs=0.015)
-    assert named(floors, US_USUAL) == pytest.approx(0.34, abs=0.015)
+    # Two standard errors of so many questions.
+    assert sum(by_country) / 16 == pytest.approx(0.41, abs=0.03)
+    assert named(floors, ONE_OTHER) == pytest.approx(0.30, abs=0.02)
+    assert named(floors, US_USUAL) == pytest.approx(0.34, abs=0.03)
     # In the main the first of the others' answers; 0.15 while the list ended with the own and so never began with it.
-    assert named(floors, ALL_OTHERS) == pytest.approx(0.298, abs=0.015)
+    assert named(floors, ALL_OTHERS) == pytest.approx(0.298, abs=0.03)
     assert named(floors, REPEATED) < 0.05
     assert 0 < named(floors, NO_ANSWER) < 0.005
     assert named(floors, SHUFFLED) < 0.03

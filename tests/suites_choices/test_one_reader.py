@@ -7,13 +7,15 @@ import yaml
 
 from kapwa.languages.phrases import reply_words
 from kapwa.suites.choices.reader import read_choice
-from kapwa.suites.choices.rules import rules
+from kapwa.suites.choices.rules import examples, rules
 from kapwa.suites.choices.shares import read_percentages
 from kapwa.suites.choices.signs import OptionSigns
 from kapwa.suites.items import ALL_LETTERS
 
 FOODS = ("Rice", "Bread", "Noodles", "Potatoes")
 SPELT = yaml.safe_load(Path(__file__).with_name("spelt_options.yaml").read_text(encoding="utf-8"))
+REPLIES = yaml.safe_load(Path(__file__).with_name("replies.yaml").read_text(encoding="utf-8"))
+KINDS = [(code, of["options"], *pair) for code, of in REPLIES.items() for pair in of["replies"]]
 EXAMPLES = [(rule.how, *example) for rule in rules() for example in rule.gives]
 LETTERS = [(code, sign, place) for code, words in reply_words().items() for sign, place in words.letters.items()]
 
@@ -21,6 +23,23 @@ LETTERS = [(code, sign, place) for code, words in reply_words().items() for sign
 @pytest.mark.parametrize(("how", "reply", "letter"), EXAMPLES)
 def test_examples_of_the_rules_are_read_by_them(how: str, reply: str, letter: str) -> None:
     assert read_choice(reply, FOODS) == (letter, how)
+
+
+@pytest.mark.parametrize(("reply", "letter"), examples("numbers"))
+def test_examples_of_numbers_name_their_option(reply: str, letter: str) -> None:
+    assert read_choice(reply, FOODS).letter == letter
+
+
+@pytest.mark.parametrize(("reply", "share"), examples("shares"))
+def test_examples_of_percentages_give_each_option_its_share(reply: str, share: str) -> None:
+    shares = read_percentages(reply, ("yes", "no"))
+    assert shares is not None
+    assert 100 * shares[0] == pytest.approx(float(share))
+
+
+@pytest.mark.parametrize(("language", "options", "reply", "letter"), KINDS)
+def test_replies_of_every_kind_are_read(language: str, options: list[str], reply: str, letter: str | None) -> None:
+    assert read_choice(reply, options, language).letter == letter
 
 
 @pytest.mark.parametrize(("language", "sign", "place"), LETTERS)

@@ -22,6 +22,7 @@ from kapwa.datasets.text_checks import cell_oddities, table_oddities
 from kapwa.errors import DataError, UsageError
 from kapwa.languages.places import Place, resolve
 from kapwa.languages.same import equal_texts, same_text
+from kapwa.suites.blend.guessing import guess_mapping
 from kapwa.suites.folders.adding import check_folder
 from kapwa.tables import disarm, read_records, read_table
 
@@ -141,6 +142,21 @@ def test_escapes_of_a_workbook_are_read_as_the_characters_that_they_stand_for(
         book.active.append(["1", stored])
 
     assert read_table(workbook(tmp_path / "t.xlsx", fill))[0].cells["q"] == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        ("#REF!", "#REF! is a formula error"),
+        ("#DIV/0!", "#DIV/0! is a formula error"),
+        ("#N/A", "'#N/A' is what programs write for an empty cell"),
+        ("one_x000D_two", "_x000D_ is how workbooks write a character"),
+        ("one_x000A_two", "_x000A_ is how workbooks write a character"),
+    ],
+)
+def test_what_a_workbook_leaves_in_a_csv_is_told(tmp_path: Path, text: str, finding: str) -> None:
+    report = choices(tmp_path / "c", [("1", "Peru", "Which?", text, "y", "A")])
+    assert ("warning", 2) in [(severity, row) for severity, row, _ in said(report, finding)]
 
 
 @pytest.mark.parametrize("error", ["#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#N/A", "#NULL!", "#NUM!"])
@@ -267,6 +283,7 @@ def test_the_same_text_is_the_same_however_often_it_is_folded(text: str) -> None
         (("UK", "United Kingdom", "Great Britain"), 2),
         (("Türkiye", "Turkey", "Türkiye (Turkey)"), 2),
         (("Viet Nam", "Vietnam"), 1),
+        (("Kenya", "Ken\u200bya", "Kenya\u200e", "ＫＥＮＹＡ"), 3),
         (("Congo (Kinshasa)", "Congo (Brazzaville)"), 0),
         (("South Korea", "North Korea", "Northern Nigeria", "West Java", "Assam"), 0),
         (("China", "China (Hong Kong)"), 0),
@@ -454,6 +471,32 @@ def test_guesses_know_what_columns_of_published_tables_are_called(
     assert done.exit_code == 0, done.output
     guessed = yaml.safe_load((tmp_path / "mapping.yaml").read_text(encoding="utf-8"))
     assert expected.items() <= {"form": guessed["form"], **guessed["columns"]}.items()
+
+
+@pytest.mark.parametrize(
+    ("head", "cells", "expected"),
+    [
+        ("q,choices,answer_index,nation", "What is {n}?,x{n}|y{n}|z{n},0,Peru", ("blend/mcq", "q", "answer_index")),
+        ("query,opa,opb,opc,cop,region", "What is {n}?,x{n},y{n},z{n},1,Peru", ("blend/mcq", "query", "cop")),
+        ("Question,Option 1,Option 2,Correct Option,Country", "What is {n}?,x{n},y{n},1,Peru",
+         ("blend/mcq", "Question", "Correct Option")),
+        ("input,target,culture", "What is eaten {n} at home?,rice {n},Peru", ("blend/saq", "input", "target")),
+        ("Question,Réponse,Pays", "Que mange-t-on {n} là-bas?,riz {n},France", ("blend/saq", "Question", "Réponse")),
+        ("Frage,Antwort,Land", "Was isst man {n} zu Hause?,Reis {n},Österreich", ("blend/saq", "Frage", "Antwort")),
+        ("Pergunta,Resposta,País", "O que comem {n} em casa?,arroz {n},Brasil", ("blend/saq", "Pergunta", "Resposta")),
+        ("प्रश्न,उत्तर,देश", "घर पर {n} क्या खाते हैं?,चावल {n},भारत", ("blend/saq", "प्रश्न", "उत्तर")),
+        ("问题,答案,国家", "家里第{n}天通常吃什么东西呢?,米饭{n},中国", ("blend/saq", "问题", "答案")),
+        ("Soru,Cevap,Ülke", "Evde {n} gün ne yenir?,pilav {n},Türkiye", ("blend/saq", "Soru", "Cevap")),
+    ],
+)  # fmt: skip
+def test_guesses_know_columns_in_other_languages_and_of_other_tools(
+    tmp_path: Path, head: str, cells: str, expected: tuple[str, str, str]
+) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("\n".join([head, *(cells.format(n=n) for n in range(12))]) + "\n", encoding="utf-8")
+    guessed = guess_mapping([file]).fields
+    names = ("question", "answer") if guessed["form"] == "blend/mcq" else ("local", "answers")
+    assert (guessed["form"], *(guessed["columns"][name] for name in names)) == expected
 
 
 def test_a_guess_says_that_pictures_are_left_out(tmp_path: Path) -> None:

@@ -409,6 +409,66 @@ def test_nothing_of_a_mapped_table_is_written_to_be_read(tmp_path: Path) -> None
             "questions.jsonl": 0,
             "answers.jsonl": 0,
         }
-        assert len(read_records(laid.folder / "answers.jsonl").records) == 7
+        answers = read_records(laid.folder / "answers.jsonl").records
+        assert sum(len(record.cells["local"]) for record in answers) == 7
     task = kapwa.load_task("blend/saq", data=place)
     assert {group.en for item in task.items() for group in item.fields["answers"] if item.language != "en"} == {()}
+
+
+def test_nothing_is_kept_of_a_mapped_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What people answered must not outlive a withdrawal in a folder of Kapwa's."""
+    monkeypatch.setenv("KAPWA_CACHE_DIR", str(tmp_path / "cache"))
+    rows = "".join(f"es-MX\t{number}\t¿Qué se come aquí? {number}\tmantequilla\n" for number in range(3, 9_000))
+    kapwa.load_task("blend/saq", data=folder(tmp_path / "large", SHORT_MAP, short_tsv=SHORT + rows))
+    assert not (tmp_path / "cache").exists()
+
+
+def test_prompts_of_an_option_go_before_those_of_the_mapping(tmp_path: Path) -> None:
+    place = folder(tmp_path / "short", SHORT_MAP, short_tsv=SHORT)
+    other = tmp_path / "other.csv"
+    other.write_text("id,english,local\ninst-4,{q},Pregunta: {q}\n", encoding="utf-8")
+    prompts = [
+        kapwa.load_task("blend/saq", data=place, **chosen).items()[0].fields["prompt"]
+        for chosen in ({}, {"prompts": other})
+    ]
+    assert prompts == [f"{start}¿Qué se unta en el pan por la mañana?" for start in ("", "Pregunta: ")]
+
+
+def test_tables_in_the_columns_of_the_form_are_not_taken_for_a_pack(tmp_path: Path) -> None:
+    """A folder that would be read without its mapping, too, is not, whatever an option says."""
+    mapping: dict[str, object] = {
+        **{"form": "blend/saq", "table": "answers.csv", "columns": {"id": "id", "answers": "local"}},
+        "join": {"table": "questions.csv", "on": "id", "columns": {"english": "english"}},
+        "constants": {"culture": "Mapped", "language": "en", "topic": "Food"},
+    }
+    questions = "id,topic,english\n1,T,What?\n2,T,Where?\n"
+    place = folder(tmp_path / "both", mapping, answers_csv="id,local\n1,x\n2,x\n", questions_csv=questions)
+    card = "culture: Raw\nlanguage: en\ntitle: t\nversion: '1'\nlicence: l\nauthors: [a]\ncollected: c\nconsent: c\n"
+    (place / "card.yaml").write_text(card + "reviewed_by_native_speakers: true\nlimits: [none]\n", encoding="utf-8")
+    (tmp_path / "p.csv").write_text("id,english,local\ninst-4,{q},{q}\n", encoding="utf-8")
+    for options in ({}, {"prompts": tmp_path / "p.csv"}):
+        task = kapwa.load_task("blend/saq", data=place, **options)
+        assert {item.culture for item in task.items()} == {"Mapped"}
+
+
+def test_answers_of_a_row_stay_apart_with_their_english(tmp_path: Path) -> None:
+    rows = (
+        "id\tquestion\tanswers\ttheirs\n"
+        "1\tWer isst das?\tReis | Brot | reis\trice | bread | rice\n"
+        "2\tWas trinkt man dazu?\tnichts | Tee\tnothing | tea\n"
+    )
+    mapping = {
+        **SHORT_MAP,
+        "columns": {"id": "id", "local": "question", "answers": "answers", "answers_en": "theirs"},
+        "separators": {"answers": "|", "answers_en": "|"},
+        "constants": {"culture": "Germany", "language": "de"},
+        "non_answers": ["!nichts"],
+    }
+    task = kapwa.load_task("blend/saq", data=folder(tmp_path / "few", mapping, short_tsv=rows))
+    groups = [
+        [(group.local, group.en) for group in item.fields["answers"]] for item in task.items() if item.language == "de"
+    ]
+    assert groups == [
+        [(("Reis",), ("rice",)), (("Brot",), ("bread",))],
+        [(("nichts",), ("nothing",)), (("Tee",), ("tea",))],
+    ]

@@ -1,8 +1,7 @@
-"""Bad input: every reader refuses it with the file, the row, the column and a remedy, and never a traceback."""
+"""Bad situations are refused with the file, the row, the column and a remedy; damaged tables stand in test_files."""
 
 from pathlib import Path
 
-import polars as pl
 import pytest
 import yaml
 from hypothesis import given, settings
@@ -13,8 +12,6 @@ from kapwa.errors import DataError, KapwaError
 from kapwa.suites.kalahi.check import check
 from kapwa.suites.kalahi.data import load_path, read_situations
 
-HEADER = ",".join(ROW)
-LINE = ",".join(f'"{cell}"' for cell in ROW.values())
 LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "\n".join(
     f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 11)
 )
@@ -33,34 +30,6 @@ def _refusal(data: Path) -> DataError:
         read_situations(data)
     assert str(caught.value.path) in str(caught.value)
     return caught.value
-
-
-@pytest.mark.parametrize(
-    ("content", "row", "message"),
-    [
-        pytest.param(b"", None, "is empty", id="empty file"),
-        pytest.param(HEADER, None, "no rows", id="header alone"),
-        pytest.param(f"{HEADER}\n{LINE}\n".encode("utf-16"), None, "UTF-16", id="UTF-16"),
-        pytest.param(f"{HEADER}\n{LINE}\n1,2,3\n", 3, "has 3 cells", id="ragged row"),
-        pytest.param(f'{HEADER}\n{LINE}\n"never closed', 3, "not valid CSV", id="unclosed quote"),
-        pytest.param(f"{HEADER}\n{LINE}\n".replace("kind", "ki\0nd"), 2, "NUL", id="NUL"),
-        pytest.param(f"{HEADER}\n" + LINE.replace("A friend", "A" * 1_000_001), 2, "not valid CSV", id="huge cell"),
-    ],
-)
-def test_damaged_csv(tmp_path: Path, content: bytes | str, row: int | None, message: str) -> None:
-    error = _refusal(_pack(tmp_path, content))
-    assert error.row == row
-    assert error.path == tmp_path / "situations.csv"
-    assert any(word in error.message for word in message.split("|"))
-    report = check(tmp_path)
-    assert any(f.severity == "error" and f.row == row for f in report.findings)
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
-def test_line_ends_and_byte_order_marks_change_nothing(tmp_path: Path, end: str, bom: bytes) -> None:
-    _pack(tmp_path, bom + f"{HEADER}{end}{LINE}{end}".encode())
-    assert [item.id for item in read_situations(tmp_path)[0]] == ["001a"] * 3
 
 
 @pytest.mark.parametrize("column", ["id", "cluster", "category", "topic", "context", "best", "relevant", "irrelevant"])
@@ -163,23 +132,6 @@ def test_bad_cards(tmp_path: Path, old: str, new: str, row: int | None, column: 
     assert message in str(error)
     if message == "missing from the card":
         assert str(error.hint).startswith(f"Add a line '{column}: …'; see ")
-
-
-@pytest.mark.parametrize("name", ["situations.parquet", "situations.xlsx", "situations.jsonl"])
-def test_other_formats_that_are_not_what_they_say(tmp_path: Path, name: str) -> None:
-    for content in (b"", b"not it", b"PAR1 truncated PAR1", b"PK\x03\x04 truncated"):
-        assert _refusal(_pack(tmp_path, content, name)).path == tmp_path / name
-
-
-def test_a_truncated_parquet_file_and_one_of_wrong_types(tmp_path: Path) -> None:
-    file = tmp_path / "situations.parquet"
-    pl.DataFrame([ROW]).write_parquet(file)
-    whole = file.read_bytes()
-    assert "Parquet" in _refusal(_pack(tmp_path, whole[: len(whole) // 2], file.name)).message
-    pl.DataFrame([ROW | {"best": {"a": 1}}]).write_parquet(file)
-    assert (_refusal(tmp_path).row, _refusal(tmp_path).column) == (1, "best")
-    pl.DataFrame([ROW]).clear().write_parquet(file)
-    assert "no rows" in _refusal(tmp_path).message
 
 
 def test_folders_and_files_of_no_use(tmp_path: Path) -> None:

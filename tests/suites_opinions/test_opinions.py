@@ -235,10 +235,10 @@ def test_a_perfect_model_scores_what_the_population_would_against_its_sample() -
 def test_a_perfect_model_is_seldom_called_above_perfect_models_and_a_blind_one_better_than_blind_answers() -> None:
     """Against half of the people and the other half, and other cultures one by one, both were always called so."""
     random, design = np.random.default_rng(4), (4, 40, 100, 0.3)
-    above, _ = planted.wrongly(random, 8, "perfect", design, 0)
+    above, _ = planted.wrongly(random, 4, "perfect", design, 0)
     assert above <= 25
-    assert planted.wrongly(random, 3, "mean", design, 0) == (0, 0)
-    assert planted.wrongly(random, 3, "median", design, 20) == (0, 0)
+    assert planted.wrongly(random, 2, "mean", design, 0) == (0, 0)
+    assert planted.wrongly(random, 2, "median", design, 20) == (0, 0)
 
 
 def test_floors_are_those_of_no_preference_and_of_one_answer_for_all() -> None:
@@ -395,14 +395,14 @@ def test_distances_between_cultures_are_correlated_as_their_definition_says() ->
 
 def test_blocks_of_regions_in_both_are_seldom_a_correlation() -> None:
     """By shuffled names alone all ten of such surveys had one."""
-    assert planted.correlated(np.random.default_rng(3), 10, "region", 30) <= 20
+    assert planted.correlated(np.random.default_rng(3), 6, "region", 30) <= 34
 
 
 def test_a_model_that_tells_no_cultures_apart_seldom_correlates_with_people() -> None:
-    """25 surveys of a model that answers by chance, seed 6: p is below .05 in at most about 5 %."""
+    """12 surveys of a model that answers by chance, seed 6: p is below .05 in 5 %, in four or more in 1 of 450."""
     generator = np.random.default_rng(6)
-    below = sum(numbers_in(correlation_words(*nations(generator, 0.0))[0])[1] <= 0.05 for _ in range(25))
-    assert below <= 4
+    below = sum(numbers_in(correlation_words(*nations(generator, 0.0))[0])[1] <= 0.05 for _ in range(12))
+    assert below <= 3
 
 
 def test_intervals_of_overlap_hold() -> None:

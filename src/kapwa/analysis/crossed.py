@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations, product
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -37,6 +37,7 @@ from kapwa.stats.factorial import (
 )
 from kapwa.stats.resampling import TIE, monte_carlo_p
 from kapwa.stats.significance import PairedTest, holm, paired_test
+from kapwa.value_types import Cells
 
 SAMPLING = "sampling"
 
@@ -178,7 +179,7 @@ def factors_table(labels: Labels, crossing: Crossing, facts: CrossedFacts) -> pl
     return _framed("factors", labels, rows)
 
 
-def _term_row(crossing: Crossing, facts: CrossedFacts, number: int, term: Term) -> dict[str, Any]:
+def _term_row(crossing: Crossing, facts: CrossedFacts, number: int, term: Term) -> Cells:
     row = _row(crossing.named(term), facts.variances[:, number])
     if len(term) > 1:
         test = paired_test(facts.variances[:, number], np.zeros(len(facts.spread)))
@@ -204,7 +205,7 @@ def _share_above(values: Reals) -> float:
     return monte_carlo_p(int((drawn >= observed - TIE * abs(observed)).sum()), len(drawn))
 
 
-def _row(name: str, values: Reals) -> dict[str, Any]:
+def _row(name: str, values: Reals) -> Cells:
     test = paired_test(values, np.zeros(len(values)))
     unknown = dict.fromkeys(("floor", "statistic", "p", "p_adjusted", "spread_p"), np.nan)
     low, high = _bounds(test)
@@ -228,7 +229,7 @@ def factor_levels_table(labels: Labels, crossing: Crossing, facts: CrossedFacts)
 
 def factor_pairs_table(labels: Labels, crossing: Crossing, facts: CrossedFacts) -> pl.DataFrame:
     """One row a factor and pair of levels of another; p adjusted by Holm over all of these."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Cells] = []
     for number, one in enumerate(level_pairs(crossing)):
         first, second, shared = facts.shared[:, number].T
         test = paired_test(shared, np.zeros(len(shared)))
@@ -274,7 +275,7 @@ def members(crossing: Crossing, identities: Sequence[str]) -> Iterator[tuple[int
         yield factor, name, np.array([place[levels[factor]] for levels in parts], dtype=np.int64)
 
 
-def _framed(name: str, labels: Labels, rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
+def _framed(name: str, labels: Labels, rows: Sequence[Cells]) -> pl.DataFrame:
     if not rows:
         return empty(name)
     return frame(name, {**labels._asdict(), **{column: [row[column] for row in rows] for column in rows[0]}})

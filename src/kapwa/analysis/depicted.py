@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -28,6 +28,7 @@ from kapwa.runs.progress import Meter, Show
 from kapwa.stats.intervals import mean_estimates
 from kapwa.stats.significance import holm
 from kapwa.stats.variety import VarietyWithin, variety_of
+from kapwa.value_types import Cells
 
 NAMES = "names"
 # Attributes that a language file has a list of.
@@ -284,7 +285,7 @@ def _jobs(prepared: Prepared) -> Iterator[PeopleJob]:
         yield PeopleJob(corpus.texts(key), corpus.language, left_out)
 
 
-Rows = list[dict[str, Any]]
+Rows = list[Cells]
 
 
 class Draws(NamedTuple):

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from kapwa.metrics.tokens import Encoded, encode, tokenizer_for, without_words
 from kapwa.parallel.base import Executor
 from kapwa.runs.progress import Meter, Show
 from kapwa.stats.distances import lexical_variance, lexical_variance_reference, permanova, permdisp
+from kapwa.value_types import JsonObject, Keywords
 
 # All pairs of so many identities still take seconds a concept; beyond, pairs are drawn.
 MOST_IDENTITIES = 2_000
@@ -126,7 +127,7 @@ def prepare(corpus: Corpus, surveys: Surveys, store: Path, settings: Settings) -
     return Prepared(corpus, chosen, paths, matched, facts)
 
 
-def depends_on(settings: ConceptSettings) -> dict[str, Any]:
+def depends_on(settings: ConceptSettings) -> JsonObject:
     """Return all that a part depends on besides its texts: settings, tokenizer and version of the kernels."""
     # Backends give the same numbers.
     named = {name: value for name, value in asdict(settings).items() if name != "backend"}
@@ -207,7 +208,7 @@ def concept_part(texts: ConceptTexts, settings: ConceptSettings, left_out: froze
 def _exact(texts: ConceptTexts, encoded: Encoded, settings: ConceptSettings, seed: int) -> dict[str, Reals]:
     groups, g = texts.groups, len(texts.identities)
     permuted = len(groups) <= MOST_PERMUTED and int(np.bincount(groups).max()) > 1
-    how: dict[str, Any] = {"brevity": settings.brevity, "backend": settings.backend, "keep_texts": permuted}
+    how: Keywords = {"brevity": settings.brevity, "backend": settings.backend, "keep_texts": permuted}
     pairs = distance.pair_distances(encoded, groups, g, **how)
     ours = lexical_variance(pairs.wed_square, pairs.samples)
     theirs = lexical_variance_reference(pairs.wed, pairs.wed_square_reference)

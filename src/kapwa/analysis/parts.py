@@ -68,7 +68,7 @@ _TEXTS = ("topic", "concept", "identities")
 _NUMBERS = tuple(field.name for field in fields(Part) if field.name not in (*_TEXTS, "words"))
 
 
-def part_path(folder: Path, texts_digest: str, settings: Mapping[str, Any]) -> Path:
+def part_path(folder: Path, texts_digest: str, settings: Mapping[str, object]) -> Path:
     """Return where the part of texts with this digest lies: in one of 256 sub-folders, so that none grows unwieldy."""
     inputs = json.dumps([FORMAT, texts_digest, settings], sort_keys=True, ensure_ascii=False)
     key = hashlib.blake2b(inputs.encode(), digest_size=16).hexdigest()

@@ -15,6 +15,7 @@ from kapwa.errors import RunError, UsageError, nearest
 from kapwa.files import jsonable, table_rows
 from kapwa.runs.folder import FolderRecord, Tables, read_table, table_of
 from kapwa.tables import schema_of
+from kapwa.value_types import JsonMapping, JsonObject
 
 FORMAT = 1
 NAME = "analysis.json"
@@ -53,7 +54,7 @@ def empty(name: str) -> pl.DataFrame:
     return pl.DataFrame(schema=dict(SCHEMAS[name]))
 
 
-def frame(name: str, columns: Mapping[str, Any]) -> pl.DataFrame:
+def frame(name: str, columns: Mapping[str, object]) -> pl.DataFrame:
     """Return ``columns`` (arrays, lists, or one value for all rows) as the table ``name``, NaN as null.
 
     Raises KeyError for a missing column, so that no table is written in part.
@@ -94,7 +95,7 @@ class Analysis:
     def __init__(self, path: str | Path) -> None:
         """Open the analysis folder ``path``; raise RunError for a folder that is none, or of a newer format."""
         self.path = Path(path)
-        self.manifest: Mapping[str, Any] = _manifest(self.path)
+        self.manifest: JsonMapping = _manifest(self.path)
         self.tables = Tables(tuple(SCHEMAS), self.table)
         self._tables: dict[str, pl.DataFrame] = {}
 
@@ -117,7 +118,7 @@ class Analysis:
 
         return to_pandas(self.table(name))
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """Return path, manifest and the tables that are short and say most, as plain values, for JSON."""
         return {
             "path": str(self.path),
@@ -137,7 +138,7 @@ def is_analysis(path: str | Path) -> bool:
     return (folder / NAME).exists() or (folder / "concept_taus.parquet").exists()
 
 
-def _manifest(path: Path) -> dict[str, Any]:
+def _manifest(path: Path) -> JsonObject:
     file = path / NAME
     if not path.is_dir():
         raise RunError(f"{path} is not a folder.", hint="Name an analysis' folder, such as one in analyses/.")

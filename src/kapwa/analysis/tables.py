@@ -36,6 +36,7 @@ from kapwa.stats.kendall import jackknife, known_pairs
 from kapwa.stats.mantel import mantel
 from kapwa.stats.resampling import TIE, monte_carlo_p
 from kapwa.stats.significance import PairedTest, holm, one_way_anova, paired_test
+from kapwa.value_types import Cells
 
 ALL = "all"
 # Characters kept of all corpora together; one concept of each is kept in any case.
@@ -100,7 +101,7 @@ def spread_note(name: CorpusColumns, topics: Sequence[TopicSummary]) -> pl.DataF
     return frame("notes", {"severity": ["warning"] * len(texts), "text": texts})
 
 
-def _tests(topic: str, means: Reals, permanova: Reals) -> Iterator[dict[str, Any]]:
+def _tests(topic: str, means: Reals, permanova: Reals) -> Iterator[Cells]:
     within, across, within_reference, across_reference = means.T
     paired = paired_test(across, within)
     # Variances lie between 0 and ½, and so do their differences between −½ and ½.
@@ -253,7 +254,7 @@ def correlations_table(facts: CorpusFacts, topic: str, topics: Sequence[TopicSum
     return pl.DataFrame(rows, schema=dict(SCHEMAS["correlations"])).fill_nan(None)
 
 
-def _tau_rows(topics: Sequence[TopicSummary], values: ValuesOf) -> Iterator[dict[str, Any]]:
+def _tau_rows(topics: Sequence[TopicSummary], values: ValuesOf) -> Iterator[Cells]:
     for measure in MEASURES:
         for estimator in ESTIMATORS:
             taus = ConceptTaus.joined([topic.taus[TauKey(values.name, measure, estimator)] for topic in topics])
@@ -286,7 +287,7 @@ def _share_beyond(estimate: float, draws: Reals) -> float:
     return monte_carlo_p(int((np.abs(known) >= abs(estimate) - TIE).sum()), known.size)
 
 
-def _mantel_rows(sums: Sums, values: ValuesOf, permutations: int, seed: int) -> Iterator[dict[str, Any]]:
+def _mantel_rows(sums: Sums, values: ValuesOf, permutations: int, seed: int) -> Iterator[Cells]:
     chosen = np.ix_(values.index, values.index)
     # Each control alone, and all together where there are several.
     fixed: list[tuple[tuple[str, Reals], ...]] = [(), *((control,) for control in values.controls)]

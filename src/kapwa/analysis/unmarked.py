@@ -13,7 +13,7 @@ import hashlib
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -32,6 +32,7 @@ from kapwa.parallel.base import Executor
 from kapwa.runs.progress import Meter, Show
 from kapwa.stats.ratios import ratio_of_means
 from kapwa.stats.significance import paired_test
+from kapwa.value_types import Cells
 
 # Concepts are parted into so many folds; the markers of one are found in the others.
 FOLDS = 5
@@ -183,7 +184,7 @@ def _part(path: Path) -> Part:
     return part
 
 
-def removal_rows(parts: Sequence[Sequence[Part]], removed: Sequence[Removed]) -> list[dict[str, Any]]:
+def removal_rows(parts: Sequence[Sequence[Part]], removed: Sequence[Removed]) -> list[Cells]:
     """One row for what was removed: the difference that is left, and which share of it is gone.
 
     ``parts``: of each concept three, of texts as they are and without each of :data:`REMOVED`.
@@ -192,7 +193,7 @@ def removal_rows(parts: Sequence[Sequence[Part]], removed: Sequence[Removed]) ->
     tokens = np.array([[part.tokens.sum() for part in of_concept] for of_concept in parts], dtype=np.float64)
     difference = means[:, :, 1] - means[:, :, 0]
     many = [0, *(round(float(np.mean([len(one[kind]) for one in removed]))) for kind in (0, 1))]
-    rows: list[dict[str, Any]] = []
+    rows: list[Cells] = []
     for number, name in enumerate(REMOVED):
         test = paired_test(means[:, number, 1], means[:, number, 0])
         left = ratio_of_means(difference[:, number], difference[:, 0])
@@ -214,7 +215,7 @@ def removal_rows(parts: Sequence[Sequence[Part]], removed: Sequence[Removed]) ->
     return rows
 
 
-def _framed(name: str, prepared: Prepared, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+def _framed(name: str, prepared: Prepared, rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
     names = {**prepared.facts.name._asdict(), "topic": ALL}
     return frame(name, {**names, **{column: [row[column] for row in rows] for column in rows[0]}})
 
@@ -268,7 +269,7 @@ def _drawn(random: np.random.Generator, places: np.ndarray) -> list[int]:
     return [int(place) for place in random.choice(places, size, replace=False)] if size else []
 
 
-def template_rows(found: Sequence[tuple[float, float, float]]) -> list[dict[str, Any]]:
+def template_rows(found: Sequence[tuple[float, float, float]]) -> list[Cells]:
     """One row a kind of other text: the mean share of a text that repeats from it, over concepts."""
     shares, rows = np.array(found), []
     for number, kind in enumerate(KINDS):

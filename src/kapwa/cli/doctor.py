@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from kapwa.cli import shared_options as opt
 from kapwa.cli.output import show_json, show_table, show_text
+from kapwa.value_types import JsonObject
 
 _STRATUM = "Culture, language, variant"
 _WIDTHS = ("± 10", "± 5")
@@ -186,7 +187,7 @@ def _journal(run: Path, save: bool, json: bool) -> None:
     from kapwa.runs.doctor import examine, salvage
 
     examined = examine(run)
-    facts: dict[str, Any] = examined._asdict()
+    facts: JsonObject = examined._asdict()
     text = f"{run}: {examined.answers:,} answers and {examined.errors:,} errors, all intact."
     if save and examined.damage is not None:
         saved = salvage(run)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kapwa.cli.output import show_text
+from kapwa.value_types import JsonObject
 
 if TYPE_CHECKING:
     from kapwa.config.asking import AskedModel
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _SHOWN = 4
 
 
-def show_dry_run(task: Task, models: Sequence[AskedModel], out: Path, *, json: bool) -> dict[str, Any]:
+def show_dry_run(task: Task, models: Sequence[AskedModel], out: Path, *, json: bool) -> JsonObject:
     """Show the first prompts and, for each model, how many tokens all would take and cost; return it for JSON.
 
     ``out``: the folder of runs, whose answers show how long answers are. With ``json`` nothing is shown.

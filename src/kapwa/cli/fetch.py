@@ -11,6 +11,7 @@ import typer
 from kapwa.cli import shared_options as opt
 from kapwa.cli.output import note, show_json, show_text
 from kapwa.errors import UsageError
+from kapwa.value_types import JsonObject
 
 if TYPE_CHECKING:
     from kapwa.catalog.entries import Benchmark
@@ -107,7 +108,7 @@ def next_command(name: str) -> str:
     return f"Run it: kapwa run {name} --model MODEL"
 
 
-def _plain(fetched: Fetched) -> dict[str, Any]:
+def _plain(fetched: Fetched) -> JsonObject:
     from dataclasses import asdict
 
     return {**asdict(fetched), "folder": str(fetched.folder)}
@@ -139,7 +140,7 @@ def _revision(fetched: Fetched | None) -> str | None:
     return fetched.revision if fetched is not None else None
 
 
-def _of_entry(entry: Benchmark) -> dict[str, Any]:
+def _of_entry(entry: Benchmark) -> JsonObject:
     source = entry.source.model_dump() | {"page": entry.source.page}
     return entry.model_dump(exclude={"mapping", "source"}) | {"source": source}
 

@@ -14,6 +14,7 @@ from kapwa.cli import shared_options as opt
 from kapwa.cli.dry_run import token_estimates, tokens_line
 from kapwa.cli.output import note, show_json, show_table, show_text
 from kapwa.cli.parsing import parse_list, parse_settings, parse_where, read_text_option
+from kapwa.value_types import Cells
 
 if TYPE_CHECKING:
     from kapwa.runs.costs import Pricing
@@ -180,7 +181,7 @@ def judge(
         raise typer.Exit(1)
 
 
-def _note_tokens(judges: Sequence[dict[str, Any]], pricing: Pricing) -> None:
+def _note_tokens(judges: Sequence[Cells], pricing: Pricing) -> None:
     """Print how many tokens each judge read and wrote, and their cost where prices are known."""
     from kapwa.runs.costs import Spent, amount
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from typer.core import TyperGroup
@@ -14,6 +14,7 @@ from kapwa.cli import shared_options as opt
 from kapwa.cli.output import error_object, show, show_json, show_table, show_text
 from kapwa.errors import nearest
 from kapwa.languages.codes import code_named, is_language_tag
+from kapwa.value_types import JsonObject
 
 
 class _ListedByDefault(TyperGroup):
@@ -95,7 +96,7 @@ def check_language(
     if json:
         fields = ("row", "column", "message", "hint")
         rows = [{field: getattr(problem, field) for field in fields} for problem in problems]
-        shown: dict[str, Any] = {"file": str(file), "problems": rows}
+        shown: JsonObject = {"file": str(file), "problems": rows}
         for first in problems[:1]:
             remedy = first.hint or "Correct that."
             shown["error"] = error_object(first.message, file, first.row, first.column, remedy=remedy)

@@ -25,12 +25,13 @@ from kapwa.cli.output import HarmlessFormatter, error_object, note, show_json
 from kapwa.cli.system_errors import OTHER_PATH, explained, file_of
 from kapwa.cli.verbs import HEADINGS, RENAMED, VERBS
 from kapwa.errors import KapwaError, nearest
+from kapwa.value_types import JsonObject
 
 
 class Verbs(TyperGroup):
     """The group of all verbs; one is loaded when it is called."""
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - Typer's signature
+    def list_commands(self, ctx: object) -> list[str]:  # noqa: ARG002 - Typer's signature
         """Return the names of the verbs, in the order of their headings."""
         return list(VERBS)
 
@@ -183,7 +184,7 @@ def _fail(error: KapwaError, for_programs: bool, file: str | None = None) -> Non
     sys.exit(2)
 
 
-def _show_error(error: dict[str, Any]) -> None:
+def _show_error(error: JsonObject) -> None:
     try:
         show_json({"error": error})
         sys.stdout.flush()

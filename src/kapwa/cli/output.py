@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kapwa.errors import UsageError
+from kapwa.value_types import JsonObject
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -81,13 +82,13 @@ def error_object(
     *,
     remedy: str,
     exit_code: int = 2,
-) -> dict[str, Any]:
+) -> JsonObject:
     """What programs are told of an error, under the key "error"."""
     where = {"file": None if file is None else str(file), "row": row, "column": column}
     return {"what": what, "where": where, "remedy": remedy, "exit_code": exit_code}
 
 
-def show_json(value: Any) -> None:
+def show_json(value: object) -> None:
     """Print ``value`` as JSON; numbers that JSON does not know (NaN) become null."""
     wide = (sys.stdout.encoding or "").lower().startswith("utf")
     sys.stdout.write(json.dumps(_plain(value), ensure_ascii=not wide, indent=2).translate(_STEERING) + "\n")
@@ -127,7 +128,7 @@ def check_writable(path: Path | None, *, folder: bool = False) -> None:
         raise UsageError(f"{path} cannot be written: {why}.", hint="Choose another path.")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

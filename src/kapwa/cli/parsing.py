@@ -10,6 +10,7 @@ from typing import Any
 
 from kapwa.errors import UsageError
 from kapwa.files import read_text
+from kapwa.value_types import JsonObject
 
 # Settings of a model that are texts even where they look like numbers: version 1.10 is not 1.1.
 _TEXTS = ("base_url", "device", "dtype", "key_variable", "revision", "thinking")
@@ -50,7 +51,7 @@ def parse_choices(pairs: Sequence[str] | None) -> dict[str, str]:
     return codes
 
 
-def parse_where(pairs: Sequence[str] | None, country: str | None = None) -> dict[str, Any]:
+def parse_where(pairs: Sequence[str] | None, country: str | None = None) -> JsonObject:
     """Turn ``column=value`` options into a selection; one column may come several times.
 
     ``country``: the short way to select cultures, comma-separated; "all" selects every culture.
@@ -72,12 +73,12 @@ def read_text_option(text: str | None) -> str | None:
     return read_text(Path(text[1:])).strip()
 
 
-def parse_settings(pairs: Sequence[str] | None, option: str = "--extra") -> dict[str, Any]:
+def parse_settings(pairs: Sequence[str] | None, option: str = "--extra") -> JsonObject:
     """Turn ``name=JSON`` options into settings by name."""
     return dict(parse_setting(pair, option) for pair in pairs or ())
 
 
-def judge_settings(pairs: Sequence[str] | None, **defaults: Any) -> Any:
+def judge_settings(pairs: Sequence[str] | None, **defaults: object) -> Any:
     """Turn ``--judge-option`` pairs into options of a model; those of one backend alone go into ``extra``."""
     from kapwa.models.base import ModelOptions
 

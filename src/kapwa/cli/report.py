@@ -14,6 +14,7 @@ import typer
 from kapwa.cli import shared_options as opt
 from kapwa.cli.output import check_writable, note, show, show_json
 from kapwa.errors import UsageError
+from kapwa.value_types import JsonObject
 
 REGRESSION = "Regression check"
 
@@ -352,12 +353,12 @@ def compare(
         note(f"Table: {csv}")
     thinking = thinking_sentence(first, second, frame)
     if json:
-        runs: dict[str, Any] = {
+        runs: JsonObject = {
             name: {"path": str(run.path), "label": run.label, "signature": run.manifest["signature"]}
             for name, run in (("a", first), ("b", second))
         }
         differ = [{"name": name, "a": a, "b": b} for name, a, b in differing(first.manifest, second.manifest)]
-        more: dict[str, Any] = {} if judgement is None else {"regression": judgement.as_dict()}
+        more: JsonObject = {} if judgement is None else {"regression": judgement.as_dict()}
         more |= {"thinking": thinking} if thinking else {}
         more |= {"plan": planned.as_dict()} if planned else {}
         show_json({**runs, "differ": differ, **more, "comparisons": frame.to_dicts()})
@@ -365,7 +366,7 @@ def compare(
         if planned is not None:
             show(planned.terminal())
         show("\n".join([*difference_lines(first, second), *filter(None, [thinking]), ""]))
-        show(render_comparison(frame, first.manifest["metrics"]) if judgement is None else judgement.terminal())
+        show(render_comparison(frame, first.metrics) if judgement is None else judgement.terminal())
     if judgement is not None:
         if judgement.outcome == "inconclusive":
             again = shlex.join(["kapwa", "plan", str(run_a), str(run_b), "--difference", f"{margin:g}"])

@@ -12,6 +12,7 @@ import typer
 from kapwa.cli import shared_options as opt
 from kapwa.cli.output import note, show, show_check, show_json, show_table, show_text
 from kapwa.errors import UsageError
+from kapwa.value_types import JsonObject
 
 app = typer.Typer()
 
@@ -192,7 +193,7 @@ def _gone(entry: Any) -> str:
     return "" if entry.folder.is_dir() else " (no longer exists)"
 
 
-def _plain(entry: Any) -> dict[str, Any]:
+def _plain(entry: Any) -> JsonObject:
     return {
         "name": entry.name,
         "form": entry.form,

@@ -36,6 +36,7 @@ from kapwa.runs.settings import RunSettings
 from kapwa.runs.stopping import Limits
 from kapwa.suites.base import Setting, Task
 from kapwa.tables.yaml_files import Located, Place, load_yaml
+from kapwa.value_types import JsonMapping, JsonObject, Keywords
 
 _WHAT, _SEE = "run file", "see docs/how-to/run-a-file.md."
 _OPTION = re.compile(r"--([a-z][a-z-]*[a-z])")
@@ -222,10 +223,10 @@ class _Reading:
     def _run_settings(self, task: Any, model: Any, whole: Any, prices: Prices | None) -> RunSettings:
         """Return the settings of the run of a task by a model: those of the file, of the task, of the model."""
         levels = (whole, task, model)
-        limits: dict[str, Any] = {}
+        limits: Keywords = {}
         for keys in levels:
             limits |= {name: value for name, value in keys.given(Limits).items() if name != _TABLE}
-        settings: dict[str, Any] = {"out": self.base / RunSettings().out}
+        settings: Keywords = {"out": self.base / RunSettings().out}
         for keys in levels:
             settings |= self.paths(RunSettings, keys.given(RunSettings))
         until = settings.get("until")
@@ -237,7 +238,7 @@ class _Reading:
         names = ["engine", *(each.name for each in fields(Ray))]
         return open_engine(**{name: getattr(keys if name in keys.model_fields_set else whole, name) for name in names})
 
-    def paths(self, settings: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    def paths(self, settings: type, given: JsonMapping) -> JsonObject:
         """Return ``given`` with its paths as they are from here; data may be a name: where something is there."""
         moved = dict(given)
         for name in paths_of(settings):

@@ -15,6 +15,7 @@ from kapwa.parallel.base import Ray
 from kapwa.runs.costs import Pricing
 from kapwa.runs.settings import RunSettings
 from kapwa.runs.stopping import Limits
+from kapwa.value_types import JsonObject
 
 # Of what is said of a run: what a call in a program says, and what is spelled by its parts.
 _NOT_IN_FILES = ("path", "progress", "limits", "prices")
@@ -25,24 +26,24 @@ LIMITS = ("max_failed", "max_tokens", "max_cost")
 PRICES = ("price_in", "price_out")
 
 
-def _fields(settings: type, names: Collection[str] = (), *, without: Collection[str] = ()) -> dict[str, Any]:
+def _fields(settings: type, names: Collection[str] = (), *, without: Collection[str] = ()) -> JsonObject:
     """Return the fields of a class of settings as those of a model: all, or those of ``names``."""
     hints = _hints(settings)
     known = [field.name for field in fields(settings) if field.init and field.name not in without]
     return {name: (_written(hints[name]), None) for name in known if not names or name in names}
 
 
-def _hints(settings: type) -> dict[str, Any]:
+def _hints(settings: type) -> JsonObject:
     """Return the types of the fields of a class of settings; an object that a file can only name is a text."""
     return get_type_hints(settings, localns={"FrozenPlan": str, "Until": str})
 
 
-def _written(hint: Any) -> Any:
+def _written(hint: object) -> Any:
     """Return the type of a value as it stands in a file, where a path is a text."""
     return hint | str if Path in _parts(hint) else hint
 
 
-def _parts(hint: Any) -> Iterator[Any]:
+def _parts(hint: object) -> Iterator[Any]:
     yield hint
     for part in get_args(hint):
         yield from _parts(part)
@@ -51,7 +52,7 @@ def _parts(hint: Any) -> Iterator[Any]:
 class _Keys(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    def given(self, settings: type) -> dict[str, Any]:
+    def given(self, settings: type) -> JsonObject:
         """Return the keys that were written here and that are fields of ``settings``, with their values."""
         names = {field.name for field in fields(settings)}
         return {name: getattr(self, name) for name in self.model_fields_set if name in names}
@@ -66,11 +67,11 @@ def _named(key: str) -> BeforeValidator:
     return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
 
 
-def _field(kind: Any, default: Any = None) -> Any:
+def _field(kind: object, default: object = None) -> Any:
     return (kind, default)
 
 
-_ENGINE: dict[str, Any] = {"engine": (str, "local"), **_fields(Ray)}
+_ENGINE: JsonObject = {"engine": (str, "local"), **_fields(Ray)}
 _OPTIONS = _fields(ModelOptions)
 
 JudgeKeys: Any = create_model("JudgeKeys", __base__=_Keys, model=(str, ...), **_OPTIONS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -39,7 +39,7 @@ class Card(BaseModel):
     citation: str = ""
 
 
-def card_findings(cards: Sequence[Mapping[str, Any]], paths: Sequence[Path]) -> Iterator[Finding]:
+def card_findings(cards: Sequence[Mapping[str, object]], paths: Sequence[Path]) -> Iterator[Finding]:
     """Yield what a card leaves open; ``paths``: the cards' files, or one place that stands for all."""
     places = paths if len(paths) == len(cards) else [paths[0]] * len(cards)
     for card, path in zip(cards, places, strict=True):

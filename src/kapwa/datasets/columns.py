@@ -6,15 +6,12 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kapwa.errors import DataError
-from kapwa.files import table_rows
-from kapwa.tables import Cell, Record, TextTable, rearm
+from kapwa.tables import Cell, Record, TextTable, rearm, words_for
+from kapwa.value_types import JsonObject
 
-# What columns are called in several languages; their own names need not be in it.
-NAMES = Path(__file__).with_name("columns.csv")
 # What the cells of a column look like: short, without spaces and no two alike; short and often alike; English; longer.
 CODE, LABEL, ENGLISH, TEXT = "code", "label", "english", "text"
 # Begins ids that the texts of a row make.
@@ -77,10 +74,9 @@ def named_by(heading: str, known: Mapping[str, str]) -> str:
 
 def names_of(columns: Sequence[FormColumn]) -> dict[str, str]:
     """Return the names of columns by what they may be called, in small letters."""
-    listed = {row["name"]: row["words"].split(";") for row in table_rows(NAMES)}
     known = {_plain(column.name): column.name for column in columns}
     for column in columns:
-        for word in (*column.words, *listed.get(column.name, ())):
+        for word in (*column.words, *words_for(column.name)):
             known.setdefault(_plain(word), column.name)
     return known
 
@@ -124,7 +120,7 @@ def laid_out(
     rows: dict[str, int] = {}
     records, problems = [], list(table.problems)
     for row, cells in table.records:
-        laid: dict[str, Any] = {}
+        laid: JsonObject = {}
         for heading, name in chosen.items():
             cell = cells.get(heading, "")
             if name in many:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, ValidationInfo
 
@@ -57,7 +57,7 @@ _EXAMPLES = {
 }
 
 
-def _listed(cell: Any, kind: type[_Entry], what: str) -> tuple[_Entry, ...]:
+def _listed(cell: object, kind: type[_Entry], what: str) -> tuple[_Entry, ...]:
     """Read a cell as a JSON list of ``kind``, which messages call ``what``."""
     if isinstance(cell, str) and not cell.strip():
         return ()
@@ -72,7 +72,7 @@ def _listed(cell: Any, kind: type[_Entry], what: str) -> tuple[_Entry, ...]:
         raise cell_error(f"is no JSON list of {what}s: {named}{why}", _EXAMPLES[what]) from None
 
 
-def _turns(cell: Any, row: ValidationInfo) -> tuple[Turn, ...]:
+def _turns(cell: object, row: ValidationInfo) -> tuple[Turn, ...]:
     """Read a cell as turns that a question of the user can follow."""
     entries = _listed(cell, WrittenTurn, "turn")
     before = ""
@@ -92,7 +92,7 @@ def _turns(cell: Any, row: ValidationInfo) -> tuple[Turn, ...]:
     return tuple(Turn(entry.role, entry.content, media, entry.language or "") for entry, media in named)
 
 
-def _media(cell: Any, row: ValidationInfo) -> tuple[Media, ...]:
+def _media(cell: object, row: ValidationInfo) -> tuple[Media, ...]:
     """Read a cell as the files that go with the question itself."""
     return _at_hand(_listed(cell, NamedFile, "file"), row)
 

@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from kapwa.errors import DataError
 from kapwa.tables import TextTable
+from kapwa.value_types import JsonMapping, JsonObject
 
 Severity = Literal["error", "warning", "note"]
 
@@ -26,9 +27,9 @@ class DataSource:
     name: str
     path: Path | None
     digest: str
-    card: Mapping[str, Any] = field(default_factory=dict)
+    card: JsonMapping = field(default_factory=dict)
     illustrative: bool = False
-    labels: Mapping[str, Any] = field(default_factory=dict)
+    labels: JsonMapping = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,6 @@ class CheckReport:
     counts: Mapping[str, int | float | str]
     findings: Sequence[Finding]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """Return the report as plain values, for JSON."""
         return asdict(self) | {"counts": dict(self.counts)}

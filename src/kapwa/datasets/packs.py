@@ -28,6 +28,7 @@ from kapwa.datasets.yaml_models import read_model
 from kapwa.errors import DataError, UsageError, check_known, nearest
 from kapwa.files import digest
 from kapwa.tables import TABLE_SUFFIXES, TextTable, in_memory, read_records
+from kapwa.value_types import JsonMapping
 
 PREFIX = "hub:"
 _ID = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)(@(?P<revision>[\w./-]+))?")
@@ -193,11 +194,11 @@ class DataSet:
     name: str
     path: Path | None
     tables: list[TextTable] = field(default_factory=list)
-    cards: list[Mapping[str, Any]] = field(default_factory=list)
+    cards: list[JsonMapping] = field(default_factory=list)
     card_paths: list[Path] = field(default_factory=list)
     problems: list[DataError] = field(default_factory=list)
     oddities: list[Finding] = field(default_factory=list)
-    labels: Mapping[str, Any] = field(default_factory=dict)
+    labels: JsonMapping = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
 
     def note_file(self, file: Path, name: str = "") -> None:

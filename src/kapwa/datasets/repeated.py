@@ -64,8 +64,11 @@ def cultures_named_twice(cultures: Iterable[tuple[str, Origin]], column: str) ->
         rows.setdefault(name, origin)
     first: dict[Place | str, str] = {}
     for name, origin in rows.items():
-        place = resolve(name.replace("_", " "), attribute="country")
-        meant = place if isinstance(place, Place) else same_text(name.replace("_", " "))
+        plain = name.replace("_", " ")
+        place = resolve(plain, attribute="country")
+        if not isinstance(place, Place):  # an invisible sign in it
+            place = resolve(same_text(plain), attribute="country")
+        meant = place if isinstance(place, Place) else same_text(plain)
         earlier = first.setdefault(meant, name)
         if earlier != name:
             message = (

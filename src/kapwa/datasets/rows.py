@@ -35,9 +35,10 @@ from kapwa.datasets.card import Tag
 from kapwa.datasets.findings import Finding, Severity
 from kapwa.datasets.lost_letters import WrittenText, find_lost_letters
 from kapwa.errors import DataError, nearest
-from kapwa.languages.codes import NO_TAG, tag_hint
+from kapwa.languages.codes import NO_TAG, scripts_of, tag_hint
 from kapwa.languages.same import same_text
 from kapwa.tables import Record, TextTable, written_value
+from kapwa.value_types import Cells
 
 SEPARATOR = ";"
 _OTHER_JSON = "holds JSON that is no list of texts or numbers."
@@ -95,7 +96,7 @@ def split_texts(cell: Any) -> tuple[str, ...]:
         value = written_value(cell) if cell.startswith(("[", "{")) else None
         listed = isinstance(value, list) and all(type(part) in (str, int, float) for part in value)
         pieces = value if listed else cell.split(SEPARATOR)
-    return tuple(text for piece in pieces if (text := str(piece).strip()))
+    return tuple([text for piece in pieces if (text := str(piece).strip())])
 
 
 def _plain_name(text: str) -> str:
@@ -104,14 +105,14 @@ def _plain_name(text: str) -> str:
     return text
 
 
-def _yes_or_no(cell: Any) -> bool:
+def _yes_or_no(cell: object) -> bool:
     value = cell.strip().lower() if isinstance(cell, str) else ""
     if value not in TRUE_WORDS + _FALSE_WORDS:
         raise cell_error(f"{value!r} is neither true nor false.")
     return value in TRUE_WORDS
 
 
-def _as_whole(cell: Any, least: int) -> int | None:
+def _as_whole(cell: object, least: int) -> int | None:
     text = cell.strip() if isinstance(cell, str) else str(cell)
     if not text:
         return None
@@ -279,9 +280,9 @@ def read_rows(
     if lost:  # lost letters cause other errors too, which would only repeat this one
         return RowsRead([], [*problems, *lost], [*renamed, *oddities])
     usual = [name for name in values if name in known]
-    cells: list[dict[str, Any]] = []
+    cells: list[Cells] = []
     for record in table.records:
-        row: dict[str, Any] = {**record.cells, "origin": Origin(table.path, record.row)}
+        row: Cells = {**record.cells, "origin": Origin(table.path, record.row)}
         for name in usual:
             if not str(row.get(name, "")).strip():
                 row[name] = values[name]
@@ -319,7 +320,7 @@ def _stray_rows(table: TextTable, known: Mapping[str, bool]) -> Iterator[DataErr
         yield DataError(message, path=table.path, row=record.row, column=next(iter(cells), None), hint=hint)
 
 
-def _validated(cells: Sequence[dict[str, Any]], model: type[RowT]) -> tuple[list[RowT], list[DataError]]:
+def _validated(cells: Sequence[Cells], model: type[RowT]) -> tuple[list[RowT], list[DataError]]:
     """Return the sound rows, and the problems of others in their order; the whole table is one call of pydantic."""
     adapter: TypeAdapter[list[RowT]] = TypeAdapter(list[model])  # type: ignore[valid-type]
     wrong: list[DataError] = []
@@ -350,6 +351,8 @@ def _validated(cells: Sequence[dict[str, Any]], model: type[RowT]) -> tuple[list
                 wrong.append(sound.origin.problem(_OTHER_JSON, aliases[name], _AS_TEXTS))
         for name, message, hint in sound.contradictions():
             wrong.append(sound.origin.problem(message, aliases.get(name, name), hint))
+    if not wrong:
+        return rows, []
     faulty = {problem.row for problem in wrong}
     return [row for row in rows if row.origin.row not in faulty], sorted(wrong, key=lambda problem: problem.row or 0)
 
@@ -393,15 +396,17 @@ def _written_texts(
     english = [column for column, mark in marked if mark.language == "en"]
     # Of names nothing is looked at but question marks.
     for name, mark in [pair for pair in marked if not pair[1].prose]:
-        if not any("?" in str(record.cells.get(name, "")) for record in table.records):
+        names = [record.cells.get(name, "") for record in table.records]
+        if not any("?" in (cell if isinstance(cell, str) else "".join(cell)) for cell in names):
             marked.remove((name, mark))
     for record in table.records if marked else ():
         local = language_of(record) if language_of else str(record.cells.get("language", "")).strip() or usual
-        glosses = {record.cells.get(column) for column in english}
         for column, mark in marked:
             cell = record.cells.get(column, "")
-            text = cell if isinstance(cell, str) else SEPARATOR.join(cell)
-            if text.strip():
+            text = (cell if isinstance(cell, str) else SEPARATOR.join(cell)).strip()
+            language = mark.language or local
+            # Of a language without a script of its own, nothing but a "?" before the end tells of lost letters.
+            if text and ("?" in text[:-1] or text == "?" or scripts_of(language)):
                 # A local text that is the same in English is reported by the check of texts, not here too.
-                prose = mark.prose and (mark.language == "en" or cell not in glosses)
-                yield WrittenText(table.path, record.row, column, mark.language or local, text, prose)
+                same = mark.language != "en" and any(record.cells.get(name) == cell for name in english)
+                yield WrittenText(table.path, record.row, column, language, text, mark.prose and not same)

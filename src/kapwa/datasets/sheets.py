@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import filling
-from kapwa.tables import TextRow, csv_bytes, disarm, printable
+from kapwa.tables import WORKBOOKS, TextRow, csv_bytes, disarm, printable
 
 _MAX_PROMPT = 255  # characters in the tooltip of a validated cell
 _LINE = 15.0  # points
@@ -213,7 +213,7 @@ MAX_XLSX_CELL = 32_767
 _OTHERS = {"choices": ("ratings", "errors"), "ratings": ("choices",), "forms": (), "verdicts": ()}
 # Beside the sheets of a recorded draw: how it was drawn.
 DRAW = "draw.json"
-_READABLE = (".csv", ".tsv", ".xlsx", ".jsonl")
+_READABLE = (".csv", ".tsv", *WORKBOOKS, ".jsonl")
 
 
 def render(sheet: Sheet, formats: Sequence[str] = FORMATS) -> dict[str, bytes]:

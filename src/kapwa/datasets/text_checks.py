@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from kapwa.datasets.findings import Finding, Severity
-from kapwa.tables import TextTable
+from kapwa.tables import FORMULA_ERRORS, TextTable
 
 # Something odd in one cell: a "warning" may change a score, a "note" does not.
 Oddity = tuple[Severity, str]
@@ -31,6 +31,7 @@ _WHOLE_FRACTION = re.compile(r"-?\d+\.0")
 # "1.23457E+18" of 1234567890123456789
 _ROUNDED = re.compile(r"-?\d(?:\.\d+)?[eE]\+\d{2,}")
 _NO_CELL = frozenset(("nan", "NaN", "NULL", "null", "<NA>", "#N/A", "N/A", "NaT", "undefined"))
+_ESCAPED = re.compile(r"_x00[01][0-9A-Fa-f]_")
 _OTHER_SIGNS = ("؛", "；", "፤", "\n")
 
 
@@ -63,7 +64,10 @@ def program_oddities(table: TextTable) -> Iterator[Finding]:
             )
             yield Finding("warning", str(table.path), message, row, column)
         for row, cell in filled:
-            if cell in _NO_CELL:
+            if cell in FORMULA_ERRORS and cell not in _NO_CELL:
+                message = f"{cell} is a formula error that a spreadsheet saved: write the text itself"
+                yield Finding("warning", str(table.path), message, row, column)
+            elif cell in _NO_CELL:
                 message = (
                     f"{cell!r} is what programs write for an empty cell: empty it, or write what people would read"
                 )
@@ -78,6 +82,9 @@ def program_oddities(table: TextTable) -> Iterator[Finding]:
 
 def _spaces(cell: str) -> Iterator[Oddity]:
     inner = cell.strip()
+    if _ESCAPED.search(inner):
+        escape = _ESCAPED.search(inner)[0]  # type: ignore[index]
+        yield "warning", f"{escape} is how workbooks write a character that XML lacks, such as a line break: replace it"
     if cell != inner:
         yield "note", "stray whitespace at an end of the cell (removed on reading)"
     if _AT_BREAK.search(inner):

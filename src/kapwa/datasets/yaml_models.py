@@ -99,7 +99,7 @@ def _inner(model: type[BaseModel], place: Place) -> type[BaseModel]:
     return model
 
 
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for part in get_args(annotation):

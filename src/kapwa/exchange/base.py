@@ -30,6 +30,7 @@ from kapwa.runs.schema import FORMAT, RUN
 from kapwa.runs.signature import signatures
 from kapwa.suites.base import Judged, MetricInfo, Task
 from kapwa.suites.items import SCORE_SCHEMA
+from kapwa.value_types import Cells, Json, JsonMapping, JsonObject
 
 # What other tools do not know of an item: whose it is, and (BCP 47) in which language.
 UNKNOWN, UNDETERMINED = "unknown", "und"
@@ -65,7 +66,7 @@ def short_hash(text: str, size: int) -> str:
     return hashlib.blake2b(encoded(text), digest_size=size).hexdigest()
 
 
-def overall(run: Run) -> Iterator[dict[str, Any]]:
+def overall(run: Run) -> Iterator[Cells]:
     """Yield the estimates over all items that have a value, one for each culture, language, variant and metric."""
     rows = run.estimates.filter(pl.col("group") == ALL, pl.col("value").is_not_null(), pl.col("culture").is_not_null())
     return rows.iter_rows(named=True)
@@ -73,11 +74,10 @@ def overall(run: Run) -> Iterator[dict[str, Any]]:
 
 def higher_is_better(run: Run, metric: str) -> bool | None:
     """Say whether a larger value is better; None where neither is, as for a text's length, or the run is silent."""
-    known = run.manifest["metrics"].get(metric, {}).get("higher_is_better")
-    return known if isinstance(known, bool) else None
+    return run.metrics[metric].higher_is_better if metric in run.metrics else None
 
 
-def expected(item: Mapping[str, Any], *columns: str) -> str | list[str]:
+def expected(item: Mapping[str, object], *columns: str) -> str | list[str]:
     """Return what was expected of an item, from its row: the first of these columns that a task has; else "".
 
     Answers in English are those expected of an item that is asked in English. ``columns``: looked at before all others.
@@ -94,7 +94,7 @@ def means(scores: pl.DataFrame) -> dict[str, float]:
     return {metric: fmean(numbers) for metric, numbers in values.iter_rows()}
 
 
-def moment(manifest: Mapping[str, Any], *names: str) -> datetime | None:
+def moment(manifest: JsonMapping, *names: str) -> datetime | None:
     """Return the first time that ``manifest`` has under one of ``names``; what is no time counts as not known."""
     for name in names:
         try:
@@ -117,7 +117,7 @@ class ItemDefaults(NamedTuple):
     culture_from: str | None = None
     language_from: str | None = None
 
-    def of(self, item: str, facts: Mapping[str, Any]) -> dict[str, str]:
+    def of(self, item: str, facts: Mapping[str, object]) -> dict[str, str]:
         """Return what the user says of an item, of which the results tell ``facts``.
 
         Raises DataError, naming the ``item``, where a field is missing, empty or tells no language.
@@ -125,7 +125,7 @@ class ItemDefaults(NamedTuple):
         values = {}
         for name in NOT_TOLD:
             field = getattr(self, f"{name}_from")
-            value: Any = facts.get(field) if field else getattr(self, name)
+            value: Json = facts.get(field) if field else getattr(self, name)
             if field and not (isinstance(value, str) and value.strip()):
                 message = f"{item} has no text in {field!r}, which is to say its {name}."
                 raise DataError(message, hint=nearest(field, facts))
@@ -163,7 +163,7 @@ def files_in(path: Path, pattern: str, noun: str) -> list[Path]:
 class ImportedRun:
     """What another tool's files gave: a manifest but for ``tables``, scores, items, other tables, floors."""
 
-    manifest: Mapping[str, Any]
+    manifest: JsonMapping
     scores: pl.DataFrame
     items: pl.DataFrame
     tables: Mapping[str, pl.DataFrame]
@@ -172,15 +172,15 @@ class ImportedRun:
     asked: Sequence[Item] = ()
 
 
-def foreign_metric(name: str, source: str, *, binary: bool, share: bool, better: bool | None) -> dict[str, Any]:
+def foreign_metric(name: str, source: str, *, binary: bool, share: bool, better: bool | None) -> JsonObject:
     """Describe a metric that is another tool's; ``share``: its values lie between 0 and 1."""
     low, high = (0.0, 1.0) if share else (None, None)
     return asdict(MetricInfo(name, name, low, high, binary=binary, source=source, higher_is_better=better))
 
 
 def foreign_run(
-    about: Mapping[str, Any],
-    scores: list[dict[str, Any]],
+    about: JsonMapping,
+    scores: list[Cells],
     items: pl.DataFrame,
     tables: Mapping[str, pl.DataFrame],
     *,
@@ -227,8 +227,8 @@ def judged_run(
     *,
     judged: Judged,
     metrics: Collection[str],
-    origin: Mapping[str, Any],
-    settings: Sequence[Mapping[str, Any]],
+    origin: JsonMapping,
+    settings: Sequence[JsonMapping],
     notes: Sequence[str],
 ) -> ImportedRun:
     """Return the run of one of Kapwa's own tasks that another tool asked.
@@ -255,7 +255,7 @@ def judged_run(
     return ImportedRun(_complete(manifest), judged.scores, task.item_table(items), judged.tables, floors, items)
 
 
-def _options_asked_with(options: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+def _options_asked_with(options: Mapping[str, object], changed: Mapping[str, object]) -> JsonObject:
     """Return a task's ``options`` as another tool asked with them; they become part of the run's signature.
 
     A changed setting that is an option of the task replaces it: lm-eval's ``max_gen_toks=9`` becomes
@@ -272,7 +272,7 @@ def _options_asked_with(options: Mapping[str, Any], changed: Mapping[str, Any]) 
     return {**asked_with, "asked_with": others} if others else asked_with
 
 
-def _outcome(items: int, requests: int, unique: int, errors: Sequence[str]) -> dict[str, Any]:
+def _outcome(items: int, requests: int, unique: int, errors: Sequence[str]) -> JsonObject:
     """Return the parts of a manifest that tell how many requests there were, and why some failed."""
     asked = {"items": items, "requests": requests, "unique": unique}
     return {
@@ -283,7 +283,7 @@ def _outcome(items: int, requests: int, unique: int, errors: Sequence[str]) -> d
     }
 
 
-def _complete(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _complete(manifest: Mapping[str, object]) -> JsonObject:
     """Return the manifest of an import with what every finished run's has, its signatures among it."""
     whole = jsonable({"format": FORMAT, "kapwa": version("kapwa"), **manifest})
     return {**whole, **signatures(whole)}

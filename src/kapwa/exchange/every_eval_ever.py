@@ -12,12 +12,12 @@ import uuid
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
 from kapwa.errors import UsageError, check_known
 from kapwa.exchange.base import PART, Files, expected, higher_is_better, overall, run_identity, sha256, write_text
 from kapwa.records import OUTCOMES
 from kapwa.runs.directory import LEVEL, Run
+from kapwa.value_types import Cells, Json, JsonMapping, JsonObject, Row
 
 VERSION = "0.3.0"
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
@@ -49,11 +49,11 @@ def files(run: Run, organization: str | None = None, relationship: str = "other"
     stem = "/".join(["data", *parts, identity])
     # Two runs of one model may be exported within one second.
     evaluation_id = f"{manifest['task']}/{manifest['model']['id']}/{identity}/{seconds}"
-    library: dict[str, Any] = {"name": "kapwa", "version": str(manifest["kapwa"])}
+    library: JsonObject = {"name": "kapwa", "version": str(manifest["kapwa"])}
     if imported := manifest.get("imported"):
         by = {"imported_by": f"kapwa {manifest['kapwa']}"}
         library = {"name": imported["from"], "version": imported.get("version") or "unknown", "additional_details": by}
-    whole: dict[str, Any] = {
+    whole: JsonObject = {
         "schema_version": VERSION,
         "evaluation_id": evaluation_id,
         **({"evaluation_timestamp": manifest["finished"]} if manifest.get("finished") else {}),
@@ -83,11 +83,11 @@ def files(run: Run, organization: str | None = None, relationship: str = "other"
     yield f"{stem}.json", partial(write_text, whole_text)
 
 
-def _model_id(manifest: Mapping[str, Any]) -> str:
+def _model_id(manifest: JsonMapping) -> str:
     return re.sub(r"^(?:hf|openai):", "", str(manifest["model"]["id"]))
 
 
-def _model(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _model(manifest: JsonMapping) -> JsonObject:
     model = manifest["model"]
     known = {**model.get("description", {}), **model["fingerprint"]}
     backend = str(known.get("backend") or "")
@@ -105,17 +105,17 @@ def _model(manifest: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _result_id(row: Mapping[str, Any]) -> str:
+def _result_id(row: Mapping[str, object]) -> str:
     return "/".join(str(row[name]) for name in (*PART, "metric"))
 
 
-def _result(run: Run, row: Mapping[str, Any]) -> dict[str, Any]:
-    info = run.manifest["metrics"].get(row["metric"], {})
+def _result(run: Run, row: Row) -> JsonObject:
+    info = run.metrics[row["metric"]]
     # The schema wants both ends of a continuous score, and null for one that is not known.
-    ends = {name: info.get(end) for name, end in (("min_score", "low"), ("max_score", "high"))}
+    ends = {"min_score": info.low, "max_score": info.high}
     data = run.manifest["data"]
     about_data = {"digest": data.get("digest"), "licence": (data.get("card") or {}).get("licence")}
-    uncertainty: dict[str, Any] = {"num_samples": row["n"]}
+    uncertainty: JsonObject = {"num_samples": row["n"]}
     if row["se"] is not None:
         uncertainty["standard_error"] = {"value": row["se"], "method": "analytic, clustered by sampled unit"}
     if row["low"] is not None and row["high"] is not None:
@@ -130,7 +130,7 @@ def _result(run: Run, row: Mapping[str, Any]) -> dict[str, Any]:
             "additional_details": {name: str(value) for name, value in about_data.items() if value},
         },
         "metric_config": {
-            "evaluation_description": info.get("title") or row["metric"],
+            "evaluation_description": info.title or row["metric"],
             "metric_name": row["metric"],
             "lower_is_better": not higher_is_better(run, row["metric"]),
             "score_type": "continuous",  # of the mean, also where each item is right or wrong
@@ -149,12 +149,12 @@ def _result(run: Run, row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _samples(run: Run, evaluation_id: str) -> Iterator[dict[str, Any]]:
+def _samples(run: Run, evaluation_id: str) -> Iterator[Cells]:
     """Yield each answer's score where it is right or wrong; the schema has no place for answers that are neither."""
     metrics = [name for name in run.manifest["metrics"] if higher_is_better(run, name)]
     keys = ("item_id", "variant", "culture")
     items = {tuple(row.get(key) for key in keys): row for row in run.items.iter_rows(named=True)}
-    texts: dict[tuple[Any, ...], str] = {}  # what was written; nothing where continuations were scored
+    texts: dict[tuple[Json, ...], str] = {}  # what was written; nothing where continuations were scored
     if "answers" in run.tables and {*keys, "sample", "text"} <= set(run.answers.columns):
         answers = run.answers.select(*keys, "sample", "text").drop_nulls("text")
         texts = {row[:-1]: row[-1] for row in answers.iter_rows()}

@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -24,13 +23,14 @@ from kapwa.datasets.yaml_models import read_model
 from kapwa.errors import DataError, UsageError, raise_first
 from kapwa.runs.directory import Run, open_runs
 from kapwa.suites.folders.opening import tasks_in
+from kapwa.value_types import JsonMapping
 
 RELEASE = "release.json"
 README = "README.md"
 # By this file the hub's boards know a benchmark, its tasks and where their items are.
 BOARD = "eval.yaml"
 _CANARY = "kapwa-canary-"
-_SUFFIXES = frozenset((".csv", ".json", ".jsonl", ".md", ".parquet", ".tsv", ".txt", ".xlsx", ".yaml", ".yml"))
+_SUFFIXES = frozenset((".csv", ".json", ".jsonl", ".md", ".parquet", ".tsv", ".ods", ".txt", ".xlsx", ".yaml", ".yml"))
 _TABLES = (".csv", ".jsonl")
 _NO_LICENCE = frozenset(("", "none", "unknown", "unlicensed", "proprietary", "all rights reserved", "todo", "tbd"))
 # What of a run is numbers: no text of an item or an answer.
@@ -168,11 +168,11 @@ def _run_files(run: Run) -> Iterator[tuple[str, bytes]]:
 
 
 def _licence_of(run: Run) -> str:
-    cards: Sequence[Mapping[str, Any]] = run.manifest["data"].get("cards") or [run.manifest["data"].get("card") or {}]
+    cards: Sequence[JsonMapping] = run.manifest["data"].get("cards") or [run.manifest["data"].get("card") or {}]
     return ", ".join(dict.fromkeys(str(card["licence"]) for card in cards if card.get("licence"))) or "not stated"
 
 
-def _head(head: Mapping[str, Any]) -> str:
+def _head(head: Mapping[str, object]) -> str:
     return f"---\n{yaml.safe_dump(dict(head), allow_unicode=True, sort_keys=False)}---\n"
 
 

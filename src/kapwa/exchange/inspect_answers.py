@@ -15,6 +15,7 @@ from kapwa.exchange.base import ImportedRun, judged_run, open_task, reading_samp
 from kapwa.models.gate import gate, gated
 from kapwa.models.inspect import request_settings, responses_of
 from kapwa.records import Answer, ContinuationScore, Item, Request, Response, State
+from kapwa.value_types import Json, JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
@@ -40,7 +41,7 @@ _FETCHING = re.compile(
 class OpenedTask:
     """A task, its items by id and variant, and what is asked about each."""
 
-    def __init__(self, name: str, arguments: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, arguments: JsonMapping) -> None:
         """Open ``name`` ("kalahi/mc"); ``arguments``: of :func:`kapwa.loading.load_task`, and ``country``."""
         options = dict(arguments)
         country = options.pop("country", [])
@@ -55,7 +56,7 @@ class OpenedTask:
         """Return what Kapwa asks about ``item``."""
         return list(self.task.requests([item]))
 
-    def place(self, item: Item) -> dict[str, Any]:
+    def place(self, item: Item) -> JsonObject:
         """Return what finds ``item`` again: for the metadata of its sample."""
         same = {"task": self.name, "arguments": self.arguments, "data": self.task.data.digest}
         return {**same, "item": item.id, "variant": item.variant}
@@ -64,7 +65,7 @@ class OpenedTask:
 _opened: dict[str, OpenedTask] = {}
 
 
-def open_new(name: str, arguments: Mapping[str, Any]) -> OpenedTask:
+def open_new(name: str, arguments: Mapping[str, object]) -> OpenedTask:
     """Open the task ``name`` and keep it for its samples; None leaves an argument at its default.
 
     ``country`` names values of the column ``culture``, "all" every one. Raises what opening raises.
@@ -74,7 +75,7 @@ def open_new(name: str, arguments: Mapping[str, Any]) -> OpenedTask:
     return opened
 
 
-def _normal(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _normal(arguments: Mapping[str, object]) -> JsonObject:
     """Return the arguments in the form that a log keeps: data as a text, names as a list.
 
     Inspect's command line reads a name that looks like a number as one.
@@ -89,7 +90,7 @@ def _normal(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return normal
 
 
-def find(metadata: Mapping[str, Any], data: str | None = None, only: str | None = None) -> tuple[OpenedTask, Item]:
+def find(metadata: Mapping[str, object], data: str | None = None, only: str | None = None) -> tuple[OpenedTask, Item]:
     """Return the item that a sample's ``metadata`` name, and its task.
 
     ``data``: where its data are now, if they were moved. ``only``: the task whose samples are wanted. Raises UsageError
@@ -115,11 +116,11 @@ def find(metadata: Mapping[str, Any], data: str | None = None, only: str | None 
     return opened, item
 
 
-def _key(name: str, arguments: Mapping[str, Any]) -> str:
+def _key(name: str, arguments: Mapping[str, object]) -> str:
     return json.dumps([name, arguments], sort_keys=True)
 
 
-def _names(wanted: Any) -> list[str]:
+def _names(wanted: object) -> list[str]:
     parts = wanted if isinstance(wanted, list | tuple) else str(wanted).split(",")
     return [str(part).strip() for part in parts if str(part).strip()]
 
@@ -163,7 +164,7 @@ def output_of(model: str, request: Request, response: Response) -> ModelOutput:
     else:
         answer = gate(response)
         text, reason = answer.text or "", cast(Any, _STOP_REASONS[answer.state or "unknown"])
-        content: Any = [ContentText(text=text, refusal=True)] if answer.state == "declined" else text
+        content: Json = [ContentText(text=text, refusal=True)] if answer.state == "declined" else text
         if answer.thought is not None:
             said = content if isinstance(content, list) else [ContentText(text=text)]
             content = [ContentReasoning(reasoning=answer.thought), *said]
@@ -209,7 +210,7 @@ def answers_of(requests: Sequence[Request], output: ModelOutput | None) -> list[
     return answers
 
 
-def _scores(output: ModelOutput) -> list[Mapping[str, Any]]:
+def _scores(output: ModelOutput) -> list[JsonMapping]:
     kept = (output.metadata or {}).get(METADATA)
     return list(kept.get("scores", ())) if isinstance(kept, Mapping) else []
 
@@ -280,9 +281,9 @@ def _other_messages(sample: EvalSample, request: Request) -> list[str]:
     return [json.dumps(others or asked, ensure_ascii=False)] if asked not in ([], wanted) else []
 
 
-def _settings(log: EvalLog, request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
+def _settings(log: EvalLog, request: Request) -> tuple[JsonObject, JsonObject]:
     """Return the settings that bear on an answer, as asked and as Kapwa's; a task's stand above those of the model."""
-    usual: dict[str, Any] = {"solver": "kapwa/ask"}
+    usual: JsonObject = {"solver": "kapwa/ask"}
     asked = {"solver": " + ".join(step.solver for step in log.plan.steps)}
     for config in (log.eval.model_generate_config, log.plan.config):
         asked |= config.model_dump(exclude_none=True, mode="json")

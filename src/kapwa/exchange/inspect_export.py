@@ -32,6 +32,7 @@ from kapwa.runs.directory import LEVEL, Run, slug
 from kapwa.runs.store import JOURNAL
 from kapwa.suites.base import holds_shares
 from kapwa.suites.items import ABOUT_ANSWER, about_answer
+from kapwa.value_types import Cells, Json, JsonObject, Row
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalMetric, EvalResults, EvalSample, EvalStats
@@ -47,7 +48,6 @@ REASONS = {"refused": "refusal", "empty": "no_response", "unparsed": "invalid_re
 # Not < and >: Inspect's viewer escapes HTML before it reads Markdown, and would show a backslashed one as &lt;.
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#|~$])")
 _ESCAPED = r"\\\1"
-Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]
 
 
@@ -76,7 +76,7 @@ def _write_log(run: Run, identity: str, path: Path) -> None:
     log = _header(run, identity)
     with ZipFile(path, "w", ZIP_DEFLATED) as archive:
 
-        def write(name: str, value: Any) -> None:
+        def write(name: str, value: object) -> None:
             archive.writestr(name, to_json(to_jsonable_python(value, exclude_none=True), exclude_none=True))
 
         write("_journal/start.json", {"version": log.version, "eval": log.eval, "plan": log.plan})
@@ -155,11 +155,11 @@ def _telling_apart(rows: pl.DataFrame, columns: Sequence[str], first: Sequence[s
     return next(way for way in ways if set(first) <= set(way) and rows.select(way).is_unique().all())
 
 
-def _over_all_parts(run: Run) -> Iterator[dict[str, Any]]:
+def _over_all_parts(run: Run) -> Iterator[Cells]:
     """Yield an estimate over all items of the run for each metric: the one number Inspect's lists show of a log."""
     from kapwa.stats.tables import estimate_table
 
-    metrics = run.manifest["metrics"]
+    metrics = run.metrics
     # An item asked in several ways keeps its cluster, so that the ways are not taken for independent.
     apart = pl.concat_str("item_id", *PART, separator="\n").alias("item_id")
     scores = run.scores.with_columns(apart, *(pl.lit(ALL).alias(name) for name in PART))
@@ -168,7 +168,7 @@ def _over_all_parts(run: Run) -> Iterator[dict[str, Any]]:
     for row in estimates.filter(pl.col("group") == ALL, pl.col("value").is_not_null()).iter_rows(named=True):
         # An interval is cut at the ends of the metric's range, as the run's own are.
         for end, inner in (("low", max), ("high", min)):
-            limit = metrics[row["metric"]].get(end)
+            limit = getattr(metrics[row["metric"]], end)
             row[end] = row[end] if None in (row[end], limit) else inner(row[end], limit)
         yield {**row, "signature": run.manifest["signatures"][row["metric"]]}
 
@@ -197,7 +197,7 @@ def _metrics(rows: Sequence[Row], labels: Mapping[tuple[str, ...], str]) -> dict
     return metrics
 
 
-def _details(row: Row) -> dict[str, Any]:
+def _details(row: Row) -> JsonObject:
     interval = {"low": row["low"], "high": row["high"], "level": LEVEL, "method": row["method"]}
     return {
         **{name: row[name] for name in PART},
@@ -334,7 +334,7 @@ def _output(run: Run, tables: Tables, uuid: str) -> ModelOutput:
     choices = []
     for place, row in enumerate(row for row in tables.get("answers", ()) if row.get("text") is not None):
         stop: Any = _STOPS.get(str(row.get("finish_reason")), "unknown")
-        content: Any = row["text"]
+        content: Json = row["text"]
         if row.get("thought"):
             content = [ContentReasoning(reasoning=str(row["thought"])), ContentText(text=row["text"])]
         message = ChatMessageAssistant(content=content, id=f"{uuid}-output-{place}", model=model, source="generate")

@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
@@ -25,6 +25,7 @@ from kapwa.models.inspect import responses_of
 from kapwa.records import Outcome, Request, Response
 from kapwa.stats.states import state_of
 from kapwa.suites.items import ABOUT_ANSWER, about_answer
+from kapwa.value_types import Cells, Json, JsonObject, Row, Untyped
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample, EvalScore
@@ -68,7 +69,7 @@ class _Sample(NamedTuple):
 
     id: int | str
     epoch: int
-    row: Mapping[str, Any]
+    row: Row
     values: Mapping[Place, Value | str]
 
 
@@ -95,7 +96,7 @@ def _read_sample(sample: EvalSample, defaults: base.ItemDefaults) -> _Sample:
     values: dict[Place, Value | str] = {}
     for scorer, score in (sample.scores or {}).items():
         missing = _REASONS.get(str(score.reason), "unparsed")
-        parts: Mapping[Any, Any] = {None: score.value}
+        parts: Mapping[Untyped, Untyped] = {None: score.value}
         if isinstance(score.value, Mapping | list):
             parts = dict(score.value) if isinstance(score.value, Mapping) else dict(enumerate(score.value))
         values |= {(scorer, key): _value(value, missing) for key, value in parts.items()}
@@ -110,7 +111,7 @@ def _answer_of(sample: EvalSample) -> Response:
     return gate(responses_of([Request("", "", "generate", ())], sample.output)[0])
 
 
-def _value(value: Any, missing: Outcome) -> Value | str:
+def _value(value: Json, missing: Outcome) -> Value | str:
     """Read a value as Inspect's metrics count it; return a text that is no number as it is."""
     if isinstance(value, bool):
         return _RIGHT if value else _WRONG
@@ -158,7 +159,7 @@ def _foreign(log: InspectLog, defaults: base.ItemDefaults, why_not_judged: Seque
     )
 
 
-def _metrics(log: InspectLog, samples: Sequence[_Sample]) -> tuple[dict[str, tuple[Place, dict[str, Any]]], list[str]]:
+def _metrics(log: InspectLog, samples: Sequence[_Sample]) -> tuple[dict[str, tuple[Place, JsonObject]], list[str]]:
     """Return the metrics that are means over the samples (where these have them, and what a run tells of them).
 
     And why others are not. A key that two scorers use carries the scorer's name.
@@ -211,7 +212,7 @@ def _why_not(results: Sequence[EvalScore], values: Sequence[tuple[int | str, Val
     return ""
 
 
-def _score_rows(sample: _Sample, metrics: Mapping[str, tuple[Place, dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+def _score_rows(sample: _Sample, metrics: Mapping[str, tuple[Place, JsonObject]]) -> Iterator[Cells]:
     for name, (place, info) in metrics.items():
         value = sample.values.get(place, (None, "failed") if sample.row["error"] else "")
         if isinstance(value, str):

@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from zipfile import ZipFile, is_zipfile
 
 from kapwa.errors import DataError
 from kapwa.exchange.inspect_export import METADATA, need_inspect
 from kapwa.files import check_ordinary
+from kapwa.value_types import JsonObject, Untyped
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
@@ -60,7 +61,7 @@ class InspectLog:
             # One at a time: reading is this machine's work, and several would only be held at once.
             return read_eval_log_samples_by_id(self.file, batch, concurrency=1, format="eval", exclude_fields=_NOT_READ)
 
-    def origin(self) -> dict[str, Any]:
+    def origin(self) -> JsonObject:
         """Return the parts of a manifest that tell who was asked, when, and by which versions."""
         header = self.header
         packages = {name: str(value) for name, value in header.eval.packages.items()}
@@ -98,7 +99,7 @@ def read_log(path: Path) -> InspectLog:
     logged = len(log.members) + len(log.loaded)
     if not logged:
         raise DataError("holds no samples.", path=file, hint="Run inspect eval without --no-log-samples.")
-    results: Any = header.results
+    results: Untyped = header.results
     planned = results.logged_samples or results.total_samples if results else 0
     if logged < planned and not results.early_stopping:
         raise DataError(f"holds {logged} of the {planned} samples that its results are of.", path=file, hint=retry)

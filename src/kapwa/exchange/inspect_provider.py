@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -30,6 +30,7 @@ from kapwa.records import Message, Params, Request, Response, request_key
 from kapwa.runs.execute import answers, checked_plan
 from kapwa.runs.requests import requests_of
 from kapwa.suites.items import grouped
+from kapwa.value_types import JsonMapping
 
 _READ = ("text", "reasoning")  # of a reasoning model's earlier turns the text alone is shown
 _REFUSED = (
@@ -100,7 +101,7 @@ class KapwaAPI(ModelAPI):
         return output_of(self.model_name, request, response)
 
     def _answer(
-        self, messages: tuple[Message, ...], params: Params, place: Mapping[str, Any] | None
+        self, messages: tuple[Message, ...], params: Params, place: JsonMapping | None
     ) -> tuple[Request, Response]:
         with self._lock:
             if self._model is None:

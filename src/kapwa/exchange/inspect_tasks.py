@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Literal
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -42,6 +42,7 @@ from kapwa.records import Item, Request
 from kapwa.stats.intervals import mean_estimates
 from kapwa.suites.base import Judged, is_share
 from kapwa.suites.items import grouped as grouped_by
+from kapwa.value_types import JsonObject, Row
 
 
 @metric
@@ -125,9 +126,9 @@ def ask() -> Solver:
     return solve
 
 
-def _settings(state: TaskState, model: Model, request: Request, index: int) -> dict[str, Any]:
+def _settings(state: TaskState, model: Model, request: Request, index: int) -> JsonObject:
     """Return what this request has of its own: the seed of its sample and, for Kapwa's provider, which it is."""
-    settings: dict[str, Any] = {"seed": sample_seed(request)}
+    settings: JsonObject = {"seed": sample_seed(request)}
     if isinstance(model.api, KapwaAPI):
         settings["extra_body"] = {METADATA: {**state.metadata[METADATA], "request": index, "sample": request.sample}}
     return settings
@@ -150,7 +151,7 @@ def _score(opened: OpenedTask, judged: Judged, completion: str) -> Score:
     outcomes: dict[str, str] = dict(first_rows.select("metric", "outcome").iter_rows())
     first = outcomes.get(opened.task.headline[0], "failed")
     cases = judged.tables.get("cases")
-    case: Mapping[str, Any] = cases.row(0, named=True) if cases is not None and cases.height else {}
+    case: Row = cases.row(0, named=True) if cases is not None and cases.height else {}
     wanted = case.get("expected")
     return Score(
         value={name: values.get(name, math.nan) for name in _metric_names(opened)},
@@ -165,7 +166,7 @@ def _metric_names(opened: OpenedTask) -> list[str]:
     return list(dict.fromkeys([*opened.task.headline, *opened.task.metrics]))
 
 
-def _inspect_task(name: str, options: Mapping[str, Any]) -> Task:
+def _inspect_task(name: str, options: Mapping[str, object]) -> Task:
     with errors_for_inspect():
         opened = open_new(name, options)
         if not opened.items:
@@ -184,7 +185,7 @@ def _inspect_task(name: str, options: Mapping[str, Any]) -> Task:
         "digest": kapwa_task.data.digest,
         "illustrative": kapwa_task.data.illustrative,
     }
-    shares = {name: is_share(asdict(info)) for name, info in kapwa_task.metrics.items()}
+    shares = {name: is_share(info) for name, info in kapwa_task.metrics.items()}
     metrics = {name: [mean(), stderr(binary=shares[name])] for name in _metric_names(opened)}
     headline = kapwa_task.headline[0]
     metrics[headline] += [group_mean(), group_stderr(binary=shares[headline])]
@@ -198,7 +199,7 @@ def _inspect_task(name: str, options: Mapping[str, Any]) -> Task:
     )
 
 
-def _sample(opened: OpenedTask, item: Item, row: Mapping[str, Any]) -> Sample:
+def _sample(opened: OpenedTask, item: Item, row: Mapping[str, object]) -> Sample:
     names = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
     # No choices: Inspect's viewer would show them as part of what the model was asked.
     return Sample(
@@ -235,7 +236,7 @@ def _scorer_of(name: str) -> Callable[..., Scorer]:
 
 def _task_of(name: str) -> Callable[..., Task]:
     # Inspect passes on whatever -T names; opening the task refuses what it does not know.
-    def make(**options: Any) -> Task:
+    def make(**options: object) -> Task:
         return _inspect_task(name, options)
 
     return task(name=_inspect_name(name))(make)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -17,6 +16,7 @@ from kapwa.labels.audits.draws import STRATUM
 from kapwa.labels.audits.planning import LABELS_FOR, WIDTHS
 from kapwa.labels.verdicts import of_answers
 from kapwa.runs.directory import Run
+from kapwa.value_types import Cells
 
 
 def write_inspect_labels(verdicts: pl.DataFrame, folder: Path) -> list[Path]:
@@ -46,7 +46,7 @@ def write_inspect_labels(verdicts: pl.DataFrame, folder: Path) -> list[Path]:
     return files
 
 
-def audits_possible(log: str | Path, form: str, folder: Path) -> list[dict[str, Any]]:
+def audits_possible(log: str | Path, form: str, folder: Path) -> list[Cells]:
     """What labels could correct of another tool's log: facts of each run that it becomes, in ``folder``.
 
     ``form``: as of :func:`kapwa.import_result`, which see for what it raises. ``strata``: for each culture and
@@ -54,7 +54,7 @@ def audits_possible(log: str | Path, form: str, folder: Path) -> list[dict[str, 
     the metric ``audited`` judge 85 % alike; ``why_not``: where none corrects its scores. ``unknown``: what the log does
     not tell.
     """
-    facts: list[dict[str, Any]] = []
+    facts: list[Cells] = []
     for run in map(Run, import_result(log, form, out=folder)):
         manifest = run.manifest
         unknown = [name for name, word in NOT_TOLD.items() if (run.items[name] == word).any()]

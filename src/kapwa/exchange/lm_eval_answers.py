@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any
 
 import polars as pl
 
@@ -20,6 +19,7 @@ from kapwa.exchange.lm_eval_samples import Sample, TaskSamples
 from kapwa.models.gate import gated
 from kapwa.records import Answer, ContinuationScore, Params, Request, Response
 from kapwa.suites.base import Judged, Task
+from kapwa.value_types import Json, JsonMapping, JsonObject
 
 SETTINGS = ("data", "variants", "where", "limit", "options")
 _LEFT_OUT = (
@@ -31,7 +31,7 @@ _NOT_KNOWN = ("n_tokens", "boundary")
 _CLOSE = 1e-5
 
 
-def task_of(name: str, metadata: Mapping[str, Any]) -> Task:
+def task_of(name: str, metadata: JsonMapping) -> Task:
     """Open the Kapwa task of the lm-eval task ``name``.
 
     ``metadata["kapwa"]``: the YAML's, with ``task`` ("kalahi/mc") and its default ``options``. ``metadata[name]``: what
@@ -58,7 +58,7 @@ def is_available(metric: str, task: Task) -> bool:
     return "score" not in task.needs or not metric.endswith(("_token", "_reference"))
 
 
-def generation_settings(params: Params) -> dict[str, Any]:
+def generation_settings(params: Params) -> JsonObject:
     """Return lm-eval's settings for a text that Kapwa asks for."""
     # No stop texts: lm-eval adds the model's own end token, which is where Kapwa's replies end.
     return {"until": [], "do_sample": False, "max_gen_toks": params.max_new_tokens}
@@ -75,7 +75,7 @@ def likelihood_arguments(prompt: str, continuations: Sequence[str]) -> list[tupl
     return [*pairs, (bare, space)] if bare and space else pairs
 
 
-def responses_of(requests: Sequence[Request], results: Sequence[Any]) -> list[Response]:
+def responses_of(requests: Sequence[Request], results: Sequence[Json]) -> list[Response]:
     """Return the responses to the requests about one item: ``results`` are texts, or pairs whose first is a likelihood.
 
     A likelihood after those of a request's continuations is that of the white space before them, which lm-eval scores
@@ -103,7 +103,7 @@ def responses_of(requests: Sequence[Request], results: Sequence[Any]) -> list[Re
     return responses
 
 
-def judge_again(results: Mapping[str, Any], samples: TaskSamples, origin: Mapping[str, Any]) -> ImportedRun:
+def judge_again(results: JsonMapping, samples: TaskSamples, origin: JsonMapping) -> ImportedRun:
     """Return the run of Kapwa's task with the answers that lm-eval logged.
 
     ``origin``: who was asked, when, by which version. Raises DataError where the task's data are not at hand, are other
@@ -151,7 +151,7 @@ def _answers(sample: Sample, requests: Sequence[Request]) -> Iterator[tuple[Requ
     """
     _check_asked(sample, requests)
     if requests[0].kind == "score":
-        draws: list[Sequence[Any]] = [[(float(response[0][0]), False) for response in sample.resps]]
+        draws: list[Sequence[Json]] = [[(float(response[0][0]), False) for response in sample.resps]]
     else:
         texts = [response if isinstance(response, list) else [response] for response in sample.resps]
         draws = list(zip(*texts, strict=True))
@@ -192,7 +192,7 @@ def _only_known(task: Task, metrics: Sequence[str], judged: Judged) -> Judged:
 
 
 def _disagreements(
-    results: Mapping[str, Any], samples: TaskSamples, scores: pl.DataFrame, version: str | None
+    results: JsonMapping, samples: TaskSamples, scores: pl.DataFrame, version: str | None
 ) -> Iterator[str]:
     """Yield a sentence for each metric whose value, of an item or of all, is not the one that lm-eval states.
 
@@ -218,9 +218,9 @@ def _disagreements(
             )
 
 
-def _is_close(stated: Any, value: float | None) -> bool:
+def _is_close(stated: object, value: float | None) -> bool:
     return isinstance(stated, int | float) and value is not None and math.isclose(stated, value, abs_tol=_CLOSE)
 
 
-def _number(value: Any) -> str:
+def _number(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, int | float) else "no value"

@@ -12,17 +12,16 @@ from collections.abc import Mapping
 from datetime import UTC
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from kapwa.exchange import base
 from kapwa.runs.directory import Run, slug
 from kapwa.suites.items import grouped
+from kapwa.value_types import Cells, Json
 
 _ABOUT = (*base.PART, "category", "topic", "cluster")
 Part = tuple[str, str, str]
-Row = dict[str, Any]
 
 
 def files(run: Run) -> base.Files:
@@ -81,8 +80,8 @@ def _write_results(run: Run, parts: Mapping[str, Part], path: Path) -> None:
     base.write_text(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n", path)
 
 
-def _aggregates(name: str, rows: list[Row], size: int) -> Row:
-    aggregates: Row = {"name": name, "alias": name, "sample_len": size}
+def _aggregates(name: str, rows: list[Cells], size: int) -> Cells:
+    aggregates: Cells = {"name": name, "alias": name, "sample_len": size}
     for row in rows:
         aggregates[f"{row['metric']},none"] = row["value"]
         aggregates[f"{row['metric']}_stderr,none"] = "N/A" if row["se"] is None else row["se"]
@@ -101,13 +100,13 @@ def _write_samples(run: Run, part: Part, path: Path) -> None:
     base.write_text("".join(lines), path)
 
 
-def _sample(place: int, rows: list[Row], document: Row, answers: list[Row]) -> Row:
+def _sample(place: int, rows: list[Cells], document: Cells, answers: list[Cells]) -> Cells:
     expected = str(base.expected(document))
     prompt = str(document.get("prompt") or "")
     scored = [row for row in answers if "logprob_sum" in row]
     # Whether a continuation is what greedy decoding would write is not measured, so it stands as null. lm-eval knows
     # no missing answer, so one stands as an empty text.
-    responses: list[Any] = [[[str(row["logprob_sum"]), None]] for row in scored]
+    responses: list[Json] = [[[str(row["logprob_sum"]), None]] for row in scored]
     arguments = [(prompt, row["text"]) for row in scored] or [(prompt, {})]
     if not scored:
         responses = [[row["text"] or "" for row in answers]]

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -26,6 +25,7 @@ from kapwa.exchange.lm_eval_answers import judge_again
 from kapwa.exchange.lm_eval_samples import Sample, TaskSamples, read_results, read_samples
 from kapwa.models.gate import gated
 from kapwa.records import Response
+from kapwa.value_types import Cells, Json, JsonMapping, JsonObject, Untyped
 
 # Right or wrong by definition in lm-eval (api/metrics.py), its tasks and Kapwa's; others are averaged as numbers.
 _BINARY = re.compile(r"(.+_)?(acc|accuracy)(_.+)?|exact_match|mc1(_.+)?")
@@ -47,7 +47,7 @@ def import_lm_eval(path: Path, out: Path, defaults: base.ItemDefaults, *, overwr
     return [base.write_run(run, out, overwrite=overwrite) for run in imported]
 
 
-def _imported(file: Path, results: Mapping[str, Any], defaults: base.ItemDefaults) -> Iterator[base.ImportedRun]:
+def _imported(file: Path, results: JsonMapping, defaults: base.ItemDefaults) -> Iterator[base.ImportedRun]:
     groups = {name for name, members in (results.get("group_subtasks") or {}).items() if members}
     for name in results["results"]:
         if name in groups:
@@ -65,7 +65,7 @@ def _imported(file: Path, results: Mapping[str, Any], defaults: base.ItemDefault
         yield _foreign(results, samples, defaults, why_not_judged)
 
 
-def _origin(results: Mapping[str, Any], samples: TaskSamples) -> dict[str, Any]:
+def _origin(results: JsonMapping, samples: TaskSamples) -> JsonObject:
     """Return the parts of a manifest that tell who was asked, with what, and when.
 
     Not lm-eval's ``model_args``, where keys are often given.
@@ -97,7 +97,7 @@ def _origin(results: Mapping[str, Any], samples: TaskSamples) -> dict[str, Any]:
 
 
 def _foreign(
-    results: Mapping[str, Any], samples: TaskSamples, defaults: base.ItemDefaults, why_not_judged: Sequence[str]
+    results: JsonMapping, samples: TaskSamples, defaults: base.ItemDefaults, why_not_judged: Sequence[str]
 ) -> base.ImportedRun:
     """Return the run of a task that is not Kapwa's, or whose answers could not be judged again."""
     name = samples.name
@@ -141,18 +141,18 @@ def _metric_name(metric: str, kind: str) -> str:
     return metric if kind == "none" else f"{metric},{kind}"
 
 
-def _metrics(results: Mapping[str, Any], samples: TaskSamples) -> tuple[dict[str, dict[str, Any]], list[str]]:
+def _metrics(results: JsonMapping, samples: TaskSamples) -> tuple[dict[str, JsonObject], list[str]]:
     """Return the metrics that are means of their items, and why others are not.
 
     A metric's name says what its values should be: one task's accuracy is in parts all the same, another's f1 in per
     cent, so its values are looked at too.
     """
-    values_of: dict[tuple[str, str], list[Any]] = {}
+    values_of: dict[tuple[str, str], list[Untyped]] = {}
     for sample in samples.samples:
         for metric in sample.metrics:
             values_of.setdefault((metric, sample.filter), []).append(sample.value(metric))
     better = (results.get("higher_is_better") or {}).get(samples.name, {})
-    kept: dict[str, dict[str, Any]] = {}
+    kept: dict[str, JsonObject] = {}
     left_out: list[str] = []
     for (metric, kind), values in values_of.items():
         name = _metric_name(metric, kind)
@@ -166,7 +166,7 @@ def _metrics(results: Mapping[str, Any], samples: TaskSamples) -> tuple[dict[str
     return kept, left_out
 
 
-def _why_not(values: Sequence[Any], stated: Any) -> str:
+def _why_not(values: Sequence[Json], stated: Untyped) -> str:
     if not all(isinstance(value, int | float) and math.isfinite(value) for value in values):
         return "it has no number for each item"
     if not isinstance(stated, int | float):
@@ -178,8 +178,8 @@ def _why_not(values: Sequence[Any], stated: Any) -> str:
 
 
 def _score_rows(
-    samples: TaskSamples, kept: Mapping[str, Mapping[str, Any]], about: Mapping[int, Mapping[str, str]]
-) -> Iterator[dict[str, Any]]:
+    samples: TaskSamples, kept: Mapping[str, Mapping[str, object]], about: Mapping[int, Mapping[str, str]]
+) -> Iterator[Cells]:
     for sample in samples.samples:
         item_id = str(sample.doc_id)
         for metric in sample.metrics:
@@ -204,9 +204,9 @@ def _target(sample: Sample) -> str | None:
 
 def _tables(documents: Sequence[Sample], about: Mapping[int, Mapping[str, str]]) -> dict[str, pl.DataFrame]:
     """Return the items, and what the model wrote or the log-probabilities of what it was given."""
-    items: list[dict[str, Any]] = []
-    answers: list[dict[str, Any]] = []
-    scored: list[dict[str, Any]] = []
+    items: list[Cells] = []
+    answers: list[Cells] = []
+    scored: list[Cells] = []
     for sample in documents:
         name, asked = str(sample.doc_id), sample.asked
         prompt = asked[0][0] if asked else None

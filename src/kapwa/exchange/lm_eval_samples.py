@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from kapwa.errors import DataError
 from kapwa.files import read_text
 from kapwa.tables import refuse_half
+from kapwa.value_types import Json, JsonMapping, JsonObject
 
 _RESULTS = re.compile(r".*_(\d{4}-\d\d-\d\dT[\d.-]+|undated)\.json")
 _TOGETHER = "Keep its files together, as they were named: samples are found by the date in the name."
@@ -28,21 +28,21 @@ class Sample(BaseModel):
 
     row: int
     doc_id: int
-    doc: dict[str, Any]
-    arguments: dict[str, dict[str, Any]]
-    resps: list[Any]
+    doc: JsonObject
+    arguments: dict[str, JsonObject]
+    resps: list[Json]
     filter: str
     metrics: list[str]
-    target: Any = None
+    target: Json = None
     doc_hash: str | None = None
 
     @property
-    def asked(self) -> list[tuple[str, Any]]:
+    def asked(self) -> list[tuple[str, Json]]:
         """Each prompt with what followed it: a continuation to score, or the settings of generation."""
         return [(_prompt(pair.get("arg_0", "")), pair.get("arg_1")) for pair in self.arguments.values()]
 
     @property
-    def item_key(self) -> tuple[Any, Any]:
+    def item_key(self) -> tuple[Json, Json]:
         """Id and variant of the item, where the sample is of one of Kapwa's tasks."""
         return self.doc["item_id"], self.doc["variant"]
 
@@ -51,12 +51,12 @@ class Sample(BaseModel):
         """How messages call a sample of Kapwa's tasks."""
         return f"the item {self.item_key[0]!r}, variant {self.item_key[1]!r} (row {self.row} of the samples),"
 
-    def value(self, metric: str) -> Any:
+    def value(self, metric: str) -> Json:
         """Return the value of a metric as it stands; None where there is none."""
         return (self.model_extra or {}).get(metric) if metric in self.metrics else None
 
 
-def _prompt(logged: Any) -> str:
+def _prompt(logged: object) -> str:
     """Return a prompt as text: that of a chat server is its turns as JSON, which lm-eval logs in a list."""
     if isinstance(logged, list) and len(logged) == 1 and isinstance(logged[0], str):
         return logged[0]
@@ -76,7 +76,7 @@ class TaskSamples:
         return list({sample.doc_id: sample for sample in reversed(self.samples)}.values())[::-1]
 
 
-def read_results(file: Path) -> dict[str, Any]:
+def read_results(file: Path) -> JsonObject:
     """Return the results JSON in ``file``."""
     try:
         results = _parsed(read_text(file), path=file)
@@ -96,7 +96,7 @@ def read_results(file: Path) -> dict[str, Any]:
     return results
 
 
-def _parsed(text: str, **place: Any) -> Any:
+def _parsed(text: str, **place: object) -> Json:
     """Return what JSON says; raise DataError for half a character, which no file of a run could hold."""
     value = json.loads(text)
     if "\\u" in text:
@@ -104,7 +104,7 @@ def _parsed(text: str, **place: Any) -> Any:
     return value
 
 
-def read_samples(file: Path, name: str, results: Mapping[str, Any]) -> TaskSamples:
+def read_samples(file: Path, name: str, results: JsonMapping) -> TaskSamples:
     """Return the samples of a task, which lie beside ``file``: lm-eval gives both the same moment in their names."""
     date = _RESULTS.fullmatch(file.name)
     if date is None:

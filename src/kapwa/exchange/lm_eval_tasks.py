@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
-from typing import Any
 
 from lm_eval.api.instance import Instance
 from lm_eval.api.metrics import mean
@@ -27,6 +26,7 @@ from kapwa.exchange import lm_eval_answers
 from kapwa.exchange.base import expected, means
 from kapwa.models.gate import gated
 from kapwa.records import Answer, Item, Request
+from kapwa.value_types import Cells, Json, JsonMapping, JsonObject
 
 
 class KapwaTask(Task):  # type: ignore[misc]
@@ -34,7 +34,7 @@ class KapwaTask(Task):  # type: ignore[misc]
 
     VERSION = 1.0
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: JsonMapping) -> None:
         # Not super().__init__(): it would download a dataset from the hub.
         settings = {key: value for key, value in config.items() if key != "class"}
         metadata = settings.get("metadata") or {}
@@ -48,7 +48,7 @@ class KapwaTask(Task):  # type: ignore[misc]
         self._config = TaskConfig(**{**settings, "metadata": {**metadata, "kapwa": source}})
         self.OUTPUT_TYPE = self._config.output_type
         self._items = {(item.id, item.variant): item for item in items}
-        self._docs: list[dict[str, Any]] = self.kapwa.item_table(items).to_dicts()
+        self._docs: list[Cells] = self.kapwa.item_table(items).to_dicts()
         # What people or a judging model say comes after an import; lm-eval has no place for it.
         judged_here = [name for name, info in self.kapwa.metrics.items() if info.judged_by != "verdicts"]
         self._metrics = [name for name in judged_here if lm_eval_answers.is_available(name, self.kapwa)]
@@ -68,15 +68,15 @@ class KapwaTask(Task):  # type: ignore[misc]
         """Yes: every item."""
         return True
 
-    def test_docs(self) -> list[dict[str, Any]]:
+    def test_docs(self) -> list[Cells]:
         """Return the items as rows of plain values, in Kapwa's order."""
         return self._docs
 
-    def doc_to_text(self, doc: Mapping[str, Any]) -> str:
+    def doc_to_text(self, doc: Mapping[str, object]) -> str:
         """Return the prompt."""
         return str(doc["prompt"])
 
-    def doc_to_target(self, doc: Mapping[str, Any]) -> str:
+    def doc_to_target(self, doc: Mapping[str, object]) -> str:
         """Return what lm-eval's logs show as the right answer."""
         return str(expected(doc))
 
@@ -88,7 +88,7 @@ class KapwaTask(Task):  # type: ignore[misc]
         """Return which way each metric points: up where it points neither way, for which lm-eval has no word."""
         return {name: self.kapwa.metrics[name].higher_is_better is not False for name in self._metrics}
 
-    def fewshot_context(self, doc: Mapping[str, Any], num_fewshot: int, **settings: Any) -> list[str]:
+    def fewshot_context(self, doc: JsonMapping, num_fewshot: int, **settings: Json) -> list[str]:
         """Return one rendered prompt for each of Kapwa's requests about the item.
 
         ``settings``: lm-eval's ``system_instruction``, ``apply_chat_template``, ``chat_template``. Without a chat
@@ -106,9 +106,9 @@ class KapwaTask(Task):  # type: ignore[misc]
             prompts.append(chat(messages) if chat else "".join(f"{message['content']}\n" for message in messages))
         return prompts
 
-    def construct_requests(self, doc: dict[str, Any], ctx: Sequence[str], **settings: Any) -> list[Instance]:
+    def construct_requests(self, doc: JsonObject, ctx: Sequence[str], **settings: object) -> list[Instance]:
         """Return lm-eval's requests about one item: one text, or one likelihood for each continuation."""
-        arguments: list[tuple[str, tuple[Any, ...]]] = []
+        arguments: list[tuple[str, tuple[Json, ...]]] = []
         for request, prompt in zip(self._requests(doc), ctx, strict=True):
             if request.kind == "generate":
                 arguments.append(("generate_until", (prompt, {**(self._config.generation_kwargs or {})})))
@@ -121,15 +121,15 @@ class KapwaTask(Task):  # type: ignore[misc]
             for i, (kind, pair) in enumerate(arguments)
         ]
 
-    def process_results(self, doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, float]:
+    def process_results(self, doc: Mapping[str, object], results: Sequence[object]) -> dict[str, float]:
         """Judge one item as Kapwa does; metrics that have nothing to measure in it are absent."""
         requests = self._requests(doc)
         answers = list(map(Answer, requests, gated(lm_eval_answers.responses_of(requests, results))))
         values = means(self.kapwa.score([self._item(doc)], answers).scores)
         return {metric: value for metric, value in values.items() if metric in self._metrics}
 
-    def _item(self, doc: Mapping[str, Any]) -> Item:
+    def _item(self, doc: JsonMapping) -> Item:
         return self._items[doc["item_id"], doc["variant"]]
 
-    def _requests(self, doc: Mapping[str, Any]) -> list[Request]:
+    def _requests(self, doc: Mapping[str, object]) -> list[Request]:
         return list(self.kapwa.requests([self._item(doc)]))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 from kapwa.errors import UsageError
 from kapwa.exchange.trackers import PROJECT, LoggedSeries, tracker_package
+from kapwa.value_types import Untyped
 
 _KEY = "kapwa.series"
 _MARK = "kapwa_step"
@@ -30,7 +30,7 @@ def log(place: str, scores: LoggedSeries) -> int:
         raise UsageError(f"MLflow cannot log to {place}: {str(error).splitlines()[0]}", hint=hint) from error
 
 
-def _added(client: Any, scores: LoggedSeries) -> int:
+def _added(client: Untyped, scores: LoggedSeries) -> int:
     """Log the new points with a metric of their own that tells which are there."""
     found = client.get_experiment_by_name(PROJECT)
     experiment = client.create_experiment(PROJECT) if found is None else found.experiment_id

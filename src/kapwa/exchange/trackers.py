@@ -11,11 +11,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Protocol
 
 from kapwa import registry
 from kapwa.errors import UsageError
 from kapwa.runs.checkpoints import Checkpoint, Series, scores_to_log
+from kapwa.value_types import Untyped
 
 PROJECT = "kapwa"
 # What every tracker takes in a name; other signs become "_".
@@ -73,7 +74,7 @@ def find_tracker(to: str) -> tuple[Tracker, str]:
     return tracker, place
 
 
-def tracker_package(module: str, package: str) -> Any:
+def tracker_package(module: str, package: str) -> Untyped:
     """Import a tracker's package; raise UsageError where it is not installed."""
     try:
         return import_module(module)

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from kapwa.stats.agreement import Coefficient, bootstrap_interval
 from kapwa.stats.intervals import mean_estimates
 from kapwa.tables import schema_of
+from kapwa.value_types import Cells, JsonObject
 
 # A row a unit, a column a rater, None where a rater gave no answer.
 Table = Sequence[Sequence[Any]]
@@ -39,12 +40,12 @@ class Result:
 
     __slots__ = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return everything as plain values for JSON; None where a number is undefined."""
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Tables as lists of rows, records as mappings."""
     if isinstance(value, pl.DataFrame):
         return value.to_dicts()
@@ -70,14 +71,14 @@ def agreement_rows(
     seed: int,
     replicates: int = 2000,
     coefficients: Sequence[Coefficient] = COEFFICIENTS,
-) -> list[dict[str, Any]]:
+) -> list[Cells]:
     """Return one row per coefficient with a bootstrap interval over clusters of units.
 
     A coefficient that is undefined has a null value, and the note says why.
     """
     matrix = np.array([list(line) for line in table], dtype=object)
     used = {answer for answer in matrix.ravel() if answer is not None}
-    rows: list[dict[str, Any]] = []
+    rows: list[Cells] = []
     for name in coefficients:
         if name == "cohen" and matrix.shape[1] > MOST_PAIRED:
             empty = dict.fromkeys(("value", "low", "high", "units"))
@@ -96,9 +97,7 @@ def agreement_rows(
     return rows
 
 
-def rater_agreement(
-    answers: pl.DataFrame, unit: Sequence[str], value: str = "value", **settings: Any
-) -> list[dict[str, Any]]:
+def rater_agreement(answers: pl.DataFrame, unit: Sequence[str], value: str = "value", **settings: Any) -> list[Cells]:
     """Return :func:`agreement_rows` of a table with a row an answer; no rows where only one ``rater`` answered.
 
     ``unit``: the columns that tell apart what was judged, ``cluster`` among them; ``value``: the column of answers.
@@ -110,7 +109,7 @@ def rater_agreement(
     return agreement_rows(wide.select(raters).rows(), wide["cluster"].to_list(), **settings)
 
 
-def guessing_row(table: Table, options: Sequence[int], clusters: Sequence[str]) -> dict[str, Any]:
+def guessing_row(table: Table, options: Sequence[int], clusters: Sequence[str]) -> Cells:
     """Return κ against guessing: chance agreement is that of raters who pick any of a unit's options at random.
 
     ``options``: how many each unit has. (P_o − P_e) / (1 − P_e) with P_e the mean of 1/options; with equally many
@@ -143,7 +142,7 @@ def judge_agreement(verdicts: pl.DataFrame, people: pl.DataFrame, *, pooled: boo
     where verdicts have two values, else of an interval scale. Intervals are over questions. ``pooled``: over all
     criteria of an answer, which are others of each question.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[Cells] = []
     for criterion, judge in _by_criterion(verdicts, pooled):
         both = _both(judge, people).drop_nulls("judge")
         raters = sorted(both["rater"].unique())

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from kapwa.errors import DataError
-from kapwa.tables import TextRow
+from kapwa.tables import TextRow, words_for
 
 Entry = TypeVar("Entry")
 # Columns in which people write what they want to tell us; the forms have the first.
-REMARKS = ("remark", "remarks", "note", "notes", "comment", "comments")
+REMARKS = ("notes", *words_for("notes"))
 _NOT_ANSWERS = frozenset({"nan", "na", "n/a", "#n/a", "null", "none"})
 
 

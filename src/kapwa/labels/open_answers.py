@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -19,6 +18,7 @@ from kapwa.labels.agreement import SCHEMA, Result, agreement_rows
 from kapwa.labels.filled import cell_of, refuse_repeats
 from kapwa.stats.agreement import Coefficient
 from kapwa.tables import read_sheet
+from kapwa.value_types import Keywords
 
 # Corrected for chance, and without asking who gave an answer.
 CORRECTED: tuple[Coefficient, ...] = ("fleiss", "krippendorff-nominal")
@@ -86,7 +86,7 @@ def agreement_of(by_item: Given, *, seed: int = 1, replicates: int = 2000) -> An
     table = [[*line, *[None] * (widest - len(line))] for line in lines]
     # For percent agreement it is enough to tell the answers to one item apart.
     apart = [[None if answer is None else line.index(answer) for answer in line] for line in table]
-    settings: dict[str, Any] = {"seed": seed, "replicates": replicates}
+    settings: Keywords = {"seed": seed, "replicates": replicates}
     rows = agreement_rows(apart, list(by_item), coefficients=("percent",), **settings)
     texts = len({text for line in lines for text in line})
     if texts <= MOST_TEXTS and texts * len(lines) * widest <= MOST_CELLS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -13,6 +13,7 @@ from kapwa.labels.agreement import SCHEMA, rater_agreement
 from kapwa.labels.filled import cell_of
 from kapwa.stats.intervals import mean_estimates
 from kapwa.tables import read_sheet, schema_of
+from kapwa.value_types import JsonObject
 
 TIE, BAD = "tie", "both bad"
 FIRST, SECOND = "1", "2"
@@ -94,7 +95,7 @@ def preference_shares(preferences: Sequence[Preference]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=_SHARES)
 
 
-def _share(name: str, preferences: Sequence[Preference], answer: str | None) -> dict[str, Any]:
+def _share(name: str, preferences: Sequence[Preference], answer: str | None) -> JsonObject:
     """How many of ``preferences`` are ``answer``; None: the text that stood first."""
     values = [preference.preferred == (answer or preference.first_shown) for preference in preferences]
     clusters = [preference.cluster for preference in preferences]

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kapwa.datasets.sheets import DRAW, header_of, sheet_files
 from kapwa.errors import DataError, nearest
@@ -22,6 +22,7 @@ from kapwa.labels.sheets import KEY_END
 from kapwa.labels.verdicts import State
 from kapwa.languages.same import same_text
 from kapwa.tables import TextRow, read_sheet
+from kapwa.value_types import JsonObject
 
 # English, Filipino, Arabic, Spanish, Korean, Amharic.
 YES = frozenset(["yes", "y", "true", "t", "1", "oo", "opo", "نعم", "sí", "si", "s", "예", "네", "አዎ", "አዎን"])
@@ -208,7 +209,7 @@ def labels_in(path: Path, criteria: Sequence[Criterion]) -> list[Label]:
     return list(sheet_labels(rows, path, criteria))
 
 
-def _metadata(row: TextRow, path: Path, column: str = "metadata") -> dict[str, Any]:
+def _metadata(row: TextRow, path: Path, column: str = "metadata") -> JsonObject:
     cell = cell_of(row, path, column)
     try:
         value = json.loads(cell.text or "{}")
@@ -223,7 +224,7 @@ def _metadata(row: TextRow, path: Path, column: str = "metadata") -> dict[str, A
 _ABOUT_ANSWER = ("answer", "draw", "system", "variant", "sample", "rubric")
 
 
-def _named(metadata: dict[str, Any], names: Iterable[str]) -> dict[str, str]:
+def _named(metadata: JsonObject, names: Iterable[str]) -> dict[str, str]:
     return {name: str(metadata[name]) for name in names if metadata.get(name) is not None}
 
 

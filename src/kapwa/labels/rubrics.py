@@ -25,6 +25,7 @@ from kapwa.labels.filled import cell_of, refuse_repeats
 from kapwa.labels.verdicts import OVERALL, State
 from kapwa.languages.codes import canonical, is_language_tag
 from kapwa.tables import read_sheet
+from kapwa.value_types import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from kapwa.runs.directory import Run
@@ -39,14 +40,14 @@ _SEE = "see docs/reference/rubrics.md."
 _QUESTION = "question_"
 
 
-def word_of(value: Any) -> str:
+def word_of(value: object) -> str:
     """Return a word of a verdict as it is compared: in lower case, hyphens and underlines within it as blanks."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return " ".join(re.sub(r"(?<=\w)[-_]+", " ", str(value)).split()).casefold()
 
 
-def _in_english(value: Any) -> Any:
+def _in_english(value: object) -> Any:
     return {"en": value} if isinstance(value, str) else value
 
 
@@ -212,7 +213,7 @@ class Rubric(_RubricSection):
         fields = {name: getattr(self, name) for name in Rubric.model_fields}
         return Rubric(**{**fields, "items": f"{OF_RUN}:{digests[0]}", "by_item": by_item})
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> JsonObject:
         """Return what the rubric says, as a file that needs no table or suite beside it would hold it."""
         left_out = {"by_item"} if self.from_run else {"items"}
         return self.model_dump(exclude={"criteria_of", "yes_means", *left_out}, exclude_defaults=True)
@@ -225,7 +226,7 @@ class Rubric(_RubricSection):
 
 
 def overall(
-    weights: Mapping[str, float], judgements: Mapping[str, Any], *, points: bool = False
+    weights: Mapping[str, float], judgements: JsonMapping, *, points: bool = False
 ) -> tuple[State, float | None, str]:
     """Return state, value and remark of the verdict on an answer as a whole: the weighted sum of those by criterion.
 
@@ -315,7 +316,7 @@ def check_yes_no(rubric: Rubric) -> None:
         raise UsageError(message, hint="Label by it with: kapwa label sample --rubric, or let a model judge by it.")
 
 
-def _criteria_in(item: Mapping[str, Any]) -> list[Criterion]:
+def _criteria_in(item: JsonMapping) -> list[Criterion]:
     """Return the criteria in a run's row of an item: c1, c2 and on, in its language and in English."""
     language, criteria = item["language"], []
     for place, (text, english, weight) in enumerate(

@@ -7,9 +7,9 @@ verdict, and none is ever counted as 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import polars as pl
 
@@ -17,6 +17,7 @@ from kapwa.datasets.sheets import header_of, sheet_files
 from kapwa.errors import DataError, nearest
 from kapwa.labels.filled import FilledCell, cell_of, refuse_repeats
 from kapwa.tables import TextRow, read_sheet, schema_of
+from kapwa.value_types import Schema
 
 State = Literal["judged", "cannot-assess", "unparsed", "missing"]
 STATES: tuple[State, ...] = get_args(State)
@@ -122,7 +123,7 @@ def _check(verdict: Verdict, row: TextRow, path: Path) -> None:
         raise cell_of(row, path, "value").error(message)
 
 
-def typed(rows: Sequence[TextRow], path: Path, schema: Mapping[str, Any]) -> pl.DataFrame:
+def typed(rows: Sequence[TextRow], path: Path, schema: Schema) -> pl.DataFrame:
     """Return the rows of a table by its ``schema``: texts, shares (or none), and numbers of samples.
 
     Raises DataError naming row and column for what is no such number.
@@ -131,7 +132,7 @@ def typed(rows: Sequence[TextRow], path: Path, schema: Mapping[str, Any]) -> pl.
     return pl.DataFrame(cells, schema=schema, orient="row")
 
 
-def _typed(cell: FilledCell, kind: Any) -> str | float | None:
+def _typed(cell: FilledCell, kind: object) -> str | float | None:
     if kind == pl.String:
         return cell.text
     if kind == pl.Float64 and not cell.text:

@@ -15,12 +15,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from importlib import metadata
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
 from kapwa.languages.folding import Folding, spaced_tokens
 from kapwa.languages.schema import Denials, People, ReplyWords, Words
+from kapwa.value_types import Untyped
 
 _AMPERSAND = regex.compile(r"(?<=\w{2})\s*&\s*(?=\w{2})")
 # No word of the languages whose affixes Kapwa strips is longer; beyond it stands something else.
@@ -126,7 +127,7 @@ def lemma(token: str, code: str) -> str:
 
 
 @cache
-def _stemmer(algorithm: str) -> Any:
+def _stemmer(algorithm: str) -> Untyped:
     import Stemmer  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     return Stemmer.Stemmer(algorithm)

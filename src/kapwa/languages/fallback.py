@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
 
 from kapwa import registry
 from kapwa.errors import UsageError
@@ -31,6 +30,7 @@ from kapwa.languages.codes import NO_TAG, canonical, family, has_script, is_lang
 from kapwa.languages.folding import DOTLESS, Folding, spaced_tokens
 from kapwa.languages.phrases import reply_words
 from kapwa.languages.schema import ReplyWords
+from kapwa.value_types import Untyped
 
 NO_RULES = "no rules, unreviewed"
 # Scripts without spaces between words that ICU has dictionaries for.
@@ -148,7 +148,7 @@ def _cut(folded: str) -> tuple[str, ...]:
 
 
 @cache
-def _breaker() -> Any | None:
+def _breaker() -> Untyped | None:
     """ICU's word breaker, or None where it is not installed."""
     try:
         from icu4py.breakers import WordBreaker  # type: ignore[import-not-found, unused-ignore]

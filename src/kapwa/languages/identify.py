@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kapwa.languages.codes import canonical, family, same_language
+from kapwa.value_types import Untyped
 
 MIN_LETTERS = 8
 MIN_CONFIDENCE = 0.7
@@ -40,7 +41,7 @@ class Identification(NamedTuple):
 
 
 @cache
-def _identifier() -> Any:
+def _identifier() -> Untyped:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier  # 0.7 s: only when a text is to be identified
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

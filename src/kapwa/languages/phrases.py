@@ -12,7 +12,7 @@ from functools import cache
 
 from kapwa import registry
 from kapwa.languages.codes import canonical
-from kapwa.languages.reading import REPLIES, read_file
+from kapwa.languages.reading import DATA, REPLIES, read_file, shipped_file
 from kapwa.languages.schema import ReplyWords
 from kapwa.languages.words import words
 
@@ -24,8 +24,13 @@ _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'"})
 @cache
 def reply_words() -> Mapping[str, ReplyWords]:
     """Return the reply words of every language by its code: English, then those with rules, then the others."""
-    codes = sorted(registry.available("languages"), key=lambda code: (code != "en", code))
-    words = {code: registry.load("languages", code).replies for code in codes}
+    shipped = {path.stem for path in DATA.glob("*.yaml")}
+    codes = sorted({*shipped, *registry.installed("languages")}, key=lambda code: (code != "en", code))
+    # A file holds the words; what else a language is made of is made only of those that are asked in.
+    words = {
+        code: shipped_file(code).replies if code in shipped else registry.load("languages", code).replies
+        for code in codes
+    }
     others = (read_file(path) for path in sorted(REPLIES.glob("*.yaml")) if path.stem not in words)
     return words | {file.tag: file.replies for file in others}
 

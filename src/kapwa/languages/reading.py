@@ -72,6 +72,12 @@ def file_of(tag: str) -> Path:
 
 
 @cache
+def shipped_file(tag: str) -> LanguageFile:
+    """Return the file of a language that ships with Kapwa with rules."""
+    return read_file(DATA / f"{tag}.yaml")
+
+
+@cache
 def shipped(tag: str) -> Language:
     """Return a language whose file ships with Kapwa with rules; English is ``shipped("en")``."""
-    return language_from(read_file(DATA / f"{tag}.yaml"))
+    return language_from(shipped_file(tag))

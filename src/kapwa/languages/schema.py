@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from kapwa.languages.codes import has_script
+from kapwa.value_types import Json, JsonObject
 
 PAIR = " = "
 _PIECE = re.compile(r"\{([a-z_]+)\}")
@@ -25,25 +26,25 @@ _COMBINED = re.compile(r"(?P<pattern>[^=]+?)(?: = (?P<sign>[+x])(?P<number>[0-9]
 _HOURS = re.compile(r"([0-9]+)-([0-9]+)")
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError("must be text: put yes, no, on, off and numbers in quotes")  # YAML gives these another type
     return value
 
 
-def lines_of(value: Any) -> tuple[str, ...]:
+def lines_of(value: object) -> tuple[str, ...]:
     """Return the lines of a block of text, without empty ones and white space around them."""
     stripped = (line.strip() for line in _text(value).splitlines())
     return tuple(line for line in stripped if line)
 
 
-def words_of(value: Any) -> tuple[str, ...]:
+def words_of(value: object) -> tuple[str, ...]:
     """Return the words of a text that are parted by commas; a line break is a space."""
     words = (" ".join(word.split()) for word in _text(value).split(","))
     return tuple(word for word in words if word)
 
 
-def _pairs(value: Any) -> tuple[tuple[str, str], ...]:
+def _pairs(value: object) -> tuple[tuple[str, str], ...]:
     pairs = []
     for line in lines_of(value):
         left, sign, right = line.rpartition(PAIR)
@@ -53,19 +54,19 @@ def _pairs(value: Any) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def _whole(text: Any) -> int:
+def _whole(text: Json) -> int:
     if not re.fullmatch(r"-?[0-9]{1,12}", str(text)):
         raise ValueError(f"{text!r} is not a whole number")
     return int(text)
 
 
-def _table(value: Any) -> dict[str, Any]:
+def _table(value: object) -> JsonObject:
     if not isinstance(value, Mapping):
         raise ValueError("must be a table: a line 'number: word, word' for each number")
     return dict(value)
 
 
-def _valued(value: Any) -> dict[str, int]:
+def _valued(value: object) -> dict[str, int]:
     """Read a table of numbers and their words as words and their numbers."""
     numbers: dict[str, int] = {}
     for number, words in _table(value).items():
@@ -91,7 +92,7 @@ def _combined(line: str, words: Mapping[str, int]) -> dict[str, int]:
     return made
 
 
-def _numbers(value: Any) -> dict[str, int]:
+def _numbers(value: Json) -> dict[str, int]:
     """Read groups of number words with the rules that combine the words of a group."""
     numbers: dict[str, int] = {}
     for group in value if isinstance(value, list) else [value]:
@@ -104,11 +105,11 @@ def _numbers(value: Any) -> dict[str, int]:
     return numbers
 
 
-def _clock(value: Any) -> dict[str, int]:
+def _clock(value: object) -> dict[str, int]:
     return {pattern: _whole(minutes) for pattern, minutes in _pairs(value)}
 
 
-def _kinds(value: Any) -> dict[str, tuple[str, ...]]:
+def _kinds(value: object) -> dict[str, tuple[str, ...]]:
     """Read a table of kinds and their words; a word is of one kind."""
     kinds = {str(kind): words_of(words) for kind, words in _table(value).items()}
     held: dict[str, str] = {}
@@ -119,7 +120,7 @@ def _kinds(value: Any) -> dict[str, tuple[str, ...]]:
     return kinds
 
 
-def _parts(value: Any) -> dict[str, tuple[int, int]]:
+def _parts(value: object) -> dict[str, tuple[int, int]]:
     parts: dict[str, tuple[int, int]] = {}
     for hours, words in _table(value).items():
         if not (limits := _HOURS.fullmatch(str(hours))):
@@ -128,7 +129,7 @@ def _parts(value: Any) -> dict[str, tuple[int, int]]:
     return parts
 
 
-def _letters(value: Any) -> dict[str, str]:
+def _letters(value: object) -> dict[str, str]:
     """Read a table of letters and the signs that are read as each of them."""
     letters = {sign: str(letter) for letter, signs in _table(value).items() for sign in _text(signs).split()}
     if several := [sign for sign in letters if len(sign) > 1]:
@@ -136,11 +137,11 @@ def _letters(value: Any) -> dict[str, str]:
     return letters
 
 
-def _letter_places(value: Any) -> dict[str, int]:
+def _letter_places(value: object) -> dict[str, int]:
     return {sign.replace("_", " "): place for place, line in enumerate(lines_of(value)) for sign in line.split()}
 
 
-def _scripts(value: Any) -> tuple[str, ...]:
+def _scripts(value: object) -> tuple[str, ...]:
     names = words_of(value)
     for name in names:
         try:
@@ -150,7 +151,7 @@ def _scripts(value: Any) -> tuple[str, ...]:
     return names
 
 
-def _affixes(value: Any) -> dict[int, tuple[str, ...]]:
+def _affixes(value: object) -> dict[int, tuple[str, ...]]:
     return {_whole(shortest): words_of(words) for shortest, words in _table(value).items()}
 
 
@@ -180,7 +181,7 @@ class FileSection(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_empty(cls, value: Any) -> Any:
+    def _without_empty(cls, value: object) -> Json:
         """Leave out fields without a value."""
         if isinstance(value, str | list):
             raise ValueError("must be lines 'field: value'")
@@ -242,7 +243,7 @@ class Words(FileSection):
 
     def folded(self, fold: Callable[[str], str]) -> Words:
         """Return these words in the spelling that texts are compared in."""
-        changed: dict[str, Any] = {}
+        changed: JsonObject = {}
         for name, value in self:
             if isinstance(value, Mapping):
                 changed[name] = {fold(word): meaning for word, meaning in value.items()}
@@ -361,7 +362,7 @@ class LanguageFile(FileSection):
 
     @model_validator(mode="before")
     @classmethod
-    def _with_pieces(cls, value: Any) -> Any:
+    def _with_pieces(cls, value: object) -> Json:
         """Put the pieces into the patterns of replies."""
         if not isinstance(value, dict) or not isinstance(replies := value.get("replies"), Mapping):
             return value

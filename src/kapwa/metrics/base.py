@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +40,7 @@ class Metric(Protocol):
         ...
 
 
-def load_metric(name: str, **options: Any) -> Metric:
+def load_metric(name: str, **options: object) -> Metric:
     """Return the metric registered as ``name``; raise UsageError naming the nearest one."""
     metric: Metric = registry.load("metrics", name)(**options)
     return metric

@@ -7,11 +7,12 @@ file (:class:`kapwa.languages.schema.Denials`); nothing here knows a language.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
 from kapwa.languages.base import Language
+from kapwa.value_types import Untyped
 
 # A mark between digits (1.5, 4:30) or after one or two letters (U.S., p.m.) ends no clause.
 _MARK = r"(?<![0-9])[,:]|[,:](?![0-9])|(?<!\b\p{L}{1,2})\.(?![0-9])| - |[;!?،؛؟।。，；！？、፣፤።፡()\[\]\n\u2014]"
@@ -44,7 +45,7 @@ class DenialReader:
         words = language.denials
         edges = ("", "") if language.inside else (r"(?<![\p{L}\p{M}])", r"(?![\p{L}\p{M}])")
 
-        def pattern(words: str, otherwise: str = "(?!)") -> Any:
+        def pattern(words: str, otherwise: str = "(?!)") -> Untyped:
             folded = language.fold(words)
             return regex.compile(f"{edges[0]}(?:{folded}){edges[1]}|{otherwise}" if folded else otherwise)
 

@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from kapwa.errors import KapwaError, MissingDependencyError, ModelError, UsageError
 from kapwa.files import table_rows
 from kapwa.metrics.base import Vector, is_blank
+from kapwa.value_types import JsonObject, Keywords, Untyped
 
 BERTSCORE_MODEL = "bert-base-multilingual-cased"
 # Its main branch has pickled weights only; this is the hub's own conversion of them.
@@ -39,9 +40,9 @@ LEAST_TOKENS = 4
 class Loaded(NamedTuple):
     """A model ready to read, its tokenizer, the most tokens it takes, and which weights it has."""
 
-    torch: Any
-    model: Any
-    tokenizer: Any
+    torch: Untyped
+    model: Untyped
+    tokenizer: Untyped
     max_tokens: int
     revision: str
 
@@ -78,7 +79,7 @@ class Neural(ABC):
         return values
 
     @abstractmethod
-    def _values(self, pairs: Sequence[tuple[str, str]]) -> Any:
+    def _values(self, pairs: Sequence[tuple[str, str]]) -> Untyped:
         """Return a number for each (hypothesis, reference), none of them blank."""
 
     @property
@@ -116,7 +117,7 @@ class Neural(ABC):
             import transformers
         except ImportError:
             raise MissingDependencyError("transformers", extra="neural", purpose=self.title) from None
-        where: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+        where: Keywords = {"local_files_only": True, "trust_remote_code": False}
         if self.wanted_revision:
             where["revision"] = self.wanted_revision
         try:
@@ -191,7 +192,7 @@ class Neural(ABC):
     def _unfit(self, why: str, hint: str = "") -> ModelError:
         return ModelError(f"{self.title} cannot use {self.model_name!r}: {why}", hint=hint or self.remedy)
 
-    def _check_head(self, config: Any) -> None:  # noqa: B027 - most models need no check
+    def _check_head(self, config: object) -> None:  # noqa: B027 - most models need no check
         """Raise ModelError where the model's output is not what the metric reads; any hidden states will do."""
 
     def _signature(self, *parts: str) -> str:
@@ -207,14 +208,14 @@ class Neural(ABC):
         """The longest text read; what is longer is cut."""
         return self._loaded.max_tokens
 
-    def _tokens(self, *texts: list[str], **options: Any) -> Any:
+    def _tokens(self, *texts: list[str], **options: object) -> Untyped:
         """Return a batch of texts, or of pairs of them, as the model reads it, cut at its longest input."""
         loaded = self._loaded
         return loaded.tokenizer(
             *texts, padding=True, truncation=True, max_length=self.max_tokens, return_tensors="pt", **options
         )
 
-    def _batches(self, texts: Sequence[Any], length: Callable[[Any], int]) -> Iterator[list[int]]:
+    def _batches(self, texts: Sequence[object], length: Callable[[Untyped], int]) -> Iterator[list[int]]:
         """Yield indices by rising length: little padding, and the same batches for the same texts."""
         order = sorted(range(len(texts)), key=lambda i: (length(texts[i]), i))
         for start in range(0, len(order), _BATCH):
@@ -267,10 +268,10 @@ class BertScore(Neural):
             values += [_greedy_f1(embedded[hypothesis], embedded[reference]) for hypothesis, reference in block]
         return values
 
-    def _embed(self, texts: Sequence[str]) -> dict[str, Any]:
+    def _embed(self, texts: Sequence[str]) -> JsonObject:
         """Return unit-length token embeddings by text, each of shape ``(tokens, width)``."""
         loaded = self._loaded
-        embedded: dict[str, Any] = {}
+        embedded: JsonObject = {}
         for batch in self._batches(texts, len):
             encoded = self._tokens([texts[i] for i in batch], return_special_tokens_mask=True)
             content = (encoded.pop("special_tokens_mask") == 0) & (encoded["attention_mask"] == 1)
@@ -281,7 +282,7 @@ class BertScore(Neural):
         return embedded
 
 
-def _greedy_f1(hypothesis: Any, reference: Any) -> float:
+def _greedy_f1(hypothesis: Untyped, reference: Untyped) -> float:
     """F1 of greedy matching between unit vectors of shapes ``(m, d)`` and ``(n, d)``."""
     if not len(hypothesis) or not len(reference):
         return 0.0
@@ -309,7 +310,7 @@ class Bleurt(Neural):
         f" bleurt-pytorch). {BLEURT_MODEL} can; for languages other than English take the metric 'sentence'."
     )
 
-    def _check_head(self, config: Any) -> None:
+    def _check_head(self, config: Untyped) -> None:
         if config.num_labels != 1:
             hint = f"Choose a regression checkpoint, e.g. {BLEURT_MODEL}."
             raise self._unfit(f"its head gives {config.num_labels} numbers, not one.", hint)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, cached_property, lru_cache, partial
 from importlib.metadata import version
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from kapwa.languages.words import VERSION as WORDS_VERSION
 from kapwa.languages.words import spaced, words
 from kapwa.metrics.base import Vector, is_blank
 from kapwa.metrics.tokens import tokenizer_for
+from kapwa.value_types import Untyped
 
 _WORDS = f"kapwa-words-{WORDS_VERSION}"
 
@@ -47,7 +48,7 @@ class _Overlap(ABC):
 class _Sacre(_Overlap):
     """A metric of sacreBLEU, whose own signature is kept."""
 
-    _scorer: Any
+    _scorer: Untyped
 
     @property
     def signature(self) -> str:
@@ -72,7 +73,7 @@ class Bleu(_Sacre):
     source = "Papineni et al. 2002, sentence level (Chen and Cherry 2014)"
 
     @cached_property
-    def _scorer(self) -> Any:
+    def _scorer(self) -> Untyped:
         from sacrebleu.metrics.bleu import BLEU
 
         return BLEU(effective_order=True, smooth_method="exp", tokenize="13a")
@@ -97,7 +98,7 @@ class BleuReference(_Sacre):
     source = "Papineni et al. 2002"
 
     @cached_property
-    def _scorer(self) -> Any:
+    def _scorer(self) -> Untyped:
         from sacrebleu.metrics.bleu import BLEU
 
         return BLEU(effective_order=False, smooth_method="none", tokenize="13a")
@@ -124,7 +125,7 @@ class Chrf(_Sacre):
         self.title = "chrF" + "+" * word_order
 
     @cached_property
-    def _scorer(self) -> Any:
+    def _scorer(self) -> Untyped:
         from sacrebleu.metrics.chrf import CHRF
 
         return CHRF(word_order=self.word_order)
@@ -149,7 +150,7 @@ class Rouge(_Overlap):
         self.ascii_words = ascii_words
 
     @cached_property
-    def _scorer(self) -> Any:
+    def _scorer(self) -> Untyped:
         from rouge_score.rouge_scorer import RougeScorer
 
         tokenize = _ascii_words() if self.ascii_words else words
@@ -200,7 +201,7 @@ class Meteor(_Overlap):
     source = "Banerjee and Lavie 2005; Lavie and Agarwal 2007"
 
     @cached_property
-    def _score(self) -> Any:
+    def _score(self) -> Untyped:
         from nltk.stem.porter import PorterStemmer
         from nltk.translate.meteor_score import single_meteor_score
 
@@ -230,7 +231,7 @@ class MeteorReference(_Overlap):
     source = "Banerjee and Lavie 2005; NLTK"
 
     @cached_property
-    def _wordnet(self) -> Any:
+    def _wordnet(self) -> Untyped:
         """NLTK's WordNet, or None where it is not installed."""
         from nltk.corpus import wordnet
 
@@ -241,7 +242,7 @@ class MeteorReference(_Overlap):
         return wordnet
 
     @cached_property
-    def _score(self) -> Any:
+    def _score(self) -> Untyped:
         from nltk.stem.porter import PorterStemmer
         from nltk.translate.meteor_score import single_meteor_score
 
@@ -250,7 +251,7 @@ class MeteorReference(_Overlap):
         return partial(single_meteor_score, stemmer=stemmer, wordnet=self._wordnet or _no_wordnet())
 
     @cached_property
-    def _tokens(self) -> Any:
+    def _tokens(self) -> Untyped:
         return lru_cache(maxsize=4096)(tokenizer_for("en"))
 
     @property
@@ -264,6 +265,6 @@ class MeteorReference(_Overlap):
         return float(self._score(self._tokens(reference), self._tokens(hypothesis)))
 
 
-def _no_wordnet() -> Any:
+def _no_wordnet() -> Untyped:
     """Return a WordNet that knows no word: no synonyms, and no data to download."""
     return SimpleNamespace(synsets=lambda _word: [])

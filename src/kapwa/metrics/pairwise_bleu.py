@@ -10,7 +10,7 @@ identity only adds nothing to any pair, nor does any longer n-gram around it: bo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from kapwa.errors import UsageError
 from kapwa.metrics.pairwise_edits import CELLS, EncodedTexts, Ints, read_texts
 from kapwa.metrics.tokens import Encoded
 from kapwa.metrics.tokens_chunks import gather
+from kapwa.value_types import Json, Untyped
 
 Brevity = Literal["nmt", "closest", "average"]
 Matrix = npt.NDArray[np.float64]
@@ -169,7 +170,7 @@ def _sort(keys: Ints, places: Ints, kinds: int, count: int) -> tuple[Ints, Ints]
     return keys[order], places[order]
 
 
-def _changes(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def _changes(values: npt.NDArray[Json]) -> npt.NDArray[np.bool_]:
     """Return where a value differs from the one before; the first one does."""
     changes = np.ones(len(values), np.bool_)
     np.not_equal(values[1:], values[:-1], out=changes[1:])
@@ -177,8 +178,8 @@ def _changes(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
 
 
 def _shared_grams(
-    keys: Ints, places: Ints, text_of: npt.NDArray[Any], groups: Ints
-) -> tuple[npt.NDArray[Any], Ints, int]:
+    keys: Ints, places: Ints, text_of: npt.NDArray[Untyped], groups: Ints
+) -> tuple[npt.NDArray[Untyped], Ints, int]:
     """Number the n-grams that two identities have: the number and place of each occurrence, and how many there are.
 
     Places ascend, and with them identities: an n-gram is shared if its first and last occurrence differ in identity.
@@ -191,7 +192,7 @@ def _shared_grams(
     return numbers, places[np.repeat(shared, widths)], total
 
 
-def _count(grams: npt.NDArray[Any], texts: npt.NDArray[Any], chosen: BleuTexts) -> Features:
+def _count(grams: npt.NDArray[Untyped], texts: npt.NDArray[Untyped], chosen: BleuTexts) -> Features:
     """Count features from the occurrences of shared n-grams, sorted by n-gram and text.
 
     The k-th occurrence in a text has the number of the n-gram's first place plus k: an n-gram takes as many places
@@ -213,7 +214,7 @@ def _count(grams: npt.NDArray[Any], texts: npt.NDArray[Any], chosen: BleuTexts) 
     return Features(starts, *(np.concatenate(both) for both in zip(features[1:], more[1:], strict=True)))
 
 
-def _entries(features: npt.NDArray[Any], groups: Ints) -> Features:
+def _entries(features: npt.NDArray[Untyped], groups: Ints) -> Features:
     """Return the entries of sorted (feature, identity) rows, but for features of one identity."""
     if not len(features):
         return Features(np.zeros(1, np.int64), groups, groups)

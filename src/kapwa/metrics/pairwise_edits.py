@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from kapwa.errors import MissingDependencyError, UsageError
 from kapwa.metrics.tokens import Encoded
+from kapwa.value_types import Untyped
 
 Backend = Literal["auto", "numba", "rapidfuzz"]
 Ints = npt.NDArray[np.int64]
@@ -66,7 +67,7 @@ def resolve_backend(backend: Backend = "auto") -> Literal["numba", "rapidfuzz"]:
 
 
 @cache
-def _kernel() -> Any:
+def _kernel() -> Untyped:
     """Return the compiled kernel, or None where numba is missing or does not fit this numpy."""
     try:
         from kapwa.metrics import pairwise_numba

@@ -11,12 +11,13 @@ Imports numba (the extra ``fast``); :mod:`kapwa.metrics.pairwise_edits` decides 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
+
+from kapwa.value_types import Json, Untyped
 
 LANES = 32
 BITS = 32
@@ -29,7 +30,7 @@ _INDEX = ir.IntType(64)
 _VECTOR = ir.VectorType(ir.IntType(BITS), LANES)
 
 
-def _jit(function: Callable[..., Any]) -> Any:
+def _jit(function: Callable[..., Untyped]) -> Untyped:
     """Compile for one thread, kept on disk where numba finds a folder it can write to."""
     try:
         return njit(cache=True, nogil=True)(function)
@@ -37,32 +38,34 @@ def _jit(function: Callable[..., Any]) -> Any:
         return njit(nogil=True)(function)
 
 
-def _splat(value: int) -> Any:
+def _splat(value: int) -> Untyped:
     return ir.Constant(_VECTOR, [value] * LANES)
 
 
 class _Emitter:
     """Writes the instructions of a pass: vectors at unaligned places, steps of Myers' algorithm."""
 
-    def __init__(self, builder: Any) -> None:
+    def __init__(self, builder: Untyped) -> None:
         self.builder = builder
 
-    def load(self, base: Any, index: Any) -> Any:
+    def load(self, base: Untyped, index: Untyped) -> Untyped:
         pointer = self.builder.bitcast(self.builder.gep(base, [index]), _VECTOR.as_pointer())
         vector = self.builder.load(pointer)
         vector.align = BITS // 8
         return vector
 
-    def store(self, value: Any, base: Any, index: Any) -> None:
+    def store(self, value: Json, base: Untyped, index: Untyped) -> None:
         pointer = self.builder.bitcast(self.builder.gep(base, [index]), _VECTOR.as_pointer())
         self.builder.store(value, pointer).align = BITS // 8
 
-    def call(self, name: str, *values: Any) -> Any:
+    def call(self, name: str, *values: Json) -> Untyped:
         module, full = self.builder.module, f"llvm.{name}.v{LANES}i{BITS}"
         kind = ir.FunctionType(_VECTOR, [_VECTOR] * len(values))
         return self.builder.call(module.globals.get(full) or ir.Function(module, kind, full), values)
 
-    def step(self, equal: Any, state: tuple[Any, Any], carry: tuple[Any, Any] | None) -> tuple[Any, ...]:
+    def step(
+        self, equal: Untyped, state: tuple[Untyped, Untyped], carry: tuple[Untyped, Untyped] | None
+    ) -> tuple[Untyped, ...]:
         """One word of one column: new vertical deltas (+, −) and the horizontal ones, before their shift.
 
         ``carry``: the horizontal deltas of the word above, whose top bits come in; None: the matrix's first row,
@@ -81,18 +84,27 @@ class _Emitter:
         return b.or_(down_in, b.not_(b.or_(either, up_in))), b.and_(up_in, either), up, down
 
 
-def _pass(depth: int, first: bool) -> Any:
+def _pass(depth: int, first: bool) -> Untyped:
     """Return the intrinsic that takes a text's tokens through ``depth`` words of all lanes' matrices.
 
     It adds to ``scores`` what these words' rows add to the distance: the sum of the last column's vertical deltas.
     """
 
     @intrinsic
-    def run(_: Any, table: Any, rows: Any, stride: Any, tokens: Any, carries: Any, masks: Any, scores: Any) -> Any:
+    def run(
+        _: Untyped,
+        table: Untyped,
+        rows: Untyped,
+        stride: Untyped,
+        tokens: Untyped,
+        carries: Untyped,
+        masks: Untyped,
+        scores: Untyped,
+    ) -> Untyped:
         signature = types.void(table, rows, stride, tokens, carries, masks, scores)
 
-        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            def array(place: int) -> Any:
+        def generate(context: Untyped, builder: Untyped, signature: Untyped, values: Json) -> Untyped:
+            def array(place: int) -> Untyped:
                 return context.make_array(signature.args[place])(context, builder, values[place])
 
             _emit(builder, depth, first, [array(i).data for i in (0, 1, 3, 4, 5, 6)], (values[2], array(3).nitems))
@@ -103,7 +115,7 @@ def _pass(depth: int, first: bool) -> Any:
     return run
 
 
-def _emit(builder: Any, depth: int, first: bool, pointers: list[Any], sizes: tuple[Any, Any]) -> None:
+def _emit(builder: Untyped, depth: int, first: bool, pointers: list[Untyped], sizes: tuple[Untyped, Untyped]) -> None:
     """Write the loop over a text's tokens, the words' states in registers."""
     b, emit = builder, _Emitter(builder)
     table, rows, tokens, carries, masks, scores = pointers
@@ -151,7 +163,9 @@ _next = _pass(DEPTH, False)
 
 
 @_jit
-def _prepare(ids: Any, starts: Any, lengths: Any, batch: Any, table: Any, rows: Any, masks: Any) -> int:
+def _prepare(
+    ids: Untyped, starts: Untyped, lengths: Untyped, batch: Untyped, table: Untyped, rows: Untyped, masks: Untyped
+) -> int:
     """Fill, for each word, the rows of the tokens its patterns have there; return how many words there are."""
     words = 0
     for lane in range(len(batch)):
@@ -178,7 +192,9 @@ def _prepare(ids: Any, starts: Any, lengths: Any, batch: Any, table: Any, rows: 
 
 
 @_jit
-def _scan(tokens: Any, words: int, table: Any, rows: Any, masks: Any, carries: Any, scores: Any) -> None:
+def _scan(
+    tokens: Untyped, words: int, table: Untyped, rows: Untyped, masks: Untyped, carries: Untyped, scores: Untyped
+) -> None:
     """Take a text through all words, the odd ones first, so that every later pass is a full one."""
     stride = rows.shape[1]
     scores[:] = len(tokens)
@@ -199,7 +215,7 @@ def _scan(tokens: Any, words: int, table: Any, rows: Any, masks: Any, carries: A
 
 
 @_jit
-def fill(corpus: Any, size: int, patterns: Any, texts: Any, same: bool, origin: int, out: Any) -> None:
+def fill(corpus: Untyped, size: int, patterns: Untyped, texts: Untyped, same: bool, origin: int, out: Untyped) -> None:
     """Write the distances of each of ``patterns`` to each of ``texts`` to ``out[lower - origin, higher - origin]``.
 
     Both are positions in ``corpus`` (ids, starts, lengths), best sorted by length. ``size``: the number of distinct

@@ -12,11 +12,12 @@ import math
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
 from kapwa.languages.schema import Words
+from kapwa.value_types import Untyped
 
 # Particles between the ends of a range, in folded spelling; the two ends are digits, so short words are safe.
 _TO = "-|~|to|through|until|a|hasta|al|sampai|hingga|nepi ka|έως|εως|ως|μέχρι|με|到|至"
@@ -78,7 +79,7 @@ class Range(NamedTuple):
     high: float
 
 
-def _numeral(hit: Any) -> str:
+def _numeral(hit: Untyped) -> str:
     """Value of a Chinese or Ethiopic numeral (up to 99,999,999); digits in a row are read as digits (二〇二四).
 
     A unit (10, 100 or 1,000) multiplies what stands before it and is smaller; 10,000 multiplies all.
@@ -201,7 +202,7 @@ class Quantities:
             text = _HAN_NUMERAL.sub(_numeral, text)
             return str(self._korean.sub(lambda hit: str(values[hit.group(1)]), text))
 
-        def digits(run: Any) -> str:
+        def digits(run: Untyped) -> str:
             words = self._number_word.findall(run.group())
             return " ".join(map(str, _compose(values[word] for word in words)))
 
@@ -217,17 +218,17 @@ class Quantities:
         text = self._digits(folded)
         numbers: set[float | Range] = set()
 
-        def fraction(hit: Any) -> str:
+        def fraction(hit: Untyped) -> str:
             whole, over, under = hit.groups()
             if int(under):
                 numbers.add(float(whole or 0) + int(over) / int(under))
             return " "
 
-        def span(hit: Any) -> str:
+        def span(hit: Untyped) -> str:
             numbers.add(Range(*map(float, hit.groups())))
             return " ; "
 
-        def bound(hit: Any) -> str:
+        def bound(hit: Untyped) -> str:
             value = _value(hit["n"])[0]
             numbers.add(Range(0.0, value) if hit["less"] else Range(value, math.inf))
             return " ; "
@@ -276,20 +277,20 @@ class Quantities:
             text = pattern.sub(partial(self._take, times), text)
         return frozenset(times)
 
-    def _in_figures(self, minutes: int, hit: Any) -> str:
+    def _in_figures(self, minutes: int, hit: Untyped) -> str:
         """Return a time said in words in figures: of "half past seven" 7, the sign of such times, 30."""
         parts = {"h": "0", "plus": "0", "minus": "0"} | hit.groupdict()
         hour = int(parts["h"]) if parts["h"].isdecimal() else self._words.hours[parts["h"]]
         hour, minute = divmod((hour * 60 + minutes + int(parts["plus"]) - int(parts["minus"])) % _DAY, 60)
         return f"{hour or 12}{_SPOKEN}{minute:02}"
 
-    def _take(self, times: set[int], hit: Any) -> str:
+    def _take(self, times: set[int], hit: Untyped) -> str:
         """Add the times that a hit names to ``times``; return what stays of it for the patterns that follow."""
         minutes = self._time(hit)
         times |= minutes
         return " ; " if minutes else str(hit.group())
 
-    def _time(self, hit: Any) -> set[int]:
+    def _time(self, hit: Untyped) -> set[int]:
         text, bare, spoken = hit.string, hit.re is _BARE_HOUR, hit.re in (_CJK_HOUR, _SPOKEN_CLOCK)
         groups = (*hit.groups(), None, None)
         hour, minute = int(groups[0]), 30 if groups[2] else int(groups[1] or 0)

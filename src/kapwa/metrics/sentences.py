@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 
 from kapwa.metrics.base import Vector
 from kapwa.metrics.neural import LEAST_TOKENS, Neural
+from kapwa.value_types import JsonObject, Untyped
 
 # Language-agnostic BERT, Apache-2.0, the revision of 2025: 109 languages, all of Kapwa's fourteen among them.
 SENTENCE_MODEL = "sentence-transformers/LaBSE@836121a0533e5664b21c7aacc5d22951f2b8b25b"
@@ -44,7 +45,7 @@ class _Recipe(NamedTuple):
     """How token embeddings become one: pooling, then dense layers (weight, bias, whether tanh follows)."""
 
     pooling: str
-    layers: tuple[tuple[Any, Any, bool], ...]
+    layers: tuple[tuple[Untyped, Untyped, bool], ...]
     prefix: str
     max_tokens: int
 
@@ -130,14 +131,14 @@ class SentenceSimilarity(Neural):
         prefix = named or _PREFIXES.get(self.source_name.rpartition("/")[2], "")
         return _Recipe(pooling, tuple(layers), prefix, min(longest, self._loaded.max_tokens))
 
-    def _pooling(self, settings: dict[str, Any]) -> str:
+    def _pooling(self, settings: JsonObject) -> str:
         flags = [name for name, on in settings.items() if name.startswith("pooling_mode_") and on]
         (mode, *more) = [_POOLINGS.get(name, name) for name in flags] or [str(settings.get("pooling_mode"))]
         if more or mode not in _POOLINGS.values() or not settings.get("include_prompt", True):
             raise self._unfit("it pools tokens in another way than by their mean or their first one.")
         return mode
 
-    def _dense(self, folder: str, settings: dict[str, Any]) -> tuple[Any, Any, bool]:
+    def _dense(self, folder: str, settings: JsonObject) -> tuple[Untyped, Untyped, bool]:
         from safetensors import SafetensorError
         from safetensors.torch import load_file
 
@@ -151,7 +152,7 @@ class SentenceSimilarity(Neural):
         except (OSError, KeyError, SafetensorError) as error:
             raise self._unfit(f"its layer {folder} cannot be read ({error}).") from None
 
-    def _json(self, name: str, kind: Any) -> Any:
+    def _json(self, name: str, kind: Untyped) -> Untyped:
         """Return what a JSON file of the checkpoint holds, of the type ``kind``, None where it has no such file."""
         path = self._file(name)
         try:
@@ -164,5 +165,5 @@ class SentenceSimilarity(Neural):
         raise self._unfit(f"its {name} cannot be read ({reason}).")
 
 
-def _float(tensor: Any) -> Any:
+def _float(tensor: Untyped) -> Untyped:
     return None if tensor is None else tensor.float()

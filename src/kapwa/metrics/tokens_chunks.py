@@ -19,12 +19,13 @@ import re
 from array import array
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from kapwa.metrics.tokens_punkt import ENDERS, SentenceEnds
+from kapwa.value_types import Untyped
 
 Ints = npt.NDArray[np.int32]
 
@@ -71,7 +72,7 @@ class Chunks(dict[str, int]):
     the distinct tokens, by id.
     """
 
-    def __init__(self, ends: SentenceEnds, words: Any, tokenize: Any) -> None:
+    def __init__(self, ends: SentenceEnds, words: Untyped, tokenize: Untyped) -> None:
         """``words``: NLTK's word tokenizer (one sentence to tokens); ``tokenize``: NLTK's both (text to tokens)."""
         super().__init__({"": NOTHING, "\n": LINE})
         self._ends, self._words, self.tokenize = ends, words, tokenize
@@ -82,7 +83,7 @@ class Chunks(dict[str, int]):
         self.tokens: list[str] = []
         self._ids: dict[str, int] = {}
         self._chunks = ["", "\n", "", ""]
-        self._open: dict[int, Any] = {}
+        self._open: dict[int, Untyped] = {}
         self._shapes: dict[int, tuple[int, str]] = {}
         self.variant, self.decide = cache(self._variant), cache(self._decide)
 

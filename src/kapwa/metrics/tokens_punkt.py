@@ -11,9 +11,10 @@ import re
 from collections import Counter
 from functools import cache
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 from kapwa.errors import MissingDependencyError
+from kapwa.value_types import Untyped
 
 ENDERS: Final = ".?!"  # Punkt's, in every language
 ORDINAL: Final = "##number##"  # how Punkt writes the type of every number
@@ -21,7 +22,7 @@ _RUN = re.compile("[a-z]{4,}")
 
 
 @cache
-def load_punkt(model: str) -> Any:
+def load_punkt(model: str) -> Untyped:
     """Return NLTK's ``PunktSentenceTokenizer`` with the parameters of ``model`` ("english", "german", ...).
 
     Raises MissingDependencyError where the models are not installed.
@@ -49,7 +50,7 @@ class SentenceEnds:
     at nothing but the chunk up to there and the chunk after it. That makes its decisions ones that can be kept.
     """
 
-    def __init__(self, punkt: Any) -> None:
+    def __init__(self, punkt: Untyped) -> None:
         self._punkt = punkt
         self._candidates = punkt._lang_vars.period_context_re()
         parameters = punkt._params
@@ -65,7 +66,7 @@ class SentenceEnds:
         """Whether ``word`` (small ASCII letters) and a period end a sentence whatever follows; False: look closer."""
         return len(word) > 1 and word not in self._abbreviated and word not in self._collocated
 
-    def verdict(self, chunk: str) -> bool | Any:
+    def verdict(self, chunk: str) -> bool | Untyped:
         """Return whether a sentence ends at the end of ``chunk``, or Punkt's token of it where the next word decides.
 
         ``chunk``: a run of characters other than white space, which another such run follows.
@@ -84,14 +85,14 @@ class SentenceEnds:
         last = tokens[-1]
         return True if last.sentbreak and not self._is_open(last) else last
 
-    def _is_open(self, token: Any) -> bool:
+    def _is_open(self, token: Untyped) -> bool:
         kind = token.type_no_period
         return bool(
             token.period_final
             and (token.abbr or token.ellipsis or token.is_initial or kind == ORDINAL or kind in self._collocated)
         )
 
-    def breaks(self, token: Any, following: str) -> bool:
+    def breaks(self, token: Untyped, following: str) -> bool:
         """Return whether a sentence ends at ``token`` (from :meth:`verdict`) when the chunk ``following`` is next."""
         next_token, has_break = self._look_ahead(following)
         before = token.sentbreak, token.abbr
@@ -100,7 +101,7 @@ class SentenceEnds:
         token.sentbreak, token.abbr = before
         return broke or has_break
 
-    def _first_and_end(self, chunk: str) -> tuple[Any, bool]:
+    def _first_and_end(self, chunk: str) -> tuple[Untyped, bool]:
         """Return the first token of ``chunk``, and whether a sentence ends inside.
 
         NLTK asks whether there is any sentence end in the two chunks before the very last token, so that one inside

@@ -21,6 +21,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from kapwa.errors import ModelError, UsageError, nearest
 from kapwa.records import Capability, Request, Response
+from kapwa.value_types import JsonMapping
 
 __all__ = ["Capability", "Model", "ModelOptions", "Responses", "check_capabilities", "flaw"]
 
@@ -68,7 +69,7 @@ class ModelOptions:
     thinking: str | None = None
     thinking_tokens: int | None = None
     sampling: Literal["auto", "asked"] = "auto"
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: JsonMapping = field(default_factory=dict)
 
     def refuse_others(self, backend: str, names: str = "", extra: Collection[str] | None = ()) -> None:
         """Raise UsageError for what was set here and ``backend`` would ignore in silence.
@@ -124,11 +125,14 @@ class Model(Protocol):
     sets ``atomic_batches``: the runner plans its batches from the whole request list with ``plan`` and commits each
     batch whole. Any other model gets all missing requests in one call: an iterable, perhaps of millions, that it reads
     in the caller's thread and only as far as it has room. It yields each response as it finishes, in any order.
+    ``continues``: greedy answers that met their limit can be continued (:attr:`kapwa.records.Request.begun`), and
+    nothing but the room of thoughts, ``thinking_tokens``, differs where a larger budget is given.
     """
 
     id: str
     revision: str = ""
     atomic_batches: bool = False
+    continues: bool = False
 
     @property
     def retries(self) -> int | None:
@@ -136,22 +140,22 @@ class Model(Protocol):
         return None
 
     @property
-    def learnt(self) -> Mapping[str, Any]:
+    def learnt(self) -> JsonMapping:
         """What answers taught of how to ask this model, as plain values; {}: nothing. It is kept with the answers."""
         return {}
 
-    def recall(self, learnt: Mapping[str, Any]) -> None:  # noqa: ARG002 - for models that learn
+    def recall(self, learnt: Mapping[str, object]) -> None:  # noqa: ARG002 - for models that learn
         """Take what an earlier process kept of :attr:`learnt`, so that it need not be found out again."""
         return
 
     @property
-    def former_fingerprints(self) -> Sequence[Mapping[str, Any]]:
+    def former_fingerprints(self) -> Sequence[JsonMapping]:
         """Fingerprints that earlier versions of Kapwa gave this model: runs begun under one of them go on."""
         return ()
 
     @property
     @abstractmethod
-    def fingerprint(self) -> Mapping[str, Any]:
+    def fingerprint(self) -> JsonMapping:
         """Everything about the model and its settings that can change an answer; part of each request's key.
 
         It holds no secret: it is written into the run's manifest.
@@ -180,7 +184,7 @@ class Model(Protocol):
         return capability in self.capabilities
 
     @property
-    def description(self) -> Mapping[str, Any]:
+    def description(self) -> JsonMapping:
         """What people should know about the model; in the manifest only, without secrets.
 
         ``cannot`` maps a missing capability to the reason. ``notes``: sentences for readers of the run on how the model
@@ -189,7 +193,7 @@ class Model(Protocol):
         return self.fingerprint
 
     @property
-    def environment(self) -> Mapping[str, Any]:
+    def environment(self) -> JsonMapping:
         """Plain values that may move an answer's last digits but are no part of the question.
 
         For example the device and the versions of libraries. Each session of a run records them; two sessions with
@@ -210,7 +214,7 @@ class Model(Protocol):
         return
 
 
-def former_fingerprints(model: Model, recorded: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def former_fingerprints(model: Model, recorded: Iterable[Mapping[str, object]]) -> list[JsonMapping]:
     """Return the fingerprints under which answers of ``model`` may have been kept before, besides its present one.
 
     They are its own former ones and those of ``recorded`` that differ from one of these in nothing but the server's
@@ -266,7 +270,7 @@ SECRET_NAME = re.compile(
 )
 
 
-def refuse_secrets(option: str, value: Any, hint: str) -> None:
+def refuse_secrets(option: str, value: object, hint: str) -> None:
     """Raise UsageError for a text anywhere in ``value`` whose name says that it is a secret: it would be recorded."""
     if isinstance(value, list | tuple):
         for part in value:

@@ -13,11 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from kapwa.models.templates import ChatTemplate, EncodingError
 from kapwa.models.thinking import may_open, prompt_opens
 from kapwa.records import Boundary, ContinuationScore, Message, Request
+from kapwa.value_types import Untyped
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Encoder:
     A BOS is never doubled.
     """
 
-    def __init__(self, tokenizer: Any, template: ChatTemplate) -> None:
+    def __init__(self, tokenizer: Untyped, template: ChatTemplate) -> None:
         self.tokenizer, self.template = tokenizer, template
         self.bos: int | None = tokenizer.bos_token_id
         self.eos: int | None = tokenizer.eos_token_id

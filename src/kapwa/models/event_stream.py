@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+
+from kapwa.value_types import Cells, Json, JsonMapping, JsonObject
 
 EVENT_STREAM = "text/event-stream"
 _DONE = "[DONE]"
@@ -14,14 +15,14 @@ class StreamError(Exception):
     """A stream that holds no whole answer; the text says why."""
 
 
-def assembled(raw: bytes) -> dict[str, Any]:
+def assembled(raw: bytes) -> JsonObject:
     """Return the reply that the events in ``raw`` amount to, as a server that does not stream would give it.
 
     Texts of a choice are joined in their order; of all else the last value stays. Raises StreamError for an error that
     the server streams, for what is no JSON, and for a stream that ends before any choice says why it ended.
     """
-    reply: dict[str, Any] = {}
-    choices: dict[int, dict[str, Any]] = {}
+    reply: JsonObject = {}
+    choices: dict[int, JsonObject] = {}
     done = False
     for data in _events(raw):
         if data == _DONE:
@@ -51,7 +52,7 @@ def _events(raw: bytes) -> Iterator[str]:
             yield "\n".join(lines).strip()
 
 
-def _parsed(data: str) -> Mapping[str, Any]:
+def _parsed(data: str) -> JsonMapping:
     try:
         part = json.loads(data)
     except (ValueError, RecursionError):
@@ -59,11 +60,11 @@ def _parsed(data: str) -> Mapping[str, Any]:
     return part if isinstance(part, dict) else {}
 
 
-def _list(value: Any) -> list[dict[str, Any]]:
+def _list(value: object) -> list[Cells]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
-def _add(whole: dict[str, Any], part: Mapping[str, Any]) -> None:
+def _add(whole: JsonObject, part: Mapping[str, object]) -> None:
     """Add what an event says of a choice to what is known of it."""
     for name, value in part.items():
         if name in ("delta", "message"):
@@ -76,7 +77,7 @@ def _add(whole: dict[str, Any], part: Mapping[str, Any]) -> None:
             whole[name] = value
 
 
-def _join(message: dict[str, Any], key: str, said: Any) -> None:
+def _join(message: JsonObject, key: str, said: Json) -> None:
     """Join a text, or a list of parts, to what came of it before; of all else, such as a role, the last stays."""
     before = message.get(key)
     joins = key not in ("role", "type", "id") and type(before) is type(said) and isinstance(said, str | list)

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from kapwa.files import table_rows
 from kapwa.models.thinking import Parted, split_thought
 from kapwa.records import Response, State, Usage
+from kapwa.value_types import Json
 
 Ending = Literal["stop", "length", "filtered", "declined", "error", "unknown"]
 
@@ -31,7 +32,7 @@ _FEW_WORDS = 3
 # Of a source's answers, so large a share closes a thought that the prompt opened: then one that was cut off without
 # such a mark was cut off within its thought, and one that ended by itself ended within it.
 _MOST, _NEARLY_ALL = 0.5, 0.95
-_SETTINGS_OFF: dict[str, tuple[Any, ...]] = {
+_SETTINGS_OFF: dict[str, tuple[Json, ...]] = {
     **{"enable_thinking": (False,), "thinking": (False, "disabled", "off"), "think": (False,)},
     **{"reasoning_effort": ("none",), "effort": ("none",), "enabled": (False,), "type": ("disabled",)},
     **{"thinking_budget": (0,), "budget_tokens": (0,), "include_reasoning": ()},
@@ -145,7 +146,7 @@ def finish_of_state(state: str) -> str | None:
     return _OF_STATES.get(state)
 
 
-def thinking_is_off(settings: Any) -> bool:
+def thinking_is_off(settings: object) -> bool:
     """Whether a request's settings (JSON for a server, or arguments of a template) switch thinking off."""
     if not isinstance(settings, dict):
         return False
@@ -204,11 +205,11 @@ def text_of(text: str) -> str | None:
     return gate(Response("", text=text)).text
 
 
-def usage_of(read: int, written: int, thought: Any, cached: Any) -> Usage:
+def usage_of(read: int, written: int, thought: object, cached: object) -> Usage:
     """Return a server's counts of tokens, as far as they are whole numbers."""
     return Usage(read, written, _whole(thought), _whole(cached))
 
 
-def _whole(value: Any) -> int | None:
+def _whole(value: Json) -> int | None:
     known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 2**53
     return value if known else None

@@ -5,31 +5,45 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from kapwa.models.network import Network
 from kapwa.models.stop_strings import cut_at
 from kapwa.models.thinking import goes_on, opening_of, parts_within_turn, split_thought
 from kapwa.models.thinking_settings import NO_THINKING, LocalThinking
 from kapwa.records import Request, Response, Usage
+from kapwa.value_types import Keywords, Untyped
 
 _PROMPT_END = 24  # tokens at the end of a prompt among which a mark stands that opens a thought
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One prompt to continue: its request, its tokens, how many new tokens fit, whether it ends within a thought."""
+    """One prompt to continue: its request, its tokens, how many tokens fit after it, whether it ends within a thought.
+
+    ``begun``: tokens of the text that are there already, since it met a smaller limit.
+    """
 
     request: Request
     tokens: tuple[int, ...]
     room: int
     thought_opened: bool = False
     thinking: LocalThinking = NO_THINKING
+    begun: tuple[int, ...] = ()
+
+    @property
+    def limit(self) -> int:
+        """Tokens that the text may have: what is asked and what a thought may take, or what the context leaves."""
+        return min(self.request.params.max_new_tokens + self.thinking.room, self.room)
 
     @property
     def new_tokens(self) -> int:
-        """Tokens that may be generated: what is asked and what a thought may take, or what the context leaves."""
-        return min(self.request.params.max_new_tokens + self.thinking.room, self.room)
+        """Tokens that may be generated."""
+        return self.limit - len(self.begun)
+
+    @property
+    def continues(self) -> bool:
+        """Whether the text, cut off at its limit, would be the beginning of a longer one: its thought is greedy."""
+        return self.thinking.room > 0 and self.thinking.sampling_of(self.request.params).temperature == 0
 
     @property
     def settings(self) -> Hashable:
@@ -63,30 +77,34 @@ def batches(jobs: Sequence[Job], *, batch_tokens: int, padding: bool) -> list[li
     return planned
 
 
-def generate(network: Network, tokenizer: Any, stop_ids: Sequence[int], jobs: Sequence[Job]) -> list[Response]:
+def generate(network: Network, tokenizer: Untyped, stop_ids: Sequence[int], jobs: Sequence[Job]) -> list[Response]:
     """Generate one batch of jobs that share their ``settings``; responses in the jobs' order.
 
     Texts end before a stop string or stop token (``finish_reason="stop"``) or at the limit
     (``"length"``); stop strings in a thought end nothing, nor does a stop token that only parts the thought from
     its answer; special tokens are removed, but from a text in which they mark a thought. Sampling is seeded
-    from the keys of the whole batch and ``Params.seed``, so the same batch gives the same texts.
+    from the keys of the whole batch and ``Params.seed``, so the same batch gives the same texts. A text that was begun
+    goes on after its tokens.
     """
     import torch
 
     params = jobs[0].request.params
-    width = max(len(job.tokens) for job in jobs)
+    ends = _Ends.of(tokenizer, stop_ids, jobs)
+    if jobs[0].new_tokens < 1:  # of texts that were begun, there is no room for more
+        return [_response(job, list(job.begun), tokenizer, len(job.begun)) for job in jobs]
+    width = max(len(job.tokens) + len(job.begun) for job in jobs)
+    starts = [width - len(job.begun) for job in jobs]
     pad = stop_ids[0] if stop_ids else 0
     ids = torch.full((len(jobs), width), pad, dtype=torch.long)
     seen = torch.zeros_like(ids)
     for i, job in enumerate(jobs):
-        ids[i, width - len(job.tokens) :] = torch.tensor(job.tokens)
-        seen[i, width - len(job.tokens) :] = 1
-    ends = _Ends.of(tokenizer, stop_ids, jobs)
-    stopping: list[Any] = []
+        ids[i, starts[i] - len(job.tokens) :] = torch.tensor(job.tokens + job.begun)
+        seen[i, starts[i] - len(job.tokens) :] = 1
+    stopping: list[Untyped] = []
     if params.stop:
-        stopping.append(_StopStrings(tokenizer, params.stop, width, [job.thought_opened for job in jobs]))
+        stopping.append(_StopStrings(tokenizer, params.stop, starts, [job.thought_opened for job in jobs]))
     if ends.parting:
-        stopping.append(_StopTokens(ends, width))
+        stopping.append(_StopTokens(ends, starts))
     with torch.random.fork_rng():
         torch.manual_seed(_seed(jobs))
         out = network.model.generate(
@@ -95,25 +113,25 @@ def generate(network: Network, tokenizer: Any, stop_ids: Sequence[int], jobs: Se
             generation_config=_settings(jobs[0], sorted(ends.always), pad),
             stopping_criteria=stopping or None,
         )
-    rows: list[list[int]] = out[:, width:].tolist()
+    rows: list[list[int]] = [row[start:].tolist() for row, start in zip(out, starts, strict=True)]
     return [
         _response(job, row, tokenizer, ends.length(place, row))
         for place, (job, row) in enumerate(zip(jobs, rows, strict=True))
     ]
 
 
-def _settings(job: Job, stop_ids: Sequence[int], pad: int) -> Any:
+def _settings(job: Job, stop_ids: Sequence[int], pad: int) -> Untyped:
     """Return generation settings with every default of the model neutralised that was not taken on purpose."""
     from transformers import GenerationConfig
 
     sampling = job.thinking.sampling_of(job.request.params)
     sampled = sampling.temperature > 0
-    chosen: dict[str, Any] = {"do_sample": sampled, "num_beams": 1, "use_cache": True}
+    chosen: Keywords = {"do_sample": sampled, "num_beams": 1, "use_cache": True}
     chosen["max_new_tokens"] = job.new_tokens
     if sampled:
         # top_k=0 switches off the library's default cut at the 50 likeliest tokens.
         chosen |= {"temperature": sampling.temperature, "top_p": sampling.top_p or 1.0, "top_k": sampling.top_k}
-    config: Any = GenerationConfig  # untyped in the library
+    config: Untyped = GenerationConfig  # untyped in the library
     return config(eos_token_id=list(stop_ids) or None, pad_token_id=pad, **chosen)
 
 
@@ -131,13 +149,13 @@ class _Ends:
     ``opened``: of each job the mark with which its prompt opens a thought; "" where it opens none.
     """
 
-    tokenizer: Any
+    tokenizer: Untyped
     always: frozenset[int]
     parting: Mapping[int, str]
     opened: Sequence[str]
 
     @classmethod
-    def of(cls, tokenizer: Any, stop_ids: Sequence[int], jobs: Sequence[Job]) -> _Ends:
+    def of(cls, tokenizer: Untyped, stop_ids: Sequence[int], jobs: Sequence[Job]) -> _Ends:
         """Look up which stop tokens may stand within a turn."""
         named = zip(stop_ids, tokenizer.convert_ids_to_tokens(list(stop_ids)), strict=True)
         parting = {token: name for token, name in named if parts_within_turn(str(name))}
@@ -160,16 +178,16 @@ class _Ends:
 class _StopTokens:
     """Tells ``generate`` which rows a token has just ended that elsewhere only ends a thought."""
 
-    def __init__(self, ends: _Ends, width: int) -> None:
-        self.ends, self.width = ends, width
+    def __init__(self, ends: _Ends, starts: Sequence[int]) -> None:
+        self.ends, self.starts = ends, starts
 
-    def __call__(self, input_ids: Any, _scores: Any, **_: Any) -> Any:
+    def __call__(self, input_ids: Untyped, _scores: Untyped, **_: Untyped) -> Untyped:
         import torch
 
         last = input_ids[:, -1].tolist()
         ended = [
             token in self.ends.parting
-            and self.ends.length(job, (row := input_ids[job, self.width :].tolist())) < len(row)
+            and self.ends.length(job, (row := input_ids[job, self.starts[job] :].tolist())) < len(row)
             for job, token in enumerate(last)
         ]
         return torch.tensor(ended, device=input_ids.device)
@@ -182,28 +200,28 @@ class _StopStrings:
     that ends in the newest token lies within the last n tokens.
     """
 
-    def __init__(self, tokenizer: Any, stop: Sequence[str], width: int, opened: Sequence[bool]) -> None:
-        self.tokenizer, self.stop, self.width, self.opened = tokenizer, stop, width, opened
+    def __init__(self, tokenizer: Untyped, stop: Sequence[str], starts: Sequence[int], opened: Sequence[bool]) -> None:
+        self.tokenizer, self.stop, self.starts, self.opened = tokenizer, stop, starts, opened
         self.tail = max((len(text.encode("utf-8", "surrogatepass")) for text in stop), default=0) + 1
 
-    def __call__(self, input_ids: Any, _scores: Any, **_: Any) -> Any:
+    def __call__(self, input_ids: Untyped, _scores: Untyped, **_: Untyped) -> Untyped:
         import torch
 
-        tails = input_ids[:, max(self.width, input_ids.shape[1] - self.tail) :].tolist()
+        tails = input_ids[:, max(min(self.starts), input_ids.shape[1] - self.tail) :].tolist()
         texts = self.tokenizer.batch_decode(tails, skip_special_tokens=False)
         stopped = [
-            any(stop in text for stop in self.stop) and self._in_answer(input_ids[i].tolist(), opened=self.opened[i])
+            any(stop in text for stop in self.stop)
+            and self._in_answer(input_ids[i, self.starts[i] :].tolist(), opened=self.opened[i])
             for i, text in enumerate(texts)
         ]
         return torch.tensor(stopped, device=input_ids.device)
 
-    def _in_answer(self, ids: Sequence[int], *, opened: bool) -> bool:
+    def _in_answer(self, ids: list[int], *, opened: bool) -> bool:
         """Whether a stop string that a row holds is in its answer, and not in a thought before it."""
-        text = self.tokenizer.decode(ids[self.width :], skip_special_tokens=False)
-        return cut_at(text, self.stop, opened=opened) is not None
+        return cut_at(_decoded(ids, self.tokenizer, opened=opened), self.stop, opened=opened) is not None
 
 
-def _response(job: Job, row: list[int], tokenizer: Any, length: int) -> Response:
+def _response(job: Job, row: list[int], tokenizer: Untyped, length: int) -> Response:
     """Return what a row of tokens says, of which the first ``length`` stand before the one that ends it."""
     text = _decoded(row[:length], tokenizer, opened=job.thought_opened)
     cut = cut_at(text, job.request.params.stop, opened=job.thought_opened)
@@ -214,10 +232,12 @@ def _response(job: Job, row: list[int], tokenizer: Any, length: int) -> Response
         finish_reason="stop" if stopped else "length",
         usage=Usage(prompt_tokens=len(job.tokens), completion_tokens=length),
         thought_opened=job.thought_opened,
+        tokens=tuple(row[:length]) if job.continues and not stopped else None,
+        begun=len(job.begun),
     )
 
 
-def _decoded(tokens: list[int], tokenizer: Any, *, opened: bool) -> str:
+def _decoded(tokens: list[int], tokenizer: Untyped, *, opened: bool) -> str:
     """Return the text of tokens without the special ones, unless these part a thought from the answer."""
     text: str = tokenizer.decode(tokens, skip_special_tokens=True)
     if not set(tokens).isdisjoint(tokenizer.all_special_ids):

@@ -26,6 +26,7 @@ from kapwa.models.refusals import SYSTEM, Refusals, merged_system, setting_of, t
 from kapwa.models.stop_strings import stopped
 from kapwa.models.thinking_settings import ServedThinking, Wish, wish_of
 from kapwa.records import Message, Request, Response, Usage
+from kapwa.value_types import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from inspect_ai.event import ModelEvent
@@ -91,7 +92,7 @@ class InspectModel(Model):
         self._sink, self._helpers = _Nowhere(), _Helpers()
 
     @property
-    def fingerprint(self) -> Mapping[str, Any]:
+    def fingerprint(self) -> JsonMapping:
         """Everything about the model that can change an answer; no secret.
 
         Where the revision is given, the address is no part of it: two servers of one model are one model.
@@ -99,24 +100,24 @@ class InspectModel(Model):
         return {name: part for name, part in self._with_address().items() if name != "base_url" or not self.revision}
 
     @property
-    def former_fingerprints(self) -> Sequence[Mapping[str, Any]]:
+    def former_fingerprints(self) -> Sequence[JsonMapping]:
         """The one that holds the address, too: it was part of every key until a revision made it needless."""
         return (self._with_address(),) if self.revision else ()
 
     @property
-    def learnt(self) -> Mapping[str, Any]:
+    def learnt(self) -> JsonMapping:
         """What the provider's answers taught: whether the model thinks, and which settings are refused."""
         known = learnt_of(self._name, self._base_url, self._thinking, self._refusals, groups=self.groups)
         # Of providers that take no several samples at all, nothing was learnt.
         return replace(known, groups=self.groups or self._name.partition("/")[0] not in SEVERAL).kept()
 
-    def recall(self, learnt: Mapping[str, Any]) -> None:
+    def recall(self, learnt: Mapping[str, object]) -> None:
         """Take what an earlier process learnt of this provider."""
         known = Learnt.read(learnt, self._name, self._base_url)
         recall(known, self._thinking, self._refusals)
         self.groups = self.groups and known.groups
 
-    def _with_address(self) -> dict[str, Any]:
+    def _with_address(self) -> JsonObject:
         return {
             "backend": "inspect",
             "model": self._name,
@@ -127,7 +128,7 @@ class InspectModel(Model):
         }
 
     @property
-    def description(self) -> Mapping[str, Any]:
+    def description(self) -> JsonMapping:
         """What people should know about the model."""
         return {
             **self._with_address(),
@@ -157,7 +158,7 @@ class InspectModel(Model):
 
     async def _ask(self, group: Sequence[Request]) -> list[Response]:
         """Ask for the samples of ``group`` in one call, without the settings that the provider refuses."""
-        tried: dict[str, Any] = {}
+        tried: JsonObject = {}
         while True:
             with_room = bool(self._thinking.thinks)
             sent = self._settings_for(group[0], len(group), tried)
@@ -175,7 +176,7 @@ class InspectModel(Model):
                 stops = group[0].params.stop if with_room else ()
                 return [stopped(response, stops) for response in responses] if stops else responses
 
-    async def _generate(self, request: Request, sent: Mapping[str, Any], left_out: Mapping[str, Any]) -> ModelOutput:
+    async def _generate(self, request: Request, sent: JsonMapping, left_out: JsonMapping) -> ModelOutput:
         from inspect_ai.model import GenerateConfig
         from inspect_ai.model._model import use_model_event_sink
         from inspect_ai.util._background import background_target
@@ -189,7 +190,7 @@ class InspectModel(Model):
         except Exception as error:  # noqa: BLE001 - every provider has its own
             raise fault_of(error, self._secrets) from None
 
-    def _learns(self, fault: CallError, sent: Mapping[str, Any], request: Request, tried: dict[str, Any]) -> bool:
+    def _learns(self, fault: CallError, sent: JsonMapping, request: Request, tried: JsonObject) -> bool:
         """Whether a fault says what to leave out; it then goes into ``tried``."""
         if too_long(fault) and self._thinking.shrink(int(sent["max_tokens"] or 0) - request.params.max_new_tokens):
             return True
@@ -201,7 +202,7 @@ class InspectModel(Model):
         tried[str(blamed)] = self._wish.mode if blamed == "thinking" else value
         return True
 
-    def _told(self, fault: CallError, started: float, sent: Mapping[str, Any]) -> CallError | ModelError:
+    def _told(self, fault: CallError, started: float, sent: Mapping[str, object]) -> CallError | ModelError:
         """Return the error for a call that failed: of this request, or of all where every other would fail alike."""
         gone = fault.down and self._last_answer < started
         # A setting that the provider refuses, it refuses for every request.
@@ -211,7 +212,7 @@ class InspectModel(Model):
         keys = " or ".join(self._model.api.api_key_vars) or "the provider's environment variable"
         return ModelError(f"{self.id}: {fault.message}.", hint=advice(fault, keys))
 
-    def _settings_for(self, request: Request, n: int, tried: Mapping[str, Any]) -> dict[str, Any]:
+    def _settings_for(self, request: Request, n: int, tried: Mapping[str, object]) -> JsonObject:
         """Return a request's settings by Inspect's names, without those that the provider refuses."""
         self._greedy_asked |= request.params.temperature == 0
         length, temperature, top_p = self._thinking.fit(request.params)
@@ -227,7 +228,7 @@ class InspectModel(Model):
         } | ({} if "max_tokens" in self._settings.sent else {"max_tokens": length})
 
 
-def effort_of(wish: Wish) -> dict[str, Any]:
+def effort_of(wish: Wish) -> JsonObject:
     """Return what of Inspect's settings makes a model think as is wished; {} where nothing is said."""
     if wish.mode is None:
         return {}
@@ -273,7 +274,7 @@ def _content(message: Message) -> str | list[Content]:
     return [*parts, ContentText(text=message.content)] if parts else message.content
 
 
-def request_settings(request: Request) -> dict[str, Any]:
+def request_settings(request: Request) -> JsonObject:
     """Return a request's settings by Inspect's names, without its seed."""
     params = request.params
     return {

@@ -8,11 +8,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from kapwa.errors import UsageError, nearest
 from kapwa.files import table_rows
 from kapwa.models.base import SECRET_NAME, ModelOptions, refuse_secrets
+from kapwa.value_types import JsonMapping, JsonObject
 
 RETRIES = 7  # eight calls for one answer, as Kapwa's own client makes; Inspect alone would ask for ever
 # Inspect's batch mode waits for many requests to be open at once; this is its own bound on them.
@@ -39,9 +39,9 @@ class InspectSettings:
     when it is made (Inspect's ``-M``).
     """
 
-    sent: Mapping[str, Any] = field(default_factory=dict)
-    fetching: Mapping[str, Any] = field(default_factory=dict)
-    model_args: Mapping[str, Any] = field(default_factory=dict)
+    sent: JsonMapping = field(default_factory=dict)
+    fetching: JsonMapping = field(default_factory=dict)
+    model_args: JsonMapping = field(default_factory=dict)
     concurrency: int = 64
 
     @property
@@ -54,7 +54,7 @@ class InspectSettings:
         """Requests that may be open at once, waiting ones included."""
         return BATCH_WINDOW if self.batched else 2 * self.concurrency
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> JsonObject:
         """Return what can change an answer as plain values; of headers' values, which may be private, digests."""
         sent = dict(self.sent)
         if sent.get("extra_headers"):  # a key may be renewed, so nothing of it is recorded

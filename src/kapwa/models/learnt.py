@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from kapwa.models.refusals import Refusals
 from kapwa.models.thinking_settings import ServedThinking
+from kapwa.value_types import JsonMapping, JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,24 +16,27 @@ class Learnt:
     ``model`` and ``base_url``: of which model at which address. ``thinks``: whether a thought was seen. ``room``: the
     tokens of a thought for which the server has room; None: as many as are asked. ``refused``: settings that it
     refuses, with the values that were asked first. ``groups``: whether one call may ask for several samples.
-    ``length_key``: its name for the limit on an answer; "" where it is the usual one.
+    ``length_key``: its name for the limit on an answer; "" where it is the usual one. ``continues``: whether it goes on
+    with an answer that met its limit; None: nobody tried. ``continued``: how many answers were.
     """
 
     model: str
     base_url: str
     thinks: bool = False
     room: int | None = None
-    refused: Mapping[str, Any] = field(default_factory=dict)
+    refused: JsonMapping = field(default_factory=dict)
     groups: bool = True
     length_key: str = ""
+    continues: bool | None = None
+    continued: int = 0
 
-    def kept(self) -> dict[str, Any]:
+    def kept(self) -> JsonObject:
         """Return plain values to keep; {} where nothing was learnt."""
         nothing = self == Learnt(self.model, self.base_url)
         return {} if nothing else {**asdict(self), "refused": dict(self.refused)}
 
     @classmethod
-    def read(cls, kept: Mapping[str, Any], model: str, base_url: str) -> Learnt:
+    def read(cls, kept: JsonMapping, model: str, base_url: str) -> Learnt:
         """Return what was kept of ``model``; what is of another model, or of no known form, counts for nothing.
 
         At another address only that the model thinks still holds: servers of one model differ in what they take.
@@ -53,6 +55,8 @@ class Learnt:
             refused=refused if isinstance(refused, dict) else {},
             groups=groups is not False,
             length_key=key if isinstance(key, str) else "",
+            continues=kept["continues"] if isinstance(kept.get("continues"), bool) else None,
+            continued=kept["continued"] if isinstance(kept.get("continued"), int) else 0,
         )
 
 

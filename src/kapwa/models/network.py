@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from kapwa.value_types import Untyped
 
 Floats = NDArray[np.float64]
 
@@ -26,18 +27,20 @@ class Network:
     ``vocabulary``: rows of the input embedding.
     """
 
-    model: Any
+    model: Untyped
     accepts: frozenset[str]
     context: int | None
     window: int | None
     vocabulary: int
 
     @property
-    def device(self) -> Any:
+    def device(self) -> Untyped:
         """The device inputs go to."""
         return self.model.get_input_embeddings().weight.device
 
-    def logits(self, tokens: NDArray[np.int64], rows: NDArray[np.int64], *, cache: Any = None, **inputs: Any) -> Any:
+    def logits(
+        self, tokens: NDArray[np.int64], rows: NDArray[np.int64], *, cache: object = None, **inputs: object
+    ) -> Untyped:
         """Return logits (batch, len(rows), vocabulary) of a (batch, length) array of tokens.
 
         The output head is applied at ``rows`` (positions, for all of the batch) only, where the
@@ -57,7 +60,7 @@ class Network:
     def _cache_name(self) -> str:
         return "past_key_values" if "past_key_values" in self.accepts else "cache_params"
 
-    def prefill(self, tokens: Sequence[int]) -> Any:
+    def prefill(self, tokens: Sequence[int]) -> Untyped:
         """Run ``tokens`` once and return the network's state after them (keys and values, or recurrent)."""
         import torch
 
@@ -67,7 +70,7 @@ class Network:
         return getattr(output, self._cache_name)
 
 
-def wrap(model: Any) -> Network:
+def wrap(model: Untyped) -> Network:
     """Read a loaded transformers model's limits from its configuration."""
     accepts = frozenset(inspect.signature(model.forward).parameters)
     config = model.config.get_text_config(decoder=True)
@@ -76,7 +79,7 @@ def wrap(model: Any) -> Network:
     return Network(model, accepts, context if context and context > 0 else None, attention_window(config), size)
 
 
-def attention_window(config: Any) -> int | None:
+def attention_window(config: Untyped) -> int | None:
     """Return the smallest number of tokens any layer looks back, or None where all see everything."""
     kinds = getattr(config, "layer_types", None)
     windows = []
@@ -89,7 +92,7 @@ def attention_window(config: Any) -> int | None:
     return min(windows, default=None)
 
 
-def token_logprobs(logits: Any, rows: NDArray[np.int64], targets: NDArray[np.int64]) -> Floats:
+def token_logprobs(logits: Untyped, rows: NDArray[np.int64], targets: NDArray[np.int64]) -> Floats:
     """Return the natural log-probability of token ``targets[i]`` under row ``rows[i]`` of ``logits``.
 
     ``logits``: (R, vocabulary) tensor of any float type; the arithmetic is float32, over

@@ -8,17 +8,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from kapwa.errors import UsageError
 from kapwa.models.background import BackgroundLoop, Give, Stream, Work
 from kapwa.models.base import Capability, Model, ModelOptions, Responses, refuse_secrets
+from kapwa.models.continuing import Continuing
 from kapwa.models.learnt import Learnt
 from kapwa.models.openai_chat import ServerDialect, answer, ask, grouped
 from kapwa.models.openai_client import ATTEMPTS, BACKOFF, CallError, Client
 from kapwa.models.openai_scoring import Scorer, find_scorer
 from kapwa.models.thinking_settings import ServedThinking, request_settings, wish_of
 from kapwa.records import Request, Response
+from kapwa.value_types import JsonMapping, JsonObject
 
 Job = TypeVar("Job")
 
@@ -59,7 +61,7 @@ def load(name: str, options: ModelOptions) -> OpenAIModel:
 class OpenAIModel(Model):
     """A served model. Answers may vary between runs and with the server's load, so nothing is batched here."""
 
-    def __init__(self, name: str, options: ModelOptions, client: Client, body: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, options: ModelOptions, client: Client, body: JsonMapping) -> None:
         self.id = f"openai:{name}"
         self.revision = options.revision or ""
         self._name, self._client, self._body, self._concurrency = name, client, dict(body), options.concurrency
@@ -80,6 +82,9 @@ class OpenAIModel(Model):
                 raise self._client.trouble(fault) from None
         owners = self._client.owners
         self._dialect.thinking_settings = request_settings(self._wish, self._client.base_url, owners)
+        self._dialect.continuing = Continuing.of(owners, plain=self._dialect.plain)
+        # A budget that the server itself keeps to ends a thought earlier; then a smaller one is no beginning.
+        self.continues = self._dialect.continuing.may and self._wish.greedy and not self._wish.exact
 
     @property
     def retries(self) -> int:
@@ -87,7 +92,7 @@ class OpenAIModel(Model):
         return self._client.retries
 
     @property
-    def fingerprint(self) -> Mapping[str, Any]:
+    def fingerprint(self) -> JsonMapping:
         """Everything about the model that can change an answer; no secret.
 
         Where the revision is given, the address is no part of it: two servers of one model are one model.
@@ -96,20 +101,20 @@ class OpenAIModel(Model):
         return {name: value for name, value in fingerprint.items() if name != "base_url" or not self.revision}
 
     @property
-    def former_fingerprints(self) -> Sequence[Mapping[str, Any]]:
+    def former_fingerprints(self) -> Sequence[JsonMapping]:
         """The one that holds the address, too: it was part of every key until a revision made it needless."""
         return (self._with_address(),) if self.revision else ()
 
     @property
-    def learnt(self) -> Mapping[str, Any]:
+    def learnt(self) -> JsonMapping:
         """What the server's answers taught: whether the model thinks, and which settings are refused."""
         return self._dialect.learnt_so_far().kept()
 
-    def recall(self, learnt: Mapping[str, Any]) -> None:
+    def recall(self, learnt: JsonMapping) -> None:
         """Take what an earlier process learnt of this server."""
         self._dialect.recall(Learnt.read(learnt, self._name, self._client.base_url))
 
-    def _with_address(self) -> dict[str, Any]:
+    def _with_address(self) -> JsonObject:
         return {
             "backend": "openai",
             "model": self._name,
@@ -123,7 +128,7 @@ class OpenAIModel(Model):
         }
 
     @property
-    def description(self) -> Mapping[str, Any]:
+    def description(self) -> JsonMapping:
         """What people should know about the model; ``cannot`` is known once scoring was asked for."""
         return {
             **self._with_address(),
@@ -198,7 +203,7 @@ class OpenAIModel(Model):
             give([Response(request.key, error=fault.message)])
 
 
-def _extra(extra: Mapping[str, Any]) -> tuple[Mapping[str, Any], int, float]:
+def _extra(extra: JsonMapping) -> tuple[JsonMapping, int, float]:
     body = extra.get("body", {})
     if not isinstance(body, Mapping):
         raise UsageError("The option 'body' must be a mapping of request settings.")

@@ -6,10 +6,12 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from functools import partial
+from typing import Protocol
 
 from kapwa.models.background import Give
 from kapwa.models.base import sample_seed
+from kapwa.models.continuing import Continuing, begun_with, joined
 from kapwa.models.gate import ending_of, is_filter, thinking_is_off, usage_of
 from kapwa.models.learnt import Learnt, learnt_of, recall
 from kapwa.models.openai_client import CallError, Client, hide, of_openai
@@ -18,6 +20,7 @@ from kapwa.models.stop_strings import stopped
 from kapwa.models.templates import PLAIN_TEMPLATE, ChatTemplate
 from kapwa.models.thinking_settings import ServedThinking
 from kapwa.records import Media, Message, Request, Response, Usage
+from kapwa.value_types import Cells, Json, JsonMapping, JsonObject
 
 # Where servers put a thought: in a field of the message, or as parts of its content.
 _THOUGHT_FIELDS = ("reasoning_content", "reasoning", "thinking", "thought")
@@ -37,16 +40,17 @@ class ServerDialect:
     """What one server accepts; learnt from its answers. ``body`` is the user's own addition to each call.
 
     ``thinking``: what is known of the model's thoughts; ``thinking_settings``: what is sent about them. ``refusals``:
-    settings that are left out.
+    settings that are left out. ``continuing``: whether it goes on with a text that met its limit.
     """
 
     model: str
     base_url: str
     plain: bool = False
-    body: Mapping[str, Any] = field(default_factory=dict)
+    body: JsonMapping = field(default_factory=dict)
     thinking: ServedThinking = field(default_factory=ServedThinking)
-    thinking_settings: Mapping[str, Any] = field(default_factory=dict)
+    thinking_settings: JsonMapping = field(default_factory=dict)
     refusals: Refusals = field(default_factory=Refusals)
+    continuing: Continuing = field(default_factory=Continuing)
     groups: bool = True
     length_key: str = ""
     learnt: bool = False
@@ -61,7 +65,7 @@ class ServerDialect:
         """The endpoint that generates."""
         return "/completions" if self.plain else "/chat/completions"
 
-    def request_body(self, request: Request, n: int, tried: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def request_body(self, request: Request, n: int, tried: Mapping[str, object] | None = None) -> JsonObject:
         """Return the JSON that asks for ``n`` answers to ``request``, from sample ``request.sample`` on.
 
         ``tried``: settings left out of this call, besides those that the server is known to refuse.
@@ -70,7 +74,7 @@ class ServerDialect:
         left_out = {**self.refusals.learnt, **(tried or {})}
         length, temperature, top_p = self.thinking.fit(params)
         self.greedy_asked |= params.temperature == 0
-        body: dict[str, Any] = {"model": self.model, "temperature": temperature}
+        body: JsonObject = {"model": self.model, "temperature": temperature}
         if self.plain:
             body["prompt"] = plain_prompt(request.messages)
         else:
@@ -97,7 +101,7 @@ class ServerDialect:
             left_out.pop("stream")
         return {name: value for name, value in body.items() if value is not None and setting_of(name) not in left_out}
 
-    def learns(self, fault: CallError, sent: Mapping[str, Any], request: Request, tried: dict[str, Any]) -> bool:
+    def learns(self, fault: CallError, sent: JsonMapping, request: Request, tried: JsonObject) -> bool:
         """Whether ``fault`` taught something, so that the same request is worth sending once more.
 
         What is left out of the next try goes into ``tried``.
@@ -123,7 +127,7 @@ class ServerDialect:
         tried[blamed] = self.thinking.wish.mode if blamed == "thinking" else value
         return True
 
-    def insists(self, fault: CallError, sent: Mapping[str, Any], tried: Mapping[str, Any]) -> bool:
+    def insists(self, fault: CallError, sent: Mapping[str, object], tried: Mapping[str, object]) -> bool:
         """Whether every request would be refused as this one was: for the model's name, or a setting left out."""
         if fault.status not in (400, 422) or not fault.param:
             return False
@@ -136,10 +140,36 @@ class ServerDialect:
             return True
         return fault.param in _BY_NAME and fault.param in sent
 
-    def told(self) -> dict[str, Any]:
+    def is_greedy(self, request: Request, tried: JsonMapping) -> bool:
+        """Whether the answer is drawn greedily, with room for a thought, too."""
+        return self.request_body(request, 1, tried).get("temperature") == 0
+
+    def stands(self, request: Request, responses: Sequence[Response], tried: JsonMapping) -> bool:
+        """Whether an answer that was asked without room for its thought is the one that a larger limit gives.
+
+        It is where it was drawn greedily and ended by itself; a stop string may have ended it within the thought.
+        """
+        ended = len(responses) == 1 and ending_of(responses[0].finish_reason) == "stop" and not request.params.stop
+        return ended and self.is_greedy(request, tried)
+
+    async def beginning(self, client: Client, request: Request, cut: Response, tried: JsonMapping) -> Response | None:
+        """Return ``cut`` where this server can continue it as one longer answer would have gone on, else None."""
+        room = self.request_body(request, 1, tried).get(self.length_key, 0)
+        if not self.is_greedy(request, tried) or not self.continuing.fits(cut, room):
+            return None
+        return cut if await self.continuing.is_shown(partial(self._parts, client)) else None
+
+    async def _parts(self, client: Client, request: Request, limit: int) -> Response:
+        """Return a short answer of at most ``limit`` tokens that is asked for only to see how the server continues."""
+        body = self.request_body(request, 1) | {self.length_key: limit, "temperature": 0}
+        if request.begun is not None:
+            body = begun_with(body, request.begun, "")
+        return (await client.call(self.path, lambda: body, lambda reply: _answers([request], client, reply)))[0]
+
+    def told(self) -> JsonObject:
         """Return what was learnt, for the manifest."""
         thinking = self.thinking.told(self.thinking_settings)
-        told: dict[str, Any] = {"thinking_found": thinking} if thinking else {}
+        told: JsonObject = {"thinking_found": thinking} if thinking else {}
         if self.refusals.learnt:
             told["settings_refused"] = dict(self.refusals.learnt)
         return told
@@ -147,21 +177,32 @@ class ServerDialect:
     def learnt_so_far(self) -> Learnt:
         """Return what a resumed run need not find out again."""
         known = learnt_of(self.model, self.base_url, self.thinking, self.refusals, groups=self.groups)
-        return replace(known, length_key=self.length_key if self.learnt else "")
+        continuing = self.continuing
+        return replace(
+            known,
+            length_key=self.length_key if self.learnt else "",
+            continues=continuing.shown if continuing.learnt else None,
+            continued=continuing.times,
+        )
 
     def recall(self, learnt: Learnt) -> None:
         """Take what an earlier process learnt of this server."""
         recall(learnt, self.thinking, self.refusals)
         self.groups = self.groups and learnt.groups
+        self.continuing.recall(learnt.continues, learnt.continued)
         if learnt.length_key in LENGTHS:
             self.learnt, self.length_key = True, learnt.length_key
 
     def notes(self) -> list[str]:
         """Return in sentences what was learnt, for readers of a run."""
-        return [*self.thinking.sentences(greedy_asked=self.greedy_asked), *self.refusals.told()]
+        return [
+            *self.thinking.sentences(greedy_asked=self.greedy_asked),
+            *self.continuing.told(),
+            *self.refusals.told(),
+        ]
 
 
-def content_of(message: Message) -> str | list[dict[str, Any]]:
+def content_of(message: Message) -> str | list[Cells]:
     """Return a message's text; where media come with it, a list of parts, the text last."""
     return (
         [*map(_media_content, message.media), {"type": "text", "text": message.content}]
@@ -170,7 +211,7 @@ def content_of(message: Message) -> str | list[dict[str, Any]]:
     )
 
 
-def _media_content(media: Media) -> dict[str, Any]:
+def _media_content(media: Media) -> JsonObject:
     kind, _, form = media.type.partition("/")
     if kind == "image":
         return {"type": "image_url", "image_url": {"url": f"data:{media.type};base64,{media.encoded()}"}}
@@ -246,39 +287,56 @@ async def answer(
 
 async def ask(client: Client, dialect: ServerDialect, group: Sequence[Request]) -> list[Response]:
     """Ask for the samples of ``group`` in one call, in the words that this server knows."""
-    tried: dict[str, Any] = {}
+    request = group[0]
+    tried: JsonObject = {}
     discarded: list[Response] = []
-    body: dict[str, Any] = {}
+    body: JsonObject = {}
     with_room = False
+    begun: Response | None = None
+    if request.begun is not None:
+        dialect.thinking.thinks = dialect.thinking.shown = True
+        begun = await dialect.beginning(client, request, request.begun, tried)
 
-    def compose() -> dict[str, Any]:
+    def compose() -> JsonObject:
         nonlocal body, with_room
         with_room = bool(dialect.thinking.thinks)
-        body = dialect.request_body(group[0], len(group), tried)
+        body = dialect.request_body(request, len(group), tried)
+        if begun is not None:
+            body = begun_with(body, begun, dialect.length_key)
         return body
 
-    def parse(reply: Any) -> list[Response]:
+    def parse(reply: object) -> list[Response]:
         return _answers(group, client, reply, thinks=not thinking_is_off(body))
 
     while True:
         try:
             responses = await client.call(dialect.path, compose, parse)
         except CallError as fault:
-            if not (fault.fatal or fault.filtered) and dialect.learns(fault, body, group[0], tried):
+            if begun is not None and dialect.continuing.refused(fault):
+                discarded += [begun] if begun is not request.begun else []
+                begun = None
+                client.retries += 1
+                continue
+            if not (fault.fatal or fault.filtered) and dialect.learns(fault, body, request, tried):
                 client.retries += 1
                 continue
             if fault.fatal or (not fault.filtered and dialect.insists(fault, body, tried)):
                 raise client.trouble(fault, dialect.model) from None
             raise
         dialect.refusals.learn(tried)
+        if begun is not None:
+            responses = [joined(begun, responses[0], paid=begun is not request.begun)]
+            dialect.continuing.times += begun is not request.begun
         # Asked without room for a thought, a model that thinks is asked again, whether its answer was cut or not:
-        # to draw only the long ones again would make answers shorter than the model gives them.
-        if not dialect.thinking.learns(responses, with_room=with_room):
-            stops = group[0].params.stop if with_room else ()
+        # to draw only the long ones again would make answers shorter than the model gives them. A greedy answer stands
+        # if it came to its end, and is continued if it was cut off and the server can.
+        if not dialect.thinking.learns(responses, with_room=with_room) or dialect.stands(request, responses, tried):
+            stops = request.params.stop if with_room else ()
             responses = _with_tokens_of(discarded, responses)
             return [stopped(response, stops) for response in responses] if stops else responses
         client.retries += 1
-        discarded += responses
+        begun = await dialect.beginning(client, request, responses[0], tried) if len(group) == 1 else None
+        discarded += responses if begun is None else []
 
 
 def _with_tokens_of(discarded: Sequence[Response], responses: list[Response]) -> list[Response]:
@@ -292,7 +350,7 @@ def _with_tokens_of(discarded: Sequence[Response], responses: list[Response]) ->
     return [replace(responses[0], usage=replace(used, prompt_tokens=read, completion_tokens=written)), *responses[1:]]
 
 
-def _answers(group: Sequence[Request], client: Client, reply: Any, *, thinks: bool = True) -> list[Response]:
+def _answers(group: Sequence[Request], client: Client, reply: Json, *, thinks: bool = True) -> list[Response]:
     """Return an answer for each choice of ``reply``, in the group's order; as many as there are of both."""
     choices = reply.get("choices") if isinstance(reply, dict) else None
     if not isinstance(choices, list) or not choices:
@@ -316,7 +374,7 @@ def _answers(group: Sequence[Request], client: Client, reply: Any, *, thinks: bo
 
 
 def _response_of(
-    key: str, choice: Mapping[str, Any], usage: Usage | None, secrets: Sequence[str], *, thinks: bool
+    key: str, choice: Mapping[str, object], usage: Usage | None, secrets: Sequence[str], *, thinks: bool
 ) -> Response:
     """Return an answer as it came; ``thinks``: nothing in the request switched thinking off."""
     reason = choice.get("finish_reason")
@@ -343,7 +401,7 @@ def _response_of(
     return Response(key, text=text, thought=thought, finish_reason=reason, usage=usage)
 
 
-def _content(content: Any) -> str | None:
+def _content(content: object) -> str | None:
     """Return the text of a message; some servers answer in parts, of which thoughts are no text."""
     if not isinstance(content, list):
         return content if isinstance(content, str) else None
@@ -351,14 +409,14 @@ def _content(content: Any) -> str | None:
     return "".join(text for text in texts if isinstance(text, str)) if texts else None
 
 
-def _thought(message: Mapping[str, Any], content: Any) -> str | None:
+def _thought(message: Mapping[str, object], content: object) -> str | None:
     """Return what a server parted from the answer as a thought, in a field of its own or as parts of the content."""
     fields = [value for name in _THOUGHT_FIELDS if isinstance(value := message.get(name), str)]
     said = fields[:1] or [*_parts(message.get("reasoning_details")), *_parts(content, thoughts=True)]
     return "\n".join(said) if any(map(str.strip, said)) else None
 
 
-def _parts(content: Any, *, thoughts: bool = False) -> Iterator[str]:
+def _parts(content: object, *, thoughts: bool = False) -> Iterator[str]:
     """Yield the texts of a list of typed parts, however nested; ``thoughts``: of those alone that are called so."""
     for part in content if isinstance(content, list) else ():
         if not isinstance(part, dict) or (thoughts and part.get("type") not in _THOUGHT_PARTS):
@@ -370,7 +428,7 @@ def _parts(content: Any, *, thoughts: bool = False) -> Iterator[str]:
                 yield from _parts(value)
 
 
-def _usage(used: Mapping[str, Any]) -> Usage:
+def _usage(used: Mapping[str, object]) -> Usage:
     """Return a server's counts of a call; what it does not tell of thoughts and of its cache stays unknown."""
     details = {
         name: value if isinstance(value, dict) else {}
@@ -391,7 +449,7 @@ def shared_usage(used: Usage, n: int) -> list[Usage | None]:
     return [first, *[Usage(0, written, thought if known else None)] * (n - 1)]
 
 
-def counted(value: Any) -> int:
+def counted(value: Json) -> int:
     """Return a server's count of tokens; 0 (unknown) for what is no whole number of at least 0 and at most 2**53."""
     # Beyond 2**53 a float, which tables are made of, cannot tell counts apart.
     known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 2**53

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import aiohttp
 from yarl import URL
@@ -29,6 +29,7 @@ from kapwa.files import table_rows
 from kapwa.models.base import key_in, named_key
 from kapwa.models.event_stream import EVENT_STREAM, StreamError, assembled
 from kapwa.models.gate import is_filter
+from kapwa.value_types import Json, JsonMapping, JsonObject
 
 Parsed = TypeVar("Parsed")
 
@@ -125,7 +126,7 @@ class Client:
         """The server's address without ``/v1``, where its own (not OpenAI's) endpoints are."""
         return self.base_url.removesuffix("/v1")
 
-    async def call(self, path: str, compose: Callable[[], Mapping[str, Any]], parse: Callable[[Any], Parsed]) -> Parsed:
+    async def call(self, path: str, compose: Callable[[], JsonMapping], parse: Callable[[Json], Parsed]) -> Parsed:
         """Send what ``compose`` gives until ``parse`` accepts the answer, at most ``attempts`` times; else CallError.
 
         A body is composed when its turn has come, so that it holds what answers taught while it waited. ``parse``
@@ -190,7 +191,7 @@ class Client:
         if session is not None:
             await session.close()
 
-    async def _exchange(self, method: str, path: str, raw: bytes | None, timeout: float) -> Any:
+    async def _exchange(self, method: str, path: str, raw: bytes | None, timeout: float) -> Json:
         """Send one request and return the decoded JSON of a reply with a good status; raises CallError."""
         url = path if path.startswith("http") else self.base_url + path
         if self._session is None:
@@ -215,7 +216,7 @@ class Client:
             kind = "" if reply.content_type == "application/json" else f" but {self.quoted(reply.content_type)}"
             raise CallError(f"the answer is not valid JSON{kind}", retry=True) from None
 
-    def _assembled(self, body: bytes) -> Any:
+    def _assembled(self, body: bytes) -> Json:
         """Return the JSON that a streamed answer amounts to; raise CallError for one that broke off."""
         try:
             return assembled(body)
@@ -400,7 +401,7 @@ def hide(text: str, secrets: Iterable[str]) -> str:
     return text
 
 
-def _encoded(body: Mapping[str, Any]) -> bytes:
+def _encoded(body: Mapping[str, object]) -> bytes:
     try:
         return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     except UnicodeEncodeError:
@@ -426,7 +427,7 @@ def of_openai(base_url: str) -> bool:
     return host == "openai.com" or host.endswith(".openai.com")
 
 
-def _error_body(raw: bytes) -> dict[str, Any]:
+def _error_body(raw: bytes) -> JsonObject:
     text = raw.decode("utf-8", "replace").strip()
     try:
         body = json.loads(text)

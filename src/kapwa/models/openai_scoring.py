@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from kapwa.models.encoding import common_prefix, continuation_score
 from kapwa.models.openai_chat import plain_prompt
@@ -23,6 +22,7 @@ from kapwa.models.openai_client import CallError, Client
 from kapwa.models.template_thinking import closing_of
 from kapwa.models.thinking import prompt_opens
 from kapwa.records import Boundary, ContinuationScore, Message, Request
+from kapwa.value_types import Json, JsonMapping, JsonObject
 
 # More than one script, so that a server that counts characters or bytes instead of tokens is found out.
 PROBE = "Magandang umaga, ñandú 谢谢 สวัสดี"
@@ -42,7 +42,7 @@ class TokenScorer:
     client: Client
     model: str
     plain: bool
-    template_arguments: Mapping[str, Any]
+    template_arguments: JsonMapping
     logprobs: TokenLogprobs
     closing: str = ""  # closes, empty, the thought that the prompt opens
 
@@ -115,12 +115,12 @@ class TokenScorer:
         turns = [{"role": message.role, "content": message.content} for message in messages]
         if answer is not None:
             turns.append({"role": "assistant", "content": answer})
-        body: dict[str, Any] = {"messages": turns, "add_generation_prompt": answer is None}
+        body: JsonObject = {"messages": turns, "add_generation_prompt": answer is None}
         if self.template_arguments:
             body["chat_template_kwargs"] = dict(self.template_arguments)
         return await self._ids(body)
 
-    async def _ids(self, body: Mapping[str, Any]) -> tuple[int, ...]:
+    async def _ids(self, body: Mapping[str, object]) -> tuple[int, ...]:
         return await self.client.call(f"{self.client.root}/tokenize", lambda: {"model": self.model, **body}, token_ids)
 
 
@@ -137,7 +137,7 @@ async def score_by_echo(client: Client, model: str, request: Request) -> tuple[C
 
 
 async def find_scorer(
-    client: Client, model: str, *, plain: bool, template_arguments: Mapping[str, Any]
+    client: Client, model: str, *, plain: bool, template_arguments: Mapping[str, object]
 ) -> tuple[Scorer | None, str, str]:
     """Probe the server; return a function that scores and the name of its way, or None and why there is none.
 
@@ -173,7 +173,7 @@ async def vllm_logprobs(client: Client, model: str, ids: Sequence[int], start: i
     """Log-probabilities of ``ids[start:]``, each given all tokens before it, from vLLM's ``prompt_logprobs``."""
     body = {"model": model, "prompt": list(ids), "max_tokens": 1, "temperature": 0, "prompt_logprobs": 0}
 
-    def parse(reply: Any) -> tuple[float, ...]:
+    def parse(reply: object) -> tuple[float, ...]:
         entries = _first_choice(reply).get("prompt_logprobs")
         if not isinstance(entries, list):
             raise CallError("it ignores prompt_logprobs")
@@ -208,7 +208,7 @@ async def sglang_logprobs(
         "logprob_start_len": start - 1,
     }
 
-    def parse(reply: Any) -> tuple[float, ...]:
+    def parse(reply: object) -> tuple[float, ...]:
         entries = _mapping(_mapping(reply).get("meta_info")).get("input_token_logprobs")
         if not isinstance(entries, list):
             raise CallError("it returns no input_token_logprobs")
@@ -229,7 +229,7 @@ async def echoed(client: Client, model: str, text: str) -> tuple[tuple[str, ...]
     """Token strings of ``text``, and the log-probability of each but the first, from ``echo`` with ``logprobs``."""
     body = {"model": model, "prompt": text, "max_tokens": 1, "temperature": 0, "echo": True, "logprobs": 1}
 
-    def parse(reply: Any) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    def parse(reply: Json) -> tuple[tuple[str, ...], tuple[float, ...]]:
         choice = _first_choice(reply)
         if not str(choice.get("text", "")).startswith(text):
             raise CallError("it ignores echo (llama.cpp does) and returns log-probabilities of new tokens only")
@@ -249,7 +249,7 @@ async def echoed(client: Client, model: str, text: str) -> tuple[tuple[str, ...]
     return await client.call("/completions", lambda: body, parse)
 
 
-def token_ids(reply: Any) -> tuple[int, ...]:
+def token_ids(reply: object) -> tuple[int, ...]:
     """Read the reply of ``/tokenize``."""
     tokens = _mapping(reply).get("tokens")
     if not isinstance(tokens, list) or not tokens or not all(isinstance(token, int) for token in tokens):
@@ -257,7 +257,7 @@ def token_ids(reply: Any) -> tuple[int, ...]:
     return tuple(tokens)
 
 
-def decoded_text(reply: Any) -> str:
+def decoded_text(reply: object) -> str:
     """Read the reply of ``/detokenize``."""
     text = _mapping(reply).get("prompt") or _mapping(reply).get("text")
     if not isinstance(text, str):
@@ -265,19 +265,19 @@ def decoded_text(reply: Any) -> str:
     return text
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _mapping(value: object) -> JsonMapping:
     return value if isinstance(value, dict) else {}
 
 
-def _first_choice(reply: Any) -> Mapping[str, Any]:
+def _first_choice(reply: object) -> JsonMapping:
     choices = _mapping(reply).get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise CallError("the answer holds no choices", retry=True)
-    choice: Mapping[str, Any] = choices[0]
+    choice: JsonMapping = choices[0]
     return choice
 
 
-def _first_scored(prompt: Sequence[Any], joint: Sequence[Any], i: int) -> tuple[int, Boundary]:
+def _first_scored(prompt: Sequence[Json], joint: Sequence[Json], i: int) -> tuple[int, Boundary]:
     """Return the first scored token, where the joint encoding leaves the prompt's; raise CallError for none."""
     start = common_prefix(prompt, joint)
     if start == len(joint):
@@ -287,7 +287,7 @@ def _first_scored(prompt: Sequence[Any], joint: Sequence[Any], i: int) -> tuple[
     return start, "clean" if start == len(prompt) else "merged"
 
 
-def _finite(value: Any) -> float:
+def _finite(value: object) -> float:
     """Return ``value`` as a log-probability; raise CallError unless it is a number of at most 0 and no huge one."""
     # Bounds instead of math.isfinite, which no integer of hundreds of digits survives.
     if isinstance(value, bool) or not isinstance(value, int | float) or not -1e9 < value <= 1e-6:
@@ -297,7 +297,7 @@ def _finite(value: Any) -> float:
     return float(value)
 
 
-def _first_has_none(value: Any) -> None:
+def _first_has_none(value: object) -> None:
     """Raise CallError where the first token of a prompt has a log-probability: nothing stands before it."""
     if value is not None and value != {}:
         raise CallError("it gives the first token of a prompt a log-probability, so its values are shifted by one")

@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from kapwa.files import table_rows
 from kapwa.models.openai_client import CallError
 from kapwa.records import Message
+from kapwa.value_types import JsonMapping, JsonObject
 
 _ROWS = tuple(table_rows(Path(__file__).with_name("refused_settings.csv")))
 _NAMES = {name: row["setting"] for row in _ROWS for name in row["sent_as"].split()}
@@ -48,9 +48,9 @@ SYSTEM = "system"
 class Refusals:
     """Settings that a server refuses; ``learnt``: each with the value that was asked first."""
 
-    learnt: dict[str, Any] = field(default_factory=dict)
+    learnt: JsonObject = field(default_factory=dict)
 
-    def blamed(self, fault: CallError, sent: Mapping[str, Any], messages: Sequence[Message]) -> str | None:
+    def blamed(self, fault: CallError, sent: JsonMapping, messages: Sequence[Message]) -> str | None:
         """Return which of the settings ``sent`` a fault blames, by Kapwa's name; None for none of them.
 
         ``messages``: what was asked; an error that quotes it blames nothing with that.
@@ -78,7 +78,7 @@ class Refusals:
                 return min(spans)[1]
         return None
 
-    def learn(self, tried: Mapping[str, Any]) -> None:
+    def learn(self, tried: Mapping[str, object]) -> None:
         """Take note that requests without the settings ``tried`` got through; the first values asked stay."""
         for name, value in tried.items():
             self.learnt.setdefault(name, value)
@@ -93,7 +93,7 @@ def setting_of(name: str) -> str:
     return _NAMES.get(name.rpartition(".")[2], name)
 
 
-def _remark(name: str, value: Any) -> str:
+def _remark(name: str, value: object) -> str:
     if name == SYSTEM:
         return "system message: put before the first question, since the server refuses the role."
     if name == "stream":

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import digest
 from kapwa.models.base import Capability, Model, ModelOptions, Responses
 from kapwa.models.gate import ending_of, finish_of_state
 from kapwa.records import STATES, Request, Response
-from kapwa.tables import TextRow, read_sheet, read_table, without_nul
+from kapwa.tables import WORKBOOKS, TextRow, read_sheet, read_table, without_nul
+from kapwa.value_types import JsonMapping
 
 REQUIRED = ("item_id", "text")
-_SHEETS = (".csv", ".tsv", ".tab", ".xlsx")
+_SHEETS = (".csv", ".tsv", ".tab", *WORKBOOKS)
 NO_ANSWER = "no answer in file"
 
 
@@ -35,7 +36,7 @@ class ReplayRow(NamedTuple):
 
 
 def load(name: str, options: ModelOptions) -> ReplayModel:
-    """Read a CSV, TSV, JSON-lines, XLSX or Parquet file of answers; see :class:`ReplayModel`.
+    """Read a CSV, TSV, JSON-lines, XLSX, ODS or Parquet file of answers; see :class:`ReplayModel`.
 
     Raises UsageError without a file name; DataError naming file and row for: no rows, a missing column,
     an empty ``item_id``, a ``sample`` that is no whole number, two rows for one answer.
@@ -75,12 +76,12 @@ class ReplayModel(Model):
         self.revision = digest({"answers": path.read_bytes()})
 
     @property
-    def fingerprint(self) -> Mapping[str, Any]:
+    def fingerprint(self) -> JsonMapping:
         """The digest of the file. ``by_item``: equal prompts of two items may have different answers here."""
         return {"backend": "replay", "digest": self.revision, "by_item": True}
 
     @property
-    def description(self) -> Mapping[str, Any]:
+    def description(self) -> JsonMapping:
         """What people should know about the file."""
         return {
             **self.fingerprint,

@@ -11,16 +11,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from kapwa.errors import ModelError
 from kapwa.models.templates import ChatTemplate, EncodingError, ScoredForm
 from kapwa.models.thinking import FAMILIES, may_open, prompt_opens
 from kapwa.models.thinking_settings import EFFORTS, Wish
 from kapwa.records import Message
+from kapwa.value_types import Json, JsonObject
 
 # Names by which templates let thinking be switched, with the values for off and on.
-_SWITCHES: tuple[tuple[str, Any, Any], ...] = (
+_SWITCHES: tuple[tuple[str, Json, Json], ...] = (
     ("enable_thinking", False, True),
     ("thinking", False, True),
     ("enable_reasoning", False, True),
@@ -83,7 +83,7 @@ def _knows_thoughts(template: ChatTemplate) -> bool:
     return named or _switch(template) is not None
 
 
-def _with(template: ChatTemplate, arguments: Mapping[str, Any]) -> ChatTemplate:
+def _with(template: ChatTemplate, arguments: Mapping[str, object]) -> ChatTemplate:
     return replace(template, arguments={**template.arguments, **arguments})
 
 
@@ -94,7 +94,7 @@ def _prompts(template: ChatTemplate) -> list[str] | None:
         return None
 
 
-def _switch(template: ChatTemplate) -> tuple[str, Any, Any] | None:
+def _switch(template: ChatTemplate) -> tuple[str, Json, Json] | None:
     """Return the name of the switch that changes what the template renders, with its values; None where it has none."""
     for name, off, on in _SWITCHES:
         spoken = isinstance(off, bool) or f"'{off}'" in template.source or f'"{off}"' in template.source
@@ -106,19 +106,19 @@ def _switch(template: ChatTemplate) -> tuple[str, Any, Any] | None:
     return None
 
 
-def _is_silent(template: ChatTemplate, switch: tuple[str, Any, Any]) -> bool:
+def _is_silent(template: ChatTemplate, switch: tuple[str, object, object]) -> bool:
     """Whether the model does not think unless it is asked to: its prompt is that of the switch at off."""
     name, off, _ = switch
     return _prompts(template) == _prompts(_with(template, {name: off}))
 
 
 def _asked(
-    template: ChatTemplate, switch: tuple[str, Any, Any] | None, wish: Wish, scored: ScoredForm | None
+    template: ChatTemplate, switch: tuple[str, object, object] | None, wish: Wish, scored: ScoredForm | None
 ) -> ChatTemplate:
     """Return the template as texts are asked with; raise ModelError for a wish that it cannot grant."""
     if wish.mode is None:
         return template
-    arguments: dict[str, Any] = {}
+    arguments: JsonObject = {}
     if switch is not None:
         arguments[switch[0]] = switch[1] if wish.mode == "off" else switch[2]
     if wish.mode == "off":
@@ -139,13 +139,13 @@ def _asked(
 
 
 def _scored_form(
-    template: ChatTemplate, switch: tuple[str, Any, Any] | None, *, forced: bool
+    template: ChatTemplate, switch: tuple[str, object, object] | None, *, forced: bool
 ) -> tuple[ScoredForm | None, str | None]:
     """Return how given texts are scored without a thought; or None, and why they cannot be.
 
     ``forced``: the user says that thinking is off, so that a template of which nothing is known is taken as it is.
     """
-    arguments: dict[str, Any] = {}
+    arguments: JsonObject = {}
     words = ""
     if switch is not None:
         arguments = {switch[0]: switch[1]}
@@ -205,7 +205,7 @@ def _holds(template: ChatTemplate, form: ScoredForm) -> bool:
 
 
 def scored_path_flaw(
-    template: ChatTemplate, encode: Callable[[Sequence[str]], Sequence[Sequence[int]]], decode: Callable[[Any], str]
+    template: ChatTemplate, encode: Callable[[Sequence[str]], Sequence[Sequence[int]]], decode: Callable[[Json], str]
 ) -> str | None:
     """Say why no text can be scored after this template's prompt: a mark of a thought would be scored with it.
 

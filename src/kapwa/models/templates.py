@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from kapwa.errors import ModelError
 from kapwa.records import Message
+from kapwa.value_types import JsonMapping, Untyped
 
 TemplateKind = Literal["chat", "plain"]
 
@@ -30,7 +31,7 @@ class ScoredForm:
     answer; ``words``: all this for a signature.
     """
 
-    arguments: Mapping[str, Any]
+    arguments: JsonMapping
     suffix: str
     tail: str
     words: str
@@ -46,10 +47,10 @@ class ChatTemplate:
     """
 
     kind: TemplateKind
-    tokenizer: Any
+    tokenizer: Untyped
     source: str
     date: str = DEFAULT_DATE
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: JsonMapping = field(default_factory=dict)
     suffix: str = ""
     scored: ScoredForm | None = None
 
@@ -102,7 +103,7 @@ class ChatTemplate:
         return cast(str, text)
 
 
-def choose(tokenizer: Any, wanted: str, extra: Mapping[str, Any]) -> ChatTemplate:
+def choose(tokenizer: Untyped, wanted: str, extra: JsonMapping) -> ChatTemplate:
     """Return the template ``wanted`` (``auto`` is ``chat`` where the tokenizer has one).
 
     ``extra`` may hold ``date`` (ISO, what a template that prints the date is told) and

@@ -12,18 +12,18 @@ import urllib.parse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kapwa.errors import UsageError
 from kapwa.files import table_rows
 from kapwa.models.base import ModelOptions
 from kapwa.models.gate import gate
 from kapwa.records import Params, Response
+from kapwa.value_types import JsonMapping, JsonObject
 
 BUDGET = 8192
 EFFORTS = ("low", "medium", "high")
 MODES = ("off", "on", *EFFORTS)
-OWN_SAMPLING = "the model's own"
 _SMALLEST_ROOM = 64
 _REQUESTS = tuple(table_rows(Path(__file__).with_name("thinking_requests.csv")))
 
@@ -54,7 +54,7 @@ class Wish:
             return False
         return True if self.mode or self.tokens else None
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> JsonObject:
         """Return what of it changes answers, for a fingerprint; nothing where the user says nothing."""
         parts = {"thinking": self.mode, "thinking_tokens": self.tokens, "sampling": "greedy" if self.greedy else None}
         return {name: value for name, value in parts.items() if value is not None}
@@ -82,7 +82,7 @@ def wish_of(options: ModelOptions) -> Wish:
     return Wish(said, tokens, greedy=greedy)
 
 
-def request_settings(wish: Wish, base_url: str, owners: Sequence[str]) -> Mapping[str, Any]:
+def request_settings(wish: Wish, base_url: str, owners: Sequence[str]) -> JsonMapping:
     """Return what of a request's JSON makes an OpenAI-like server think as ``wish`` says; {}: nothing is said.
 
     ``owners``: what the server's list of models names as ``owned_by``, which tells vLLM, SGLang, llama.cpp and Ollama;
@@ -96,7 +96,7 @@ def request_settings(wish: Wish, base_url: str, owners: Sequence[str]) -> Mappin
         form = row["budget"]
     # In the table, the place of a number stands in quotation marks, so that each cell is JSON.
     text = form.replace("EFFORT", wish.mode).replace('"TOKENS"', str(wish.budget))
-    settings: dict[str, Any] = json.loads(text)
+    settings: JsonObject = json.loads(text)
     if wish.exact and row["server"] == "template":
         settings["thinking_token_budget"] = wish.budget  # of vLLM; a server that knows it not says so, or ignores it
     return settings
@@ -146,7 +146,7 @@ class LocalThinking:
 NO_THINKING = LocalThinking()
 
 
-def recommended_sampling(defaults: Mapping[str, Any]) -> Sampling | None:
+def recommended_sampling(defaults: JsonMapping) -> Sampling | None:
     """Return the sampling that a model's generation settings recommend; None where they recommend none."""
     temperature, top_p, top_k = (defaults.get(name) for name in ("temperature", "top_p", "top_k"))
     if not isinstance(temperature, int | float) or not temperature > 0:
@@ -196,13 +196,13 @@ class ServedThinking:
             self.room //= 2
         return True
 
-    def told(self, sent: Mapping[str, Any]) -> dict[str, Any]:
+    def told(self, sent: Mapping[str, object]) -> JsonObject:
         """Return what the manifest says: what was asked, what was found, and how the budget was sent."""
         asked = self.wish.mode or "the model's own"
         if not self.thinks:
             return {"asked": asked, "found": "no thoughts"} if self.thinks is not None or self.wish.mode else {}
         found = "thoughts" if self.shown else "none yet"
-        told: dict[str, Any] = {"asked": asked, "found": found, "budget": self.room}
+        told: JsonObject = {"asked": asked, "found": found, "budget": self.room}
         own_budget = self.wish.exact and any(str(self.wish.budget) in json.dumps(value) for value in sent.values())
         told["budget_sent"] = "the server's own thinking budget and the sum" if own_budget else "the sum"
         if self.room < self.wish.budget:

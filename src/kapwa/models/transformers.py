@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from kapwa.models import generation, network, scoring, templates, weights
 from kapwa.models.base import Capability, Model, ModelOptions, Responses, processor
@@ -17,6 +17,7 @@ from kapwa.models.templates import EncodingError
 from kapwa.models.thinking_settings import NO_THINKING, LocalThinking, recommended_sampling, wish_of
 from kapwa.models.tree import pack
 from kapwa.records import Request, Response, Usage
+from kapwa.value_types import JsonMapping, JsonObject, Untyped
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -65,6 +66,7 @@ class TransformersModel(Model):
         )
         self.stop_ids, self._ignored = _take_generation_settings(loaded.model, self._encoder)
         self._asked = self._thinking_settings()
+        self.continues = self._thinking.thinks and self._asked.recommended is None
         self._planned: dict[str, int] = {}
 
     @cached_property
@@ -89,7 +91,7 @@ class TransformersModel(Model):
         return LocalThinking(self._wish.budget, recommended)
 
     @property
-    def fingerprint(self) -> Mapping[str, Any]:
+    def fingerprint(self) -> JsonMapping:
         """What changes an answer anywhere: weights, numeric type, template, scoring method.
 
         What may move last digits, and now and then a text (device, threads, ...), is the environment.
@@ -103,11 +105,11 @@ class TransformersModel(Model):
             **self._thinking_identity(),
         }
 
-    def _thinking_identity(self) -> dict[str, Any]:
+    def _thinking_identity(self) -> JsonObject:
         """Return how the model is asked to think; {} where its template knows of no thoughts."""
         if not self._thinking.known:
             return {}
-        identity: dict[str, Any] = {"thinking": self._wish.mode or ("own:on" if self._thinking.thinks else "own:off")}
+        identity: JsonObject = {"thinking": self._wish.mode or ("own:on" if self._thinking.thinks else "own:off")}
         if self._thinking.thinks:
             identity["thinking_tokens"] = self._asked.room
             if self._asked.recommended is not None:
@@ -133,7 +135,7 @@ class TransformersModel(Model):
         return notes
 
     @property
-    def description(self) -> Mapping[str, Any]:
+    def description(self) -> JsonMapping:
         """The fingerprint, and the machine, libraries, limits and plan it ran with."""
         model, net = self._network.model, self._network
         return {
@@ -159,7 +161,7 @@ class TransformersModel(Model):
         }
 
     @property
-    def environment(self) -> Mapping[str, Any]:
+    def environment(self) -> JsonMapping:
         """The device, threads, libraries and batch size that computed the answers."""
         import torch
         import transformers
@@ -271,7 +273,9 @@ class TransformersModel(Model):
         if room < 1:
             return f"the prompt fills the model's context ({len(tokens)} tokens of {context}): no room for an answer."
         opened = self._encoder.opens_thought(request)
-        return self._limits(len(tokens), max(tokens)) or generation.Job(request, tokens, room, opened, self._asked)
+        begun = request.begun.tokens or () if request.begun is not None else ()
+        job = generation.Job(request, tokens, room, opened, self._asked, begun)
+        return self._limits(len(tokens), max(tokens)) or job
 
     def close(self) -> None:
         """Free the weights."""
@@ -344,7 +348,7 @@ def _scored(encoded: EncodedRequest, logprobs: Sequence[Floats]) -> Response:
     return Response(request.key, logprobs=tuple(scores), usage=Usage(encoded.prompt_tokens, tokens))
 
 
-def _take_generation_settings(model: Any, encoder: Encoder) -> tuple[tuple[int, ...], dict[str, Any]]:
+def _take_generation_settings(model: Untyped, encoder: Encoder) -> tuple[tuple[int, ...], JsonObject]:
     """Return the tokens that end an answer, and the model's own generation defaults, which are dropped.
 
     Sampling temperatures, penalties and length limits that come with the weights would otherwise make
@@ -356,7 +360,7 @@ def _take_generation_settings(model: Any, encoder: Encoder) -> tuple[tuple[int, 
     ends: list[int] = []
     for ids in (defaults.get("eos_token_id"), model.config.eos_token_id, encoder.eos, encoder.turn_end()):
         ends += ids if isinstance(ids, list) else [] if ids is None else [ids]
-    config: Any = GenerationConfig  # untyped in the library
+    config: Untyped = GenerationConfig  # untyped in the library
     model.generation_config = config()
     kept = {"eos_token_id", "bos_token_id", "pad_token_id", "transformers_version", "_from_model_config"}
     return tuple(dict.fromkeys(ends)), {k: v for k, v in defaults.items() if k not in kept}

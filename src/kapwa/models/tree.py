@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kapwa.models.encoding import Path, common_prefix
+from kapwa.value_types import Untyped
 
 Ints = NDArray[np.int64]
 
@@ -91,7 +91,7 @@ def _ends(depth: Ints) -> Ints:
     return end
 
 
-def additive_mask(forest: Forest, *, dtype: Any, device: Any) -> Any:
+def additive_mask(forest: Forest, *, dtype: Untyped, device: Untyped) -> Untyped:
     """Return the (1, 1, N, N) attention mask tensor of ``dtype``: 0 where visible, the lowest number elsewhere."""
     import torch
 

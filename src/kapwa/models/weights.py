@@ -16,10 +16,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kapwa.errors import MissingDependencyError, ModelError
 from kapwa.models.base import ModelOptions
+from kapwa.value_types import Keywords, Untyped
 
 log = logging.getLogger(__name__)
 
@@ -48,8 +48,8 @@ class WeightsSource:
 class Weights:
     """A loaded model and tokenizer, and the identity of the bytes they came from."""
 
-    model: Any
-    tokenizer: Any
+    model: Untyped
+    tokenizer: Untyped
     revision: str
 
 
@@ -95,12 +95,12 @@ def load(source: WeightsSource, options: ModelOptions) -> Weights:
     import torch
     import transformers
 
-    auto: Any = transformers.AutoModelForCausalLM  # its annotation hides that loading info comes along
+    auto: Untyped = transformers.AutoModelForCausalLM  # its annotation hides that loading info comes along
     device = _device(options.device)
-    common: dict[str, Any] = {"trust_remote_code": options.trust_remote_code, "local_files_only": source.local}
+    common: Keywords = {"trust_remote_code": options.trust_remote_code, "local_files_only": source.local}
     if not source.local:
         common["revision"] = commit = _commit(source, options)
-    dense: dict[str, Any] = {}
+    dense: Keywords = {}
     if source.gguf:
         common["gguf_file"] = source.gguf
         if hasattr(transformers, "GgufConfig"):
@@ -130,13 +130,13 @@ def load(source: WeightsSource, options: ModelOptions) -> Weights:
     return Weights(model, tokenizer, revision)
 
 
-def tokenizer_at_hand(source: WeightsSource, options: ModelOptions) -> Any:
+def tokenizer_at_hand(source: WeightsSource, options: ModelOptions) -> Untyped:
     """Return a model's tokenizer, without its weights and without fetching it; None where it is not on this machine."""
     if importlib.util.find_spec("transformers") is None:
         return None
     import transformers
 
-    common: dict[str, Any] = {"trust_remote_code": options.trust_remote_code, "local_files_only": True}
+    common: Keywords = {"trust_remote_code": options.trust_remote_code, "local_files_only": True}
     if not source.local:
         common["revision"] = source.revision or options.revision
     if source.gguf:
@@ -175,7 +175,7 @@ def _commit(source: WeightsSource, options: ModelOptions) -> str:
     return commit
 
 
-def _device(wanted: str) -> Any:
+def _device(wanted: str) -> Untyped:
     import torch
 
     if wanted == "auto":
@@ -190,7 +190,7 @@ def _device(wanted: str) -> Any:
 
 
 @contextlib.contextmanager
-def _loading(transformers: Any, gguf_file: str | None) -> Iterator[None]:
+def _loading(transformers: Untyped, gguf_file: str | None) -> Iterator[None]:
     """Keep progress bars and advice of the libraries off the terminal; parse a GGUF header once.
 
     transformers would parse it four times, and unpacks it with a bar that no setting turns off, so that stderr is kept
@@ -213,13 +213,13 @@ def _loading(transformers: Any, gguf_file: str | None) -> Iterator[None]:
         yield
 
 
-def _reader() -> Any:
+def _reader() -> Untyped:
     """Return gguf's reader over a plain array: small parts of a memory map take four times as long to read."""
     import gguf
     import numpy as np
 
     class PlainReader(gguf.GGUFReader):
-        def __setattr__(self, name: str, value: Any) -> None:
+        def __setattr__(self, name: str, value: object) -> None:
             super().__setattr__(name, np.asarray(value) if name == "data" else value)
 
     return PlainReader

@@ -6,11 +6,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Self, TypeVar
+from typing import Final, Self, TypeVar
 
 from kapwa.errors import UsageError, check_known
 from kapwa.models.base import Model
 from kapwa.records import Kind, Request, Response
+from kapwa.value_types import Json
 
 Batch = Sequence[Request]
 Input = TypeVar("Input")
@@ -56,7 +57,7 @@ class Ray:
                 raise UsageError(f"{name} is {value!r}; it must be {what} of at least {least:g}.")
 
 
-def open_engine(engine: str, **settings: Any) -> Ray | None:
+def open_engine(engine: str, **settings: Json) -> Ray | None:
     """Return the engine that the options name; None is the local engine.
 
     ``settings``: fields of :class:`Ray`, None where the option was not given. Raises UsageError for

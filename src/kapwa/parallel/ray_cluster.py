@@ -14,10 +14,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import version
 from itertools import islice
-from typing import Any, Final, NamedTuple, TextIO
+from typing import Final, NamedTuple, TextIO
 
 from kapwa.errors import MissingDependencyError, RunError, UsageError
 from kapwa.parallel.base import AHEAD, ONE_THREAD, Executor, Input, Output, Ray
+from kapwa.value_types import JsonObject, Untyped
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +84,7 @@ def _count(n: float, what: str) -> str:
     return f"{n:g} {what}{'' if n == 1 else 's'}"
 
 
-def require_ray() -> Any:
+def require_ray() -> Untyped:
     """Return Ray's module; raise MissingDependencyError where it is not installed."""
     try:
         import ray
@@ -121,11 +122,11 @@ def connected(settings: Ray) -> Iterator[Cluster]:
             _Shared.end.close()
 
 
-def _connect(ray: Any, address: str) -> contextlib.ExitStack:
+def _connect(ray: Untyped, address: str) -> contextlib.ExitStack:
     """Connect, and return what undoes it."""
     _check_address(address)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
+    quiet: JsonObject = {"logging_level": logging.ERROR, "log_to_driver": False}
     if address == LOCAL:
         quiet["include_dashboard"] = False
     with contextlib.ExitStack() as undo:
@@ -144,7 +145,7 @@ def _connect(ray: Any, address: str) -> contextlib.ExitStack:
         return undo.pop_all()
 
 
-def _join(ray: Any, address: str, quiet: dict[str, Any]) -> None:
+def _join(ray: Untyped, address: str, quiet: JsonObject) -> None:
     """Join a cluster, or start one here: a second time where a busy machine missed the half minute that Ray allows."""
     try:
         ray.init(address=address, **quiet)
@@ -161,7 +162,7 @@ class _WithoutRay:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Untyped:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
@@ -269,7 +270,7 @@ class RayExecutor(Executor):
         ray = require_ray()
         remote = ray.remote(num_cpus=1, max_retries=0, runtime_env={"env_vars": ONE_THREAD})(_run_task)
         source = iter(tasks)
-        flying: dict[Any, _Task] = {}
+        flying: dict[Untyped, _Task] = {}
         slots, look_at = self._tasks_at_once or 0, 0.0
         try:
             while True:
@@ -304,7 +305,7 @@ class _Task(NamedTuple):
     """A task in flight. ``stored``: its input in Ray's store, from where it can be sent again."""
 
     name: str
-    stored: Any
+    stored: Untyped
     attempt: int = 1
 
 

@@ -12,7 +12,7 @@ import logging
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -25,6 +25,7 @@ from kapwa.parallel.base import AHEAD, Batch, DistributedModel, Ray
 from kapwa.parallel.ray_cluster import connected, death_reason, lost_worker, ray_errors, require_ray, size
 from kapwa.parallel.replica import THREADS, Recipe, Replica, ReplicaFacts, check_same, lay_out, needed_variables
 from kapwa.records import Capability, Kind, Request, Response
+from kapwa.value_types import JsonMapping, Untyped
 
 log = logging.getLogger(__name__)
 
@@ -55,8 +56,8 @@ class _Worker:
     """
 
     number: int
-    actor: Any
-    loading: Any = None
+    actor: Untyped
+    loading: Untyped = None
     held: int = 0
     lives: int = 1
 
@@ -79,15 +80,15 @@ class RayModel(DistributedModel):
     """
 
     capabilities: frozenset[Capability] = frozenset()
-    fingerprint: Mapping[str, Any] = MappingProxyType({})
+    fingerprint: JsonMapping = MappingProxyType({})
     _facts: ReplicaFacts
 
-    def __init__(self, settings: Ray, open_model: Callable[..., Model], arguments: tuple[Any, ...]) -> None:
+    def __init__(self, settings: Ray, open_model: Callable[..., Model], arguments: tuple[object, ...]) -> None:
         self._timeout = settings.start_timeout
         self._workers: list[_Worker] = []
         self._first: ReplicaFacts | None = None
         self._waiting: deque[_Batch] = deque()
-        self._calls: dict[Any, _Call] = {}  # in the order they were made, which is the order of work
+        self._calls: dict[Untyped, _Call] = {}  # in the order they were made, which is the order of work
         self._processors: set[str] = set()
         self._idle_since = time.monotonic()
         with contextlib.ExitStack() as undo:
@@ -130,13 +131,13 @@ class RayModel(DistributedModel):
         return recipe.open_model(*recipe.arguments).unused(requests) if self.fingerprint.get("by_item") else ()
 
     @property
-    def environment(self) -> Mapping[str, Any]:
+    def environment(self) -> JsonMapping:
         """A replica's own, with the processors of all of them."""
         facts = self._facts.environment
         return facts | {"processor": "; ".join(sorted(self._processors))} if "processor" in facts else facts
 
     @property
-    def description(self) -> Mapping[str, Any]:
+    def description(self) -> JsonMapping:
         """What a replica says of the model, and how many replicas there are on what."""
         engine = {
             "name": "ray",
@@ -229,7 +230,7 @@ class RayModel(DistributedModel):
                     self._calls[call] = _Call(worker, job, worker.lives)
                     worker.held += 1
 
-    def _collect(self, call: Any) -> Iterator[tuple[Batch, Sequence[Response]]]:
+    def _collect(self, call: Untyped) -> Iterator[tuple[Batch, Sequence[Response]]]:
         """Yield what a call has brought."""
         job = self._calls[call].job
         try:
@@ -255,7 +256,7 @@ class RayModel(DistributedModel):
                 while call in self._calls and require_ray().wait([call], num_returns=1, timeout=0)[0]:
                     yield from (part for part in self._collect(call) if part[1])
 
-    def _taken(self, call: Any) -> _Call:
+    def _taken(self, call: object) -> _Call:
         """Forget a call that has ended, and return what it was."""
         ended = self._calls.pop(call)
         ended.worker.held -= 1
@@ -293,7 +294,7 @@ class RayModel(DistributedModel):
         while not self._ready():
             self._wait()
 
-    def _wait(self) -> list[Any]:
+    def _wait(self) -> list[Untyped]:
         """Wait until something happens, and see to a replica that has loaded; return another call that has news.
 
         Raises ModelError where no replica was ready for too long.

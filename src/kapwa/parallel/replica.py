@@ -12,13 +12,14 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from kapwa.errors import KapwaError, ModelError, UsageError
 from kapwa.models.base import Model
 from kapwa.parallel.base import Ray
 from kapwa.parallel.ray_cluster import Node, check_version
 from kapwa.records import Capability, Kind, Request, Response
+from kapwa.value_types import JsonObject, Untyped
 
 THREADS: Final = "OMP_NUM_THREADS"
 # Answers that come one by one go back in groups: seldom enough to cost little, often enough that a dead worker takes
@@ -56,7 +57,7 @@ class Recipe(NamedTuple):
     """
 
     open_model: Callable[..., Model]
-    arguments: tuple[Any, ...]
+    arguments: tuple[Untyped, ...]
     environment: Mapping[str, str]
     threads: str | None
     folder: str
@@ -69,9 +70,9 @@ class ReplicaFacts(NamedTuple):
     revision: str
     capabilities: frozenset[Capability]
     atomic_batches: bool
-    fingerprint: dict[str, Any]
-    description: dict[str, Any]
-    environment: dict[str, Any]
+    fingerprint: JsonObject
+    description: JsonObject
+    environment: JsonObject
 
 
 class Replica:

@@ -14,11 +14,13 @@ import unicodedata
 import zlib
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
+from kapwa.suites.base import MetricInfo
 from kapwa.suites.base import is_share as is_share  # noqa: PLC0414 - shown to others
+from kapwa.value_types import Row
 
 ELLIPSIS = "…"
 # What data and imports say that do not tell whose culture they are about.
@@ -33,7 +35,9 @@ MINUS = "\u2212"
 _SIGNED_FONTS = "'Liberation Sans', Arial, 'Noto Sans', sans-serif"
 NOTHING = "–"
 # How a metric reads that is a share.
-SHARE = {"low": 0.0, "high": 1.0}
+SHARE = MetricInfo("share", "Share", low=0.0, high=1.0)
+# How a metric reads of which a run says nothing.
+UNDESCRIBED = MetricInfo("", "")
 
 
 # Unicode names a character after its script; most scripts have a Noto font of that name, these have another.
@@ -90,7 +94,7 @@ def truncate(text: str, limit: int) -> str:
     return text if len(units) <= limit else "".join(units[: limit - 1]).rstrip() + ELLIPSIS
 
 
-def pack(value: Any) -> str:
+def pack(value: object) -> str:
     """Write ``value`` as JSON, deflated, in base64: browsers unpack it with DecompressionStream.
 
     No text can end the script element that it stands in.
@@ -115,7 +119,7 @@ def decimal(value: float | None, digits: int, *, plus: bool = False) -> str:
     return (MINUS if value < 0 else "+" if plus else "") + text
 
 
-def amount(value: float | None, info: Mapping[str, Any], digits: int = 1) -> str:
+def amount(value: float | None, info: MetricInfo, digits: int = 1) -> str:
     """Format a metric's value: "24.3%" for shares, three decimals for others (``digits`` is for shares)."""
     if not known(value):
         return NOTHING
@@ -129,7 +133,7 @@ def ratio(value: float | None, low: float | None, high: float | None) -> str:
     return f"{decimal(100 * value, 0)}% ({decimal(100 * low, 0)}–{decimal(100 * high, 0)}%)"
 
 
-def interval(low: float | None, high: float | None, info: Mapping[str, Any], digits: int = 1) -> str:
+def interval(low: float | None, high: float | None, info: MetricInfo, digits: int = 1) -> str:
     """Format an interval, "9.1–46.0%", or "−0.120 to 0.031" where a minus sign could be misread.
 
     Ends beyond what the metric can be (a t interval near 0 or 1) are shown at that bound; the CSV keeps them.
@@ -138,7 +142,7 @@ def interval(low: float | None, high: float | None, info: Mapping[str, Any], dig
         return "no interval"
     share = is_share(info)
     factor, places = (100, digits) if share else (1, _plain_digits(info))
-    least, most = info.get("low"), info.get("high")
+    least, most = info.low, info.high
     low = low if least is None else max(low, least)
     high = high if most is None else min(high, most)
     first, last = decimal(factor * low, places), decimal(factor * high, places)
@@ -146,14 +150,14 @@ def interval(low: float | None, high: float | None, info: Mapping[str, Any], dig
     return joined + ("%" if share else "")
 
 
-def change(value: float | None, info: Mapping[str, Any], digits: int = 1) -> str:
+def change(value: float | None, info: MetricInfo, digits: int = 1) -> str:
     """Format a difference with its sign: points for shares ("+5.2"), the metric's own unit for others."""
     if not known(value):
         return NOTHING
     return decimal(100 * value, digits, plus=True) if is_share(info) else decimal(value, _plain_digits(info), plus=True)
 
 
-def difference(value: float | None, info: Mapping[str, Any], digits: int = 1) -> str:
+def difference(value: float | None, info: MetricInfo, digits: int = 1) -> str:
     """Format a difference with its sign and its unit, for a sentence: "+5.2 points"."""
     shown = change(value, info, digits)
     if not known(value) or not is_share(info):
@@ -161,7 +165,7 @@ def difference(value: float | None, info: Mapping[str, Any], digits: int = 1) ->
     return f"{shown} point" if shown.lstrip(f"+{MINUS}") in ("1", "1.0") else f"{shown} points"
 
 
-def difference_words(row: Mapping[str, Any], info: Mapping[str, Any], digits: int = 1) -> str:
+def difference_words(row: Row, info: MetricInfo, digits: int = 1) -> str:
     """Format a difference and its interval for a sentence: "+5.2 points, 95% interval −4.1 to +14.0"."""
     shown = difference(row["difference"], info, digits)
     if not (known(row["low"]) and known(row["high"])):
@@ -169,7 +173,7 @@ def difference_words(row: Mapping[str, Any], info: Mapping[str, Any], digits: in
     return f"{shown}, 95% interval {change_interval(row['low'], row['high'], info, digits)}"
 
 
-def difference_head(info: Mapping[str, Any]) -> str:
+def difference_head(info: MetricInfo) -> str:
     """The head of a column of differences, with their unit: "Points" of shares."""
     return "Points" if is_share(info) else "Difference"
 
@@ -181,15 +185,15 @@ def of_all(part: int, total: int, noun: str) -> str:
     return f"{part or 'none'} of {count(total, noun)}"
 
 
-def change_interval(low: float | None, high: float | None, info: Mapping[str, Any], digits: int = 1) -> str:
+def change_interval(low: float | None, high: float | None, info: MetricInfo, digits: int = 1) -> str:
     """Format the interval of a difference: "−4.1 to +14.0"; ends beyond what can be stand as in :func:`interval`."""
     if not (known(low) and known(high)):
         return "no interval"
-    span = _span(info)
+    span = info.span
     return f"{change(max(low, -span), info, digits)} to {change(min(high, span), info, digits)}"
 
 
-def points(value: float | None, info: Mapping[str, Any], digits: int = 0) -> str:
+def points(value: float | None, info: MetricInfo, digits: int = 0) -> str:
     """Format the size of a difference in words: "31 points", or the plain number."""
     if not known(value):
         return NOTHING
@@ -199,33 +203,25 @@ def points(value: float | None, info: Mapping[str, Any], digits: int = 0) -> str
     return f"{text} point" if text == "1" else f"{text} points"
 
 
-def margin(value: float, info: Mapping[str, Any]) -> str:
+def margin(value: float, info: MetricInfo) -> str:
     """Write a margin as it was asked for: "2 points", or the plain number."""
     if not is_share(info):
         return f"{value:g}"
     return f"{100 * value:g} point{'' if 100 * value == 1 else 's'}"
 
 
-def beyond_range(value: float | None, info: Mapping[str, Any]) -> bool:
+def beyond_range(value: float | None, info: MetricInfo) -> bool:
     """Whether a difference is larger than any that the metric can show; an infinite one is."""
-    return value is not None and (value > _span(info) or value == math.inf)
+    return value is not None and (value > info.span or value == math.inf)
 
 
-def within_range(value: float, info: Mapping[str, Any], digits: int) -> bool:
+def within_range(value: float, info: MetricInfo, digits: int) -> bool:
     """Whether a difference, as written with ``digits``, is smaller than the largest that the metric can show."""
     scale = 100 if is_share(info) else 1
-    return round(scale * value, digits) < scale * _span(info)
+    return round(scale * value, digits) < scale * info.span
 
 
-def _span(info: Mapping[str, Any]) -> float:
-    """The largest difference that a metric can show; ``span`` of what is a difference of differences."""
-    low, high = info.get("low"), info.get("high")
-    if "span" in info:
-        return float(info["span"])
-    return math.inf if low is None or high is None else float(high - low)
-
-
-def detectable(value: float | None, info: Mapping[str, Any]) -> str:
+def detectable(value: float | None, info: MetricInfo) -> str:
     """Format the smallest true difference that would be found; "none" where the metric knows none so large."""
     return "none" if beyond_range(value, info) else points(value, info)
 
@@ -260,7 +256,7 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def as_people(row: Mapping[str, Any], verb: str, what: str) -> str:
+def as_people(row: Mapping[str, object], verb: str, what: str) -> str:
     """Say whose view a row of an audit is: "as people see it", or, of too few to speak of others, "as these 2 …"."""
     if row["holds_for"] == "people":
         return f"as people {verb} {what}"
@@ -282,6 +278,6 @@ def duration(seconds: float | None) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def _plain_digits(info: Mapping[str, Any]) -> int:
+def _plain_digits(info: MetricInfo) -> int:
     """Decimals of a metric that is no share: fewer where its range is wide, and of counts of words."""
-    return 1 if 50 <= _span(info) < math.inf or info.get("unit") == "words" else 3
+    return 1 if 50 <= info.span < math.inf or info.unit == "words" else 3

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kapwa.analysis.result import Analysis, is_analysis, open_analysis
 from kapwa.errors import UnfinishedRunError, UsageError
 from kapwa.files import in_the_way
 from kapwa.runs.directory import Run, is_page, run_folders
 from kapwa.runs.systems import Named
+from kapwa.value_types import Keywords
 
 if TYPE_CHECKING:
     from kapwa.runs.plans import FrozenPlan
@@ -75,7 +76,7 @@ def write_report(  # noqa: PLR0913 - a choice of the reader each
         return build_analysis_report(found, page)
     from kapwa.report.page.runs import build_report
 
-    more: dict[str, Any] = {"answers": answers, "same": same, "equal_within": equal_within}
+    more: Keywords = {"answers": answers, "same": same, "equal_within": equal_within}
     more |= {"cost": cost, "plan": _opened_plan(plan)}
     more |= {"groups": groups and Path(groups), "errata": errata and Path(errata)}
     return build_report(found, page, people=[Path(one) for one in people], **more)

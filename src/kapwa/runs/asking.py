@@ -23,6 +23,7 @@ from kapwa.runs.stopping import LimitReachedError, Limits, Stopping, in_random_o
 from kapwa.runs.store import AnswerStore
 
 if TYPE_CHECKING:
+    from kapwa.runs.earlier import EarlierAnswers
     from kapwa.runs.looks import Looks
 
 _RESUME = "Run again with the same command to resume."
@@ -43,20 +44,21 @@ def ask(
     meter: Meter | None = None,
     cache: AnswerCache | None = None,
     limits: Limits | None = None,
-    seed: int = 0,
     looks: Looks | None = None,
+    earlier: EarlierAnswers | None = None,
 ) -> AnswerReader:
     """Ask ``model`` those of ``requests`` that ``store`` holds no answer to; return every request with its answer.
 
     ``meter``: counts and shows how far the asking is. ``cache``: answers that runs share. ``limits``: when it ends
-    early; where they are of tokens or money, questions are asked in an order drawn from ``seed``, and what was not
-    asked comes back in that state, with the reason in ``ended``. ``looks``: hands out the requests in blocks, and ends
-    the asking once enough is known. Requests that fail come back as failed, and are asked
+    early; where they are of tokens or money, questions are asked in an order drawn at random, and what was not asked
+    comes back in that state, with the reason in ``ended``. ``looks``: hands out the requests in blocks, and ends
+    the asking once enough is known. ``earlier``: answers of a run whose thoughts had less room, which are taken or
+    continued. Requests that fail come back as failed, and are asked
     again by the next call. Raises ModelError where the model fails as a whole; what came before stays in the store.
     """
     meter = meter or Meter(silent, model.id, requests.distinct_total)
     stopping = None if limits is None else Stopping(limits, store.spent())
-    execution = Execution(model, store, meter, cache, stopping)
+    execution = Execution(model, store, meter, cache, stopping, earlier)
     # Where batches are planned, the plan says what is asked again, and counts.
     if not model.atomic_batches and (kept := _answered(requests, store)):
         meter.add(kept, kept=kept)
@@ -71,9 +73,10 @@ def ask(
             return AnswerReader(requests, store, looks.reason)
         for kind in KINDS:
             if kind in requests.kinds:
-                asked = requests.distinct(kind)
-                spending = limits is not None and limits.spending and not model.atomic_batches
-                execution.execute(kind, in_random_order(asked, seed) if spending else asked)
+                asked: Iterable[Request] = requests.distinct(kind)
+                if limits is not None and limits.spending and not model.atomic_batches:
+                    asked = in_random_order(asked, limits.seed)
+                execution.execute(kind, asked)
     except LimitReachedError as reached:
         counts = store.counts()
         if counts.answered + counts.failed < requests.distinct_total:

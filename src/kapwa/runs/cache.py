@@ -21,10 +21,10 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 
@@ -36,6 +36,7 @@ from kapwa.records import Request, Response, request_key
 from kapwa.runs.schema import ModelRecord
 from kapwa.runs.store import AnswerStore
 from kapwa.suites.items import grouped
+from kapwa.value_types import JsonMapping
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +109,7 @@ class AnswerCache:
         elif read_only:
             self._warn(f"The cache {self.name} cannot be written: answers are taken from it, none are added.")
 
-    def _former_fingerprints(self) -> list[Mapping[str, Any]]:
+    def _former_fingerprints(self) -> list[JsonMapping]:
         """Return those former fingerprints of the model under which this cache holds answers."""
         recorded = [session.record.get("model", _UNKNOWN)["fingerprint"] for session in self._store.sessions()]
         return [former for former in former_fingerprints(self._model, recorded) if jsonable(former) in recorded]
@@ -211,7 +212,7 @@ class CachedModel(NamedTuple):
 
     name: str
     revision: str
-    fingerprint: Mapping[str, Any]
+    fingerprint: JsonMapping
     answers: int
     bytes: int
     added_first: float

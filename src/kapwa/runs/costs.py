@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field
 
@@ -13,6 +13,7 @@ from kapwa.datasets.rows import Filled, RowModel, read_rows
 from kapwa.errors import raise_first
 from kapwa.records import Response
 from kapwa.tables import read_records
+from kapwa.value_types import Cells, JsonObject, Row
 
 MILLION = 1e6
 
@@ -31,15 +32,15 @@ class Spent:
     cached: int = 0
 
     def plus(self, responses: Iterable[Response]) -> Spent:
-        """Return what was spent with ``responses``, too; failed ones are no answers."""
+        """Return what was spent with ``responses``, too; failed ones are no answers, and what was begun was paid."""
         counts = [self.answers, self.read, self.written, self.thought, self.cached]
         for response in responses:
             counts[0] += not response.failed
             if response.usage is not None:
                 usage = response.usage
                 counts[1] += usage.prompt_tokens
-                counts[2] += usage.completion_tokens
-                counts[3] += usage.thinking_tokens or 0
+                counts[2] += usage.completion_tokens - response.begun
+                counts[3] += max(0, (usage.thinking_tokens or 0) - response.begun)
                 counts[4] += usage.cached_tokens or 0
         return Spent(*counts)
 
@@ -103,16 +104,16 @@ class Pricing:
         return None if self.prices is None else price_of(model, read_prices(self.prices))
 
 
-def as_record(spent: Spent, prices: Prices | None, asked: Mapping[str, Any], items: float) -> dict[str, Any]:
+def as_record(spent: Spent, prices: Prices | None, asked: Mapping[str, object], items: float) -> JsonObject:
     """Return what run.json says of the cost; ``asked``: requests, retries and seconds. Prices only where known."""
-    record: dict[str, Any] = {**asdict(spent), **asked}
+    record: Cells = {**asdict(spent), **asked}
     if prices is not None:
         cost = prices.cost(spent)
         record |= {**asdict(prices), "cost": cost, "cost_per_1000_items": 1000 * cost / items if items else None}
     return record
 
 
-def cost_line(record: Mapping[str, Any]) -> str:
+def cost_line(record: Row) -> str:
     """Return what a run cost: "1,204 input tokens, 3,400 output tokens (2,900 for thinking); 20 requests …".
 
     A server that counts no tokens, as some do not while they stream, is said to tell none.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 from pydantic import ValidationError
@@ -29,6 +29,8 @@ from kapwa.runs.schema import (
 )
 from kapwa.runs.store import JOURNAL
 from kapwa.stats.tables import ALL
+from kapwa.suites.base import MetricInfo
+from kapwa.value_types import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,9 +90,10 @@ class Run:
             place = ".".join(map(str, error.errors()[0]["loc"]))
             raise RunError(f"{file} is damaged: {place!r} is not what it should be.", hint=AGAIN) from None
         # What is not said of a metric has the default of its field.
+        self.metrics: dict[str, MetricInfo] = checked.metrics
         metrics = {name: asdict(info) for name, info in checked.metrics.items()}
         headline = [name for name in checked.headline if name in metrics] or list(metrics)[:1]
-        self.manifest: Mapping[str, Any] = {**manifest, "metrics": metrics, "headline": headline}
+        self.manifest: JsonMapping = {**manifest, "metrics": metrics, "headline": headline}
         self.label = str(self.manifest.get("label") or brief_model(str(self.manifest["model"]["id"])))
         self.complete: bool = self.manifest["status"] == "complete"
         self.stopped: bool = self.manifest["status"] == "stopped"
@@ -132,7 +135,7 @@ class Run:
         return to_pandas(self.table(name))
 
     @property
-    def headline(self) -> dict[str, Any] | None:
+    def headline(self) -> JsonObject | None:
         """The estimate that reports lead with, a row of ``estimates``.
 
         None where nothing was measured, and where the run ended early in the order of the data.
@@ -147,7 +150,7 @@ class Run:
         leading = means if means.height else rows
         return leading.row(0, named=True) if leading.height else None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """Return the path, the manifest, the headline, the estimates and the floors as plain values, for JSON."""
         return {
             "path": str(self.path),
@@ -160,7 +163,7 @@ class Run:
         }
 
 
-def ended_in_order(manifest: Mapping[str, Any]) -> bool:
+def ended_in_order(manifest: Mapping[str, object]) -> bool:
     """Whether a run ended at a limit before everything was asked, and asked in the order of the data before."""
     return manifest.get("status") == "stopped" and manifest.get("order") != "random"
 

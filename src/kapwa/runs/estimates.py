@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any
 
 import polars as pl
 
@@ -13,6 +11,7 @@ from kapwa.runs.signature import Signature
 from kapwa.stats.missing import ranges_of
 from kapwa.stats.tables import ALL, estimate_table, mean_table
 from kapwa.suites.base import MetricInfo, holds_shares
+from kapwa.value_types import JsonMapping
 
 # What tells the numbers of a run apart.
 _SIGNED = ("metric", "variant", "culture", "language", "group", "stratum")
@@ -20,7 +19,7 @@ _LOWER = ("low", "least_low")
 _UPPER = ("high", "most_high")
 
 
-def metrics_of_run(manifest: Mapping[str, Any]) -> dict[str, MetricInfo]:
+def metrics_of_run(manifest: JsonMapping) -> dict[str, MetricInfo]:
     """The metrics that ``manifest`` names, and how they read."""
     return {name: MetricInfo(**info) for name, info in manifest["metrics"].items()}
 
@@ -28,16 +27,16 @@ def metrics_of_run(manifest: Mapping[str, Any]) -> dict[str, MetricInfo]:
 def shares_among(metrics: Mapping[str, MetricInfo], scores: pl.DataFrame) -> dict[str, bool]:
     """Of each metric, whether it lies between 0 and 1."""
     values = {name: scores.filter(metric=name)["value"] for name in metrics}
-    return {name: info.binary or holds_shares(asdict(info), values[name]) for name, info in metrics.items()}
+    return {name: info.binary or holds_shares(info, values[name]) for name, info in metrics.items()}
 
 
-def estimates_of(manifest: Mapping[str, Any], scores: pl.DataFrame, floors: pl.DataFrame) -> pl.DataFrame:
+def estimates_of(manifest: JsonMapping, scores: pl.DataFrame, floors: pl.DataFrame) -> pl.DataFrame:
     """Estimate every metric of a run: rows of cultures, then the means over cultures (without culture), signed.
 
     ``floors``: the run's table of floors and ceilings; those a score is held against stand beside it.
     """
     metrics = metrics_of_run(manifest)
-    shares, ranges = shares_among(metrics, scores), ranges_of({name: asdict(info) for name, info in metrics.items()})
+    shares, ranges = shares_among(metrics, scores), ranges_of(metrics)
     tables = [
         estimate_table(scores, metrics=shares, groups=manifest["groups"], ranges=ranges),
         mean_table(scores, metrics=shares, ranges=ranges),

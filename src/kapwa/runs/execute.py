@@ -9,19 +9,20 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kapwa.errors import ModelError
 from kapwa.models.base import Model, flaw
 from kapwa.parallel.base import DistributedModel
 from kapwa.records import Kind, Request, Response
 from kapwa.runs.progress import Meter
-from kapwa.runs.schema import Session
+from kapwa.runs.schema import differences, environments
 from kapwa.runs.stopping import shuffled
 from kapwa.runs.store import AnswerStore
 
 if TYPE_CHECKING:
     from kapwa.runs.cache import AnswerCache
+    from kapwa.runs.earlier import EarlierAnswers
     from kapwa.runs.stopping import Stopping
 
 log = logging.getLogger(__name__)
@@ -41,13 +42,17 @@ _BACKEND_BUG = "This is a fault of the model backend; report it to its authors."
 
 
 class Execution(NamedTuple):
-    """Who is asked, where answers are kept, who counts them, and what ends the asking early."""
+    """Who is asked, where answers are kept, who counts them, what ends the asking early.
+
+    ``earlier``: answers of a run whose thoughts had less room, to be taken or continued.
+    """
 
     model: Model
     store: AnswerStore
     meter: Meter
     cache: AnswerCache | None = None
     stopping: Stopping | None = None
+    earlier: EarlierAnswers | None = None
 
     def execute(self, kind: Kind, *blocks: Iterable[Request]) -> None:
         """Ask every request of ``blocks``, all of ``kind`` and no two with one key, that has no answer yet.
@@ -111,7 +116,8 @@ class Execution(NamedTuple):
             for batch, responses in answered:
                 # Anew each time: replicas may join as a distributed model works.
                 self.store.commit(responses, {"environment": dict(self.model.environment)})
-                if self.cache is not None:
+                # With answers of an earlier run, batches are not those that a run without it would have.
+                if self.cache is not None and self.earlier is None:
                     self.cache.add_batch(batch, responses)
                 self.counted(responses)
 
@@ -119,16 +125,23 @@ class Execution(NamedTuple):
         """Yield the batches that must be asked for; take the others from the cache when their turn comes."""
         for batch in batches:
             cached = self.cache.take_batch(batch) if self.cache is not None else None
-            if cached is None:
+            if self.cache is not None and cached is not None:
+                self._take(cached, self.cache.origin)
+            elif self.earlier is None:
                 yield batch
-            else:
-                self._take(cached)
+            elif rest := self._not_in(self.earlier, batch):
+                yield rest
 
-    def _take(self, responses: Sequence[Response]) -> None:
-        """Commit answers of the cache as this run's own."""
-        if self.cache is not None:
-            self.store.commit(responses, {"cache": self.cache.origin})
-            self.meter.add(len(responses), kept=len(responses))
+    def _not_in(self, earlier: EarlierAnswers, requests: Sequence[Request]) -> list[Request]:
+        """Return what an earlier run does not answer, each with the text that it had begun; take the others."""
+        found = earlier.look_up(requests)
+        self._take(found.answered, earlier.origin)
+        return found.rest
+
+    def _take(self, responses: Sequence[Response], origin: Mapping[str, str]) -> None:
+        """Commit answers of the cache, or of an earlier run, as this run's own."""
+        self.store.commit(responses, {"cache": origin})
+        self.meter.add(len(responses), kept=len(responses))
 
     def _answered(
         self, kind: Kind, batches: Iterable[Sequence[Request]]
@@ -148,40 +161,20 @@ class Execution(NamedTuple):
     def _without_answer(
         self, requests: Iterable[Request], waiting: dict[str, Request] | None = None
     ) -> Iterator[Request]:
-        """Yield the requests that neither the store nor the cache can answer, and put each into ``waiting``."""
+        """Yield the requests that the store, the cache and an earlier run leave open; put each into ``waiting``."""
         source = iter(requests)
         while chunk := list(itertools.islice(source, _LOOKUP)):
             missing = set(self.store.missing(request.key for request in chunk))
             if self.cache is not None:
                 self.cache.complete(self.store, (request.key for request in chunk if request.key not in missing))
                 cached = self.cache.take([request for request in chunk if request.key in missing])
-                self._take(cached)
+                self._take(cached, self.cache.origin)
                 missing -= {response.request_key for response in cached}
-            for request in chunk:
-                if request.key in missing:
-                    if waiting is not None:
-                        waiting[request.key] = request
-                    yield request
-
-
-def environments(sessions: Iterable[Session]) -> list[dict[str, Any]]:
-    """Return what the answers of ``sessions`` were computed with; {}: unknown; those taken from caches are left out."""
-    records = [session.record for session in sessions if session.answers and "cache" not in session.record]
-    return [dict(record.get("environment", {})) for record in records]
-
-
-def differences(environments: Sequence[Mapping[str, Any]]) -> str | None:
-    """Say what is not the same in all of ``environments``, such as "torch (2.7; 2.8)"; None where they are equal.
-
-    Several kinds of processors within one environment ("A; B") are a difference too.
-    """
-    differing = []
-    for name in sorted({name for environment in environments for name in environment}):
-        parts = [str(environment.get(name, "unknown")).split("; ") for environment in environments]
-        values = dict.fromkeys(itertools.chain.from_iterable(parts))
-        if len(values) > 1:
-            differing.append(f"{name} ({'; '.join(values)})")
-    return ", ".join(differing) or None
+            lacking = [request for request in chunk if request.key in missing]
+            for request in lacking if self.earlier is None else self._not_in(self.earlier, lacking):
+                if waiting is not None:
+                    waiting[request.key] = request
+                yield request
 
 
 def answers(model: Model, kind: Kind, requests: Sequence[Request]) -> Iterator[Response]:

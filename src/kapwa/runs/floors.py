@@ -15,6 +15,7 @@ import polars as pl
 from kapwa.records import Floor, Item
 from kapwa.runs.schema import CEILING_SCHEMA, FLOOR_SCHEMA
 from kapwa.suites.items import grouped
+from kapwa.value_types import Cells, JsonObject, Row
 
 if TYPE_CHECKING:
     from kapwa.stats.missing import Ends
@@ -32,7 +33,7 @@ class FloorValues(NamedTuple):
     ceiling: float | None = None
 
 
-def leading_floors(rows: Sequence[Mapping[str, Any]], *, low_is_good: bool) -> FloorValues:
+def leading_floors(rows: Sequence[Row], *, low_is_good: bool) -> FloorValues:
     """Choose among rows of the table of floors: guessing (else the best trick), the best trick, what people score.
 
     ``low_is_good``: of a metric of which less is better, the lowest floor is the best trick.
@@ -87,13 +88,13 @@ def floor_tables(
         item_cultures = [item.culture for item in asked]
         clusters = [item.cluster for item in asked]
         if len(set(item_cultures)) > 1:
-            where: dict[str, Any] = {"marks": marks, "cultures": item_cultures, "clusters": clusters}
+            where: JsonObject = {"marks": marks, "cultures": item_cultures, "clusters": clusters}
             pooled = partial(pooled_against_marks, **where | dict(kinds[metric]))
             results = against_completed(scored, least, most, pooled)
             for place, mark in zip(places, marks.T, strict=True):
                 means[place] = pooled_mean(mark, item_cultures, clusters).value
         else:
-            one: dict[str, Any] = {"marks": marks, "clusters": clusters}
+            one: Cells = {"marks": marks, "clusters": clusters}
             alone = partial(against_marks, **one | dict(kinds[metric]))
             results = against_completed(scored, least, most, alone)
         tests |= dict(zip(places, results, strict=True))

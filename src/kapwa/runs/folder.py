@@ -20,6 +20,7 @@ from filelock import FileLock, Timeout
 
 from kapwa.errors import DataError, RunError
 from kapwa.files import check_ordinary, replacing, write_json
+from kapwa.value_types import JsonObject
 
 _LOCK, _HOLDER = ".lock", ".lock-holder"
 
@@ -36,7 +37,7 @@ class FolderRecord:
     format: int
     remedy: str
 
-    def read(self, folder: Path) -> dict[str, Any]:
+    def read(self, folder: Path) -> JsonObject:
         """Return what the record in ``folder`` says; raise RunError for a damaged one, or one of a later format."""
         file = folder / self.name
         check_ordinary(file)
@@ -53,7 +54,7 @@ class FolderRecord:
             raise RunError(what, hint="Upgrade: pip install -U kapwa")
         return facts
 
-    def peek(self, folder: Path) -> dict[str, Any] | None:
+    def peek(self, folder: Path) -> JsonObject | None:
         """Return what the record in ``folder`` says; None where there is none, or none that can be read."""
         file = folder / self.name
         try:
@@ -62,7 +63,9 @@ class FolderRecord:
         except (DataError, OSError, ValueError, TypeError, RecursionError):
             return None
 
-    def write(self, folder: Path, facts: Mapping[str, Any], tables: Mapping[str, pl.DataFrame] | None = None) -> None:
+    def write(
+        self, folder: Path, facts: Mapping[str, object], tables: Mapping[str, pl.DataFrame] | None = None
+    ) -> None:
         """Write ``tables`` as Parquet, and then the record, each file whole or not at all.
 
         ``facts``: plain values, in the order in which they are to stand. Raises OSError where one cannot be written.
@@ -151,7 +154,7 @@ def table_of(name: str, what: str) -> Any:
     return property(lambda folder: folder.table(name), doc=what)
 
 
-def read_table(file: Path, columns: Sequence[str], types: Mapping[str, Any], hint: str) -> pl.DataFrame:
+def read_table(file: Path, columns: Sequence[str], types: Mapping[str, object], hint: str) -> pl.DataFrame:
     """Read a table that Kapwa wrote.
 
     Raises RunError where it is missing, damaged, lacks one of ``columns``, or has a column of another type than

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,7 @@ from kapwa.stats.clusters import FloatArray, none_if_nan
 from kapwa.stats.missing import item_bounds, ranges_of, with_bounds
 from kapwa.stats.sequential import DECISION_ERROR, Partial, decision_half, mean_of_partials, partial_means
 from kapwa.suites.base import MetricInfo, Task, is_share
+from kapwa.value_types import Cells, JsonObject, Row
 
 Decision = Literal["no regression", "regression"]
 TABLE = "looks"
@@ -96,17 +97,17 @@ class Looks:
         self._task, self._store, self._order, self._until = task, store, order, until
         self.variant = (task.selection.variants or (items[0].variant,))[0]
         self.cultures = [CultureLooks(layout) for layout in layouts(items, self.variant, order)]
-        self._records: list[dict[str, Any]] = []
+        self._records: list[Cells] = []
         self.taken = 0
         if until is None:
             return
         self.metric = watched_metric(task)
         self._info = task.metrics[self.metric]
-        self.share = self._info.binary or is_share(asdict(self._info))
+        self.share = self._info.binary or is_share(self._info)
         if (earlier := until.decided or until.control) is not None:
             self._compare_with(Run(earlier), whole=until.decided is not None)
 
-    def rounds(self, fingerprint: Mapping[str, Any]) -> Iterator[list[RequestIndex]]:
+    def rounds(self, fingerprint: Mapping[str, object]) -> Iterator[list[RequestIndex]]:
         """Yield the requests to ask next, a block of each culture that goes on; then look at the answers."""
         while going := [culture for culture in self.cultures if not (culture.whole or culture.enough)]:
             blocks = [requests_of(self._task, culture.next_items, fingerprint) for culture in going]
@@ -131,7 +132,7 @@ class Looks:
         if not culture.layout.ids:  # no item of the variant that is looked at
             return
         culture.scores.append(self.scores_of(items, block))
-        layout, ranges = culture.layout, ranges_of({self.metric: asdict(self._info)})
+        layout, ranges = culture.layout, ranges_of({self.metric: self._info})
         rows = with_bounds(pl.concat(culture.scores), {self.metric: self.share}, ranges)
         measured = {row["item_id"]: row for row in item_bounds(rows, ["item_id"]).iter_rows(named=True)}
         asked = layout.codes < layout.points[min(culture.looks, len(layout.points)) - 1]
@@ -215,9 +216,9 @@ class Looks:
     # --- what is told of them --------------------------------------------------------------------------------------
 
     @property
-    def described(self) -> dict[str, Any]:
+    def described(self) -> JsonObject:
         """What the run's manifest says: the order of asking, the rule, and the last look at each culture."""
-        described: dict[str, Any] = {"order": "random", "blocks": asdict(self._order)}
+        described: JsonObject = {"order": "random", "blocks": asdict(self._order)}
         if self._until is None:
             return described
         earlier = self._until.decided or self._until.control
@@ -242,7 +243,7 @@ class Looks:
         return [] if self.reason is None else [known_sentence(self._last.values(), self._info)]
 
     @property
-    def _last(self) -> dict[str | None, dict[str, Any]]:
+    def _last(self) -> dict[str | None, JsonObject]:
         """The last look at each culture, and at the mean (None)."""
         return {row["culture"]: row for row in self._records}
 
@@ -305,9 +306,9 @@ def _reason(until: Until, overall: Seen) -> str:
     return f"{whose} on these items is known to ±{until.width:g} (--until {until.rule})"
 
 
-def known_sentence(known: Iterable[Mapping[str, Any]], info: MetricInfo) -> str:
+def known_sentence(known: Iterable[Row], info: MetricInfo) -> str:
     """Say what a run that ended early scores on its items, by culture, and what that is not."""
-    factor, unit, form = (100, "%", ".1f") if is_share(asdict(info)) else (1, "", ".3g")
+    factor, unit, form = (100, "%", ".1f") if is_share(info) else (1, "", ".3g")
     words = []
     for row in known:
         where = row["culture"] or "the mean over cultures"

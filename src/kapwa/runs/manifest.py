@@ -16,17 +16,16 @@ from functools import cache
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from kapwa.files import jsonable
 from kapwa.models.base import Model, processor
 from kapwa.records import Item
 from kapwa.runs.costs import Prices, Spent, as_record
-from kapwa.runs.execute import differences, environments
 from kapwa.runs.requests import AnswerReader
-from kapwa.runs.schema import FORMAT, RUN, Plain, Session
+from kapwa.runs.schema import FORMAT, RUN, Session, differences, environments
 from kapwa.runs.signature import signatures
 from kapwa.suites.base import Task
+from kapwa.value_types import Cells, JsonMapping, JsonObject
 
 # What may move a number: recorded when installed.
 _LIBRARIES = (
@@ -41,8 +40,8 @@ _CONTENT = re.compile(r"[0-9a-f]{16}")  # a digest of files on this machine, whi
 
 
 def describe(
-    task: Task, model: Model | Plain, items: Sequence[Item], *, seed: int, label: str | None = None
-) -> dict[str, Any]:
+    task: Task, model: Model | JsonObject, items: Sequence[Item], *, seed: int, label: str | None = None
+) -> JsonObject:
     """Return what is known of a run before anything is asked; ``status`` is ``running``.
 
     ``model``: who will answer; or what a manifest says of a model that was asked elsewhere.
@@ -60,7 +59,7 @@ def describe(
     # Data of the hub have the first digits of their commit in their name, and the commit in their path.
     short = data.name.rpartition("@")[2]
     parts = data.path.parts if data.path is not None and _SHORT.fullmatch(short) else ()
-    manifest: dict[str, Any] = jsonable(
+    manifest: JsonObject = jsonable(
         {
             "format": FORMAT,
             "kapwa": version("kapwa"),
@@ -98,18 +97,22 @@ def describe(
     return manifest | signatures(manifest)
 
 
-def asking_notes(manifest: Mapping[str, Any]) -> list[str]:
-    """Return what the model's answers taught of how it can be asked, in sentences."""
-    return [str(note) for note in manifest["model"].get("description", {}).get("notes", ())]
+def asking_notes(manifest: JsonMapping) -> list[str]:
+    """Return what the model's answers taught of how it can be asked, and what went on from another run's answers."""
+    notes = [str(note) for note in manifest["model"].get("description", {}).get("notes", ())]
+    if continued := manifest.get("continued"):
+        limit = f"{continued['thinking_tokens']:,} tokens for thoughts in the run {continued['run']}"
+        notes.append(f"{continued['answers']} answers that met the limit of {limit} were continued from their text.")
+    return notes
 
 
 def finished(
-    described: Mapping[str, Any],
+    described: JsonMapping,
     asked: AnswerReader,
     items: int,
     tables: Sequence[str],
     cache: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Return the manifest of a run whose ``tables`` are all written; times are those of the asking.
 
     ``items``: how many were ``asked``. ``cache``: the shared cache this process used (name and id), told even where
@@ -117,7 +120,7 @@ def finished(
     """
     counts, sessions = asked.store.counts(), asked.store.sessions()
     notes = list(described.get("notes", ()))
-    more: dict[str, Any] = {}
+    more: JsonObject = {}
     caches = _caches(sessions, cache)
     if caches:
         n_cached = sum(entry["answers"] for entry in caches)
@@ -150,11 +153,11 @@ def finished(
     return done if asked.ended is None else done | _ended_early(done, asked.ended)
 
 
-def _caches(sessions: Sequence[Session], used: Mapping[str, str] | None) -> list[dict[str, Any]]:
+def _caches(sessions: Sequence[Session], used: Mapping[str, str] | None) -> list[Cells]:
     """Return from which caches answers came, and how many; the one that was ``used`` also where none did."""
     origins = [(used, 0)] if used else []
     origins += [(session.record["cache"], session.answers) for session in sessions if "cache" in session.record]
-    caches: dict[str, dict[str, Any]] = {}
+    caches: dict[str, JsonObject] = {}
     for origin, n in origins:
         entry = caches.setdefault(json.dumps(origin, sort_keys=True), {**origin, "answers": 0})
         entry["answers"] += n
@@ -169,7 +172,7 @@ def _not_repeatable(sessions: Sequence[Session]) -> str | None:
     return None if all(known) else "it is unknown what its answers were computed with"
 
 
-def _ended_early(done: Mapping[str, Any], reached: str) -> dict[str, Any]:
+def _ended_early(done: JsonMapping, reached: str) -> JsonObject:
     """Return what a run says that ended before everything was asked, since a limit was ``reached``."""
     counts = done["counts"]
     left = counts["unique"] - counts["answered"] - counts["failed"]
@@ -187,12 +190,12 @@ def _ended_early(done: Mapping[str, Any], reached: str) -> dict[str, Any]:
 
 
 def cost_of(
-    done: Mapping[str, Any],
+    done: JsonMapping,
     spent: Spent,
     prices: Prices | None,
     retries: int | None,
-    earlier: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+    earlier: JsonMapping | None = None,
+) -> JsonObject:
     """Return what the run ``done`` cost.
 
     ``retries``: calls that this process made again, None where nobody counts them. ``earlier``: the manifest that
@@ -206,7 +209,7 @@ def cost_of(
     return as_record(spent, prices, {**asked, "seconds": done["seconds"]}, n)
 
 
-def _asking(sessions: Sequence[Session]) -> dict[str, Any]:
+def _asking(sessions: Sequence[Session]) -> JsonObject:
     """Return when the model was asked, in which environments and how long; without those that only read a cache."""
     asking = [session for session in sessions if "cache" not in session.record] or sessions
     environments = [
@@ -226,7 +229,7 @@ def _asking(sessions: Sequence[Session]) -> dict[str, Any]:
     }
 
 
-def asked_by(described: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> dict[str, Any]:
+def asked_by(described: JsonMapping, earlier: JsonMapping | None) -> JsonObject:
     """Return ``described`` with what ``earlier`` tells of the model and machine that gave the answers."""
     model, machine_then = (earlier or {}).get("model"), (earlier or {}).get("machine")
     if not isinstance(model, dict) or not isinstance(machine_then, dict):
@@ -235,7 +238,7 @@ def asked_by(described: Mapping[str, Any], earlier: Mapping[str, Any] | None) ->
     return {**described, "model": then, "machine": machine_then}
 
 
-def elsewhere(folder: Path, described: Mapping[str, Any]) -> str | None:
+def elsewhere(folder: Path, described: JsonMapping) -> str | None:
     """Say which run beside ``folder`` asked the same of another revision of the same model; None where none did.
 
     A branch of the hub that moved makes the same command another run: answers of two revisions are never mixed, and
@@ -266,7 +269,7 @@ def versions() -> dict[str, str]:
     return installed
 
 
-def machine() -> dict[str, Any]:
+def machine() -> JsonObject:
     """Return the kind of machine: system, processors. Not its name, nor its user's."""
     return {
         "system": f"{platform.system()} {platform.release()}",

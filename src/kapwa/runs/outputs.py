@@ -11,6 +11,7 @@ import polars as pl
 
 from kapwa import files
 from kapwa.tables import csv_text
+from kapwa.value_types import JsonMapping
 
 # Begins a CSV file for people: without it, spreadsheets take the texts for another encoding.
 BOM = "\ufeff"
@@ -36,7 +37,7 @@ def export_csv(source: HasTables, folder: str | Path) -> Path:
     return target
 
 
-def results_html(manifest: Mapping[str, Any], estimates: pl.DataFrame, floors: pl.DataFrame) -> str:
+def results_html(manifest: JsonMapping, estimates: pl.DataFrame, floors: pl.DataFrame) -> str:
     """Return the headline numbers as an HTML table: value, 95 % interval, highest floor, ceiling, items."""
     metrics = manifest["metrics"]
     chosen = (pl.col("group") == "all") & pl.col("metric").is_in(manifest["headline"])

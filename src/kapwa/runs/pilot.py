@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,9 +11,10 @@ from kapwa.errors import UsageError, check_known
 from kapwa.runs.directory import Run
 from kapwa.stats.clusters import FloatArray
 from kapwa.stats.pooled import pooled_differences, pooled_mean
+from kapwa.value_types import JsonObject
 
 
-def learn_from(runs: Sequence[Run], metric: str | None) -> tuple[dict[str, Any], tuple[str, ...]]:
+def learn_from(runs: Sequence[Run], metric: str | None) -> tuple[JsonObject, tuple[str, ...]]:
     """Return what one or two runs tell of a metric in their first variant, and where that is from.
 
     The first are fields of :class:`kapwa.stats.power.Piloted`, estimated as a report of the two runs estimates them:
@@ -37,7 +37,7 @@ def learn_from(runs: Sequence[Run], metric: str | None) -> tuple[dict[str, Any],
     folders = " and ".join(str(run.path) for run in runs)
     if questions < 2:
         raise UsageError(f"The pilot has fewer than two questions to learn from: {folders}.", hint="Take a larger one.")
-    binary = bool(manifest["metrics"][name].get("binary"))
+    binary = bool(manifest["metrics"][name]["binary"])
     learned = _seen([both[side].to_numpy() for side in ("value", "value_b") if side in both.columns], both, binary)
     if not learned["se"] or not learned["differing"]:
         what = "no answers differ" if len(runs) > 1 else "all answers are alike"
@@ -49,7 +49,7 @@ def learn_from(runs: Sequence[Run], metric: str | None) -> tuple[dict[str, Any],
     return learned, (f"Pilot: {about}, {name}, {both.height:,} items: {questions:,} questions{where}.",)
 
 
-def _seen(sides: Sequence[FloatArray], items: pl.DataFrame, binary: bool) -> dict[str, Any]:
+def _seen(sides: Sequence[FloatArray], items: pl.DataFrame, binary: bool) -> JsonObject:
     """The comparison of two runs; of one, what it would be with a run of unrelated answers that scores the same."""
     places = items["culture"].to_list(), items["cluster"].to_list()
     if len(sides) == 2:

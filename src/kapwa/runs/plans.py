@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
@@ -23,6 +23,7 @@ from kapwa.runs.directory import brief_model
 from kapwa.runs.manifest import describe
 from kapwa.stats.families import check_margin
 from kapwa.suites.base import Task
+from kapwa.value_types import JsonMapping, JsonObject, Keywords
 
 Family = Literal["mean", "cultures"]
 Interval = Literal["items-like-these", "these-items"]
@@ -87,22 +88,22 @@ class FrozenPlan(BaseModel):
         """When it was frozen."""
         return f"{self.frozen.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
-    def contents(self) -> dict[str, Any]:
+    def contents(self) -> JsonObject:
         """Everything but the hash, as plain values."""
         return self.model_dump(mode="json", exclude={"hash"})
 
-    def task(self, manifest: Mapping[str, Any]) -> PlannedTask | None:
+    def task(self, manifest: Mapping[str, object]) -> PlannedTask | None:
         """Return what is planned of a run's task; None where the plan has no such task."""
         return next((planned for planned in self.tasks if planned.task == manifest["task"]), None)
 
-    def system(self, manifest: Mapping[str, Any]) -> str | None:
+    def system(self, manifest: JsonMapping) -> str | None:
         """Return which planned system a run is of: by its label, else by its model; None where it is none of them."""
         model = str(manifest["model"]["id"])
         names = [manifest.get("label"), model, brief_model(model)]
         return next((one for one in self.systems if one in names or brief_model(one) in names), None)
 
 
-def plan_hash(contents: Mapping[str, Any]) -> str:
+def plan_hash(contents: Mapping[str, object]) -> str:
     """Return the SHA-256 of a plan's contents, written as JSON with sorted keys and no blanks."""
     text = json.dumps(contents, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
@@ -114,7 +115,7 @@ def planned_task(task: Task, metric: str | None = None) -> PlannedTask:
         raise UsageError(f"{task.name} has no headline metric.", hint="Name one with --metric.")
     chosen = metric or task.headline[0]
     check_known(chosen, task.metrics, f"{task.name} has no metric {chosen!r}.")
-    nobody: dict[str, Any] = {"id": "", "revision": None, "fingerprint": {}}
+    nobody: JsonObject = {"id": "", "revision": None, "fingerprint": {}}
     asked = describe(task, nobody, task.items(), seed=0)
     return PlannedTask(
         task=task.name,
@@ -152,7 +153,7 @@ def freeze(
     check_known(family, get_args(Family), f"There is no family {family!r}.")
     check_known(interval, get_args(Interval), f"There is no interval {interval!r}.")
     check_margin(margin, {})
-    contents: dict[str, Any] = {
+    contents: Keywords = {
         "format": 1,
         "kapwa": version("kapwa"),
         "frozen": datetime.now(tz=UTC).replace(microsecond=0),
@@ -190,7 +191,7 @@ def read_plan(path: str | Path) -> FrozenPlan:
 # --- what departs from a plan ----------------------------------------------------------------------------------------
 
 
-def departures(plan: FrozenPlan, manifest: Mapping[str, Any]) -> Iterator[str]:
+def departures(plan: FrozenPlan, manifest: JsonMapping) -> Iterator[str]:
     """Yield in what a run's questions or its end differ from what was planned, each a clause without a subject."""
     planned = plan.task(manifest)
     if planned is None:
@@ -209,7 +210,7 @@ def departures(plan: FrozenPlan, manifest: Mapping[str, Any]) -> Iterator[str]:
     yield from _other_end(plan, manifest)
 
 
-def _other_end(plan: FrozenPlan, manifest: Mapping[str, Any]) -> Iterator[str]:
+def _other_end(plan: FrozenPlan, manifest: JsonMapping) -> Iterator[str]:
     """Yield how a run ended otherwise than planned."""
     rule = (manifest.get("until") or {}).get("rule")
     if rule != plan.until:
@@ -219,7 +220,7 @@ def _other_end(plan: FrozenPlan, manifest: Mapping[str, Any]) -> Iterator[str]:
         yield f"ended before everything was asked ({manifest.get('ended')})"
 
 
-def carried(plan: FrozenPlan, folder: Path, earlier: Mapping[str, Any] | None, answers: int) -> dict[str, Any]:
+def carried(plan: FrozenPlan, folder: Path, earlier: JsonMapping | None, answers: int) -> JsonObject:
     """Return what ``run.json`` says of the plan that a run is made under.
 
     ``earlier``: the run's manifest so far; ``answers``: how many it has by now. A run stays under its first plan:
@@ -236,7 +237,7 @@ def carried(plan: FrozenPlan, folder: Path, earlier: Mapping[str, Any] | None, a
     return dict(before)
 
 
-def check_binding(plan: FrozenPlan, manifest: Mapping[str, Any]) -> None:
+def check_binding(plan: FrozenPlan, manifest: Mapping[str, object]) -> None:
     """Raise UsageError where a run that is to be made under ``plan`` would not be what was planned."""
     found = list(departures(plan, manifest))
     if found:

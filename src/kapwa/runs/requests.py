@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -33,7 +32,7 @@ class RequestIndex:
     """
 
     def __init__(
-        self, make: Callable[[], Iterable[Request]], fingerprint: Mapping[str, Any], about: Sequence[Any] = ()
+        self, make: Callable[[], Iterable[Request]], fingerprint: Mapping[str, object], about: Sequence[object] = ()
     ) -> None:
         """Make every request once; ``make`` gives the same ones each time. ``about``: plain values, a name first."""
         self._make, self._about, self.fingerprint = make, about, dict(fingerprint)
@@ -98,7 +97,7 @@ class RequestIndex:
                 yield request
 
 
-def requests_of(task: Task, items: Sequence[Item], fingerprint: Mapping[str, Any]) -> RequestIndex:
+def requests_of(task: Task, items: Sequence[Item], fingerprint: Mapping[str, object]) -> RequestIndex:
     """Return the requests of ``task`` for one model; raise UsageError where there are no items.
 
     Their identity is what makes a run this run: task, options, data, model and every question.

@@ -21,6 +21,7 @@ from kapwa.runs.results import results
 from kapwa.runs.schema import RUN_TABLES
 from kapwa.runs.store import AnswerStore
 from kapwa.suites.base import Task
+from kapwa.value_types import JsonMapping
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +42,7 @@ class ScoredResponses:
     comparisons: pl.DataFrame
     items: pl.DataFrame
     tables: Mapping[str, pl.DataFrame]
-    manifest: Mapping[str, Any]
+    manifest: JsonMapping
     unused: tuple[str, ...]
     failed: int
 
@@ -58,10 +59,10 @@ class ScoredResponses:
         return results_html(self.manifest, self.estimates, self.floors)
 
 
-def score_responses(task: Task, responses: Any, *, seed: int = 0) -> ScoredResponses:
+def score_responses(task: Task, responses: object, *, seed: int = 0) -> ScoredResponses:
     """Judge answers obtained elsewhere; no model is asked and nothing is written.
 
-    ``responses``: a Polars or pandas frame, or a CSV, TSV, JSON-lines, XLSX or Parquet file, with the columns
+    ``responses``: a Polars or pandas frame, or a CSV, TSV, JSON-lines, XLSX, ODS or Parquet file, with the columns
     ``item_id``, ``text`` and, optional, ``variant`` and ``sample``. Items without an answer count as failed; rows
     that answer no item are listed in ``unused``. Returns ``scores``, ``estimates``, ``floors``, ``comparisons``,
     ``items`` and the suite's own ``tables``. Raises DataError naming file and row, also when no row fits the task.

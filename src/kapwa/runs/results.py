@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -17,12 +16,13 @@ from kapwa.runs.schema import CEILINGS, RUN, RUN_TABLES, TABLE_NAME
 from kapwa.stats.missing import ranges_of
 from kapwa.stats.tables import COMPARISON_SCHEMA, compare_variants
 from kapwa.suites.base import Judged
+from kapwa.value_types import JsonMapping
 
 _SUITE_BUG = "This is a fault of the suite; report it to its authors."
 
 
 def results(
-    manifest: Mapping[str, Any],
+    manifest: JsonMapping,
     judged: Judged,
     items: Sequence[Item],
     floors: Sequence[Floor],
@@ -42,7 +42,7 @@ def results(
         if name in (*RUN_TABLES, CEILINGS) or not TABLE_NAME.fullmatch(name):
             raise RunError(f"{task} names a table {name!r}, which cannot be.", hint=_SUITE_BUG)
     shares = shares_among(metrics, judged.scores)
-    comparisons, ranges = pl.DataFrame(schema=dict(COMPARISON_SCHEMA)), ranges_of(manifest["metrics"])
+    comparisons, ranges = pl.DataFrame(schema=dict(COMPARISON_SCHEMA)), ranges_of(metrics)
     binary = {name: info.binary for name, info in metrics.items()}
     if judged.scores["variant"].n_unique() > 1:
         comparisons = compare_variants(judged.scores, metrics=binary, seed=int(manifest["seed"]), ranges=ranges)
@@ -59,7 +59,7 @@ def results(
     }
 
 
-def write_results(folder: Path, tables: Mapping[str, pl.DataFrame], manifest: Mapping[str, Any]) -> None:
+def write_results(folder: Path, tables: Mapping[str, pl.DataFrame], manifest: Mapping[str, object]) -> None:
     """Write every table as Parquet, and the estimates as JSON too; each file whole or not at all.
 
     Nobody reads half-renewed tables: the ``manifest`` that vouches for them comes last.

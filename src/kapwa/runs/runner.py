@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -43,8 +43,10 @@ from kapwa.runs.stopping import Limits
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.runs.thoughts import TABLE, WatchedThoughts, thoughts_note
 from kapwa.suites.base import Judged, Task
+from kapwa.value_types import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
+    from kapwa.runs.earlier import EarlierAnswers
     from kapwa.runs.looks import Looks
 
 log = logging.getLogger(__name__)
@@ -83,16 +85,25 @@ def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Seque
         described |= _order(store, RUN.peek(folder), settings.limits)
         begun = BegunRun(folder, RUN.peek(folder) or {}, index.distinct_total, local=model.atomic_batches)
         looks = _looks(task, items, store, settings, begun)
+        shorter = _earlier(folder, task, model, opened) if model.continues else None
         if settings.plan is not None or "plan" in begun.manifest:
             described |= _under_plan(begun, store, settings)
         described |= {} if looks is None else looks.described
         asked = ask(
-            index, model, store, meter=meter, cache=cache, limits=settings.limits, seed=settings.seed, looks=looks
+            index,
+            model,
+            store,
+            meter=meter,
+            cache=cache,
+            limits=replace(settings.limits, seed=settings.seed),
+            looks=looks,
+            earlier=shorter,
         )
         meter.enter("judging")
         earlier = RUN.peek(folder)
         described |= {} if looks is None else looks.described
         described |= _as_asked(described, model, earlier, anew=meter.state.asked > 0)
+        described |= {} if shorter is None else shorter.continued_in(store)
         judged, loops = _judge(task, items, asked, greedy=index.fingerprint.get("sampling") == "greedy")
         told = [*asking_notes(described), *judged.notes, *(cache.notes if cache else ())]
         told += [] if looks is None else looks.notes
@@ -109,7 +120,7 @@ def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Seque
     return folder
 
 
-def _check_plan(described: Mapping[str, Any], settings: RunSettings) -> None:
+def _check_plan(described: Mapping[str, object], settings: RunSettings) -> None:
     """Raise UsageError where the run would not be what was planned."""
     from kapwa.runs.plans import FrozenPlan, check_binding  # not needed by most runs
 
@@ -118,7 +129,7 @@ def _check_plan(described: Mapping[str, Any], settings: RunSettings) -> None:
         check_binding(settings.plan, {**described, "until": rule})
 
 
-def _under_plan(begun: BegunRun, store: AnswerStore, settings: RunSettings) -> dict[str, Any]:
+def _under_plan(begun: BegunRun, store: AnswerStore, settings: RunSettings) -> JsonObject:
     """Return what ``run.json`` says of the plan; of a run that has just begun, it says so before the first answer."""
     from kapwa.runs.plans import FrozenPlan, carried
 
@@ -131,9 +142,7 @@ def _under_plan(begun: BegunRun, store: AnswerStore, settings: RunSettings) -> d
     return said
 
 
-def _as_asked(
-    described: Mapping[str, Any], model: Model, earlier: Mapping[str, Any] | None, *, anew: bool
-) -> dict[str, Any]:
+def _as_asked(described: JsonMapping, model: Model, earlier: JsonMapping | None, *, anew: bool) -> JsonObject:
     """Return what is known of the model by now, with the signatures that follow; ``anew``: it was asked something."""
     asked = dict(described)
     if anew:  # the model may tell more by now
@@ -161,9 +170,9 @@ def _judge(task: Task, items: Sequence[Item], asked: AnswerReader, *, greedy: bo
 def _write(
     folder: Path,
     items: Sequence[Item],
-    described: Mapping[str, Any],
+    described: Mapping[str, object],
     tables: Mapping[str, pl.DataFrame],
-    done: Mapping[str, Any],
+    done: Mapping[str, object],
 ) -> None:
     """Write what a run found; until all of it is there, its manifest says that it is running."""
     with writing(folder, _KEPT):
@@ -192,7 +201,16 @@ def _named_run(task: Task, items: Sequence[Item], model: Model, settings: RunSet
     return indices[0]
 
 
-def _fingerprint_at(folder: Path) -> Mapping[str, Any] | None:
+def _earlier(folder: Path, task: Task, model: Model, opened: ExitStack) -> EarlierAnswers | None:
+    """Return the answers of a run beside ``folder`` that gave thoughts less room; ``opened`` closes them."""
+    from kapwa.runs.earlier import earlier_answers  # for models that think alone
+
+    brief = f"{slug(task.name)}-{slug(brief_model(model.id))}"
+    earlier = earlier_answers(model, folder, folder.parent.glob(f"{glob.escape(brief)}-*"))
+    return None if earlier is None else opened.enter_context(earlier)
+
+
+def _fingerprint_at(folder: Path) -> JsonMapping | None:
     """Return the fingerprint of the model whose run is in ``folder``; None where no manifest says it."""
     model = (RUN.peek(folder) or {}).get("model")
     return model.get("fingerprint") if isinstance(model, dict) else None
@@ -209,7 +227,7 @@ def _identity_at(folder: Path) -> str | None:
         return None  # what opens it to go on says what is wrong
 
 
-def _order(store: AnswerStore, earlier: Mapping[str, Any] | None, limits: Limits) -> dict[str, str]:
+def _order(store: AnswerStore, earlier: Mapping[str, object] | None, limits: Limits) -> dict[str, str]:
     """Return in which order questions are asked, where the run may end early: at random, if all of it was so."""
     begun = store.counts().answered > 0
     at_random = limits.spending and (not begun or (earlier or {}).get("order") == "random")
@@ -252,7 +270,7 @@ def check_places(out: Path, cache: Path | None = None) -> None:
 
 
 @contextmanager
-def _opened(folder: Path, identity: str, described: Mapping[str, Any]) -> Iterator[AnswerStore]:
+def _opened(folder: Path, identity: str, described: Mapping[str, object]) -> Iterator[AnswerStore]:
     """Make the folder of a run, or refuse one that holds something else; lock it and open its journal."""
     if not folder.exists() and (other := elsewhere(folder, described)):
         log.warning("%s", other)

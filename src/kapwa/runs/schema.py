@@ -5,9 +5,10 @@ What writes and reads a run, what checks it and the reference of the run folder 
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, NotRequired
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Literal, NamedTuple, NotRequired
 
 import polars as pl
 from pydantic import BaseModel, Field, Json, StringConstraints, TypeAdapter
@@ -20,6 +21,7 @@ from kapwa.stats.states import with_derived_states
 from kapwa.stats.tables import COMPARISON_SCHEMA, ESTIMATE_SCHEMA, FLOOR_COLUMNS, STATE_COUNTS
 from kapwa.suites.base import MetricInfo
 from kapwa.suites.items import CASE_SCHEMA, SCORE_SCHEMA
+from kapwa.value_types import Cells, JsonObject, Schema
 
 # --- the manifest ------------------------------------------------------------------------------------------
 
@@ -28,7 +30,6 @@ NAME = "run.json"
 AGAIN = "Run again with the same command that began it."
 RUN = FolderRecord("run", NAME, FORMAT, f"{AGAIN} The answers are in journal.sqlite.")
 TABLE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # it becomes a file name
-Plain = dict[str, Any]
 
 
 class ModelPart(TypedDict):
@@ -36,8 +37,8 @@ class ModelPart(TypedDict):
 
     id: str
     revision: str | None
-    fingerprint: Plain
-    description: NotRequired[Plain]
+    fingerprint: JsonObject
+    description: NotRequired[JsonObject]
 
 
 class DataPart(TypedDict):
@@ -45,7 +46,7 @@ class DataPart(TypedDict):
 
     name: str
     digest: str
-    card: Plain
+    card: JsonObject
     illustrative: bool
 
 
@@ -91,8 +92,8 @@ class Manifest(BaseModel):
     kapwa: str
     signature: str
     signatures: dict[str, str]
-    machine: Plain
-    failures: list[Plain]
+    machine: JsonObject
+    failures: list[JsonObject]
     options: OptionsPart
     selection: SelectionPart
     counts: CountsPart
@@ -118,8 +119,7 @@ class Manifest(BaseModel):
 
 # --- the tables --------------------------------------------------------------------------------------------
 
-Columns = Mapping[str, Any]
-FLOOR_SCHEMA: Columns = {
+FLOOR_SCHEMA: Schema = {
     **dict.fromkeys(("metric", "variant", "name"), pl.String),
     "value": pl.Float64,
     **dict.fromkeys(("kind", "note"), pl.String),
@@ -129,11 +129,11 @@ FLOOR_SCHEMA: Columns = {
 }
 # What people score on each item, where that is known: the part of a floor's table that no test keeps.
 CEILINGS = "ceilings"
-CEILING_SCHEMA: Columns = {
+CEILING_SCHEMA: Schema = {
     **dict.fromkeys(("item_id", "variant", "metric", "name", "paired_with"), pl.String),
     "value": pl.Float64,
 }
-LOOK_SCHEMA: Columns = {
+LOOK_SCHEMA: Schema = {
     "look": pl.Int64,
     **dict.fromkeys(("culture", "language"), pl.String),
     **dict.fromkeys(("items", "items_of", "missing"), pl.Int64),
@@ -141,16 +141,16 @@ LOOK_SCHEMA: Columns = {
     **dict.fromkeys(("difference", "difference_low", "difference_high"), pl.Float64),
     "decision": pl.String,
 }
-_ITEM: Columns = {"item_id": pl.String, "variant": pl.String}
+_ITEM: Schema = {"item_id": pl.String, "variant": pl.String}
 # What the tables of suites say of an item has one type in all of them.
-OF_ITEMS: Columns = {**CASE_SCHEMA, **SCORE_SCHEMA, "text": pl.String}
+OF_ITEMS: Schema = {**CASE_SCHEMA, **SCORE_SCHEMA, "text": pl.String}
 
 
 class TableSchema(NamedTuple):
     """A table of a run: what it holds, and the columns that readers rely on; ``always``: whether every run has it."""
 
     about: str
-    columns: Columns
+    columns: Schema
     always: bool = False
 
 
@@ -186,7 +186,7 @@ TABLES: Mapping[str, TableSchema] = {
     "cases": TableSchema("What was expected and given of each item, for the report's cases.", CASE_SCHEMA),
 }
 _READ = ("text", "thought", "state")
-# Columns that runs of before do not have.
+# Schema that runs of before do not have.
 LATER: Mapping[str, Sequence[str]] = {
     "scores": ("state",),
     "estimates": (
@@ -201,7 +201,7 @@ LATER: Mapping[str, Sequence[str]] = {
 }
 
 
-# Columns that runs of before have, and nothing reads.
+# Schema that runs of before have, and nothing reads.
 _GONE: Mapping[str, Sequence[str]] = {"comparisons": ("boot_low", "boot_high")}
 
 
@@ -238,13 +238,13 @@ class ModelRecord(TypedDict):
 
     id: str
     revision: str
-    fingerprint: dict[str, Any]
+    fingerprint: JsonObject
 
 
 class SessionRecord(TypedDict, total=False):
     """Where answers came from: what computed them, the cache they were taken from, of which model a cache has them."""
 
-    environment: dict[str, Any]
+    environment: JsonObject
     cache: dict[str, str]
     model: ModelRecord
 
@@ -271,3 +271,23 @@ class Session(NamedTuple):
 
 # Reads a row: its columns, then the counts; raises pydantic's ValidationError for one that no Kapwa wrote.
 SESSION = TypeAdapter(Session)
+
+
+def environments(sessions: Iterable[Session]) -> list[Cells]:
+    """Return what the answers of ``sessions`` were computed with; {}: unknown; those taken from caches are left out."""
+    records = [session.record for session in sessions if session.answers and "cache" not in session.record]
+    return [dict(record.get("environment", {})) for record in records]
+
+
+def differences(environments: Sequence[Mapping[str, object]]) -> str | None:
+    """Say what is not the same in all of ``environments``, such as "torch (2.7; 2.8)"; None where they are equal.
+
+    Several kinds of processors within one environment ("A; B") are a difference too.
+    """
+    differing = []
+    for name in sorted({name for environment in environments for name in environment}):
+        parts = [str(environment.get(name, "unknown")).split("; ") for environment in environments]
+        values = dict.fromkeys(itertools.chain.from_iterable(parts))
+        if len(values) > 1:
+            differing.append(f"{name} ({'; '.join(values)})")
+    return ", ".join(differing) or None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from kapwa.errors import UsageError
 from kapwa.runs.progress import Progress
 from kapwa.runs.stopping import Limits
+from kapwa.value_types import JsonMapping
 
 if TYPE_CHECKING:
     from kapwa.runs.plans import FrozenPlan
@@ -83,6 +84,6 @@ class BegunRun:
     """
 
     folder: Path
-    manifest: Mapping[str, Any]
+    manifest: JsonMapping
     requests: int
     local: bool

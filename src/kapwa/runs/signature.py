@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from kapwa.files import digest
-from kapwa.runs.schema import Plain
+from kapwa.value_types import JsonMapping, JsonObject
 
 # What of a model's fingerprint stands in signatures, where it is written: digests by their first six digits, and a
 # text that is too long to read as a digest of itself.
@@ -31,7 +30,7 @@ class Signature:
     ``--extra``).
     """
 
-    def __init__(self, manifest: Mapping[str, Any]) -> None:
+    def __init__(self, manifest: JsonMapping) -> None:
         """Take from the ``manifest`` of a run what does not differ between its numbers."""
         data = manifest["data"]
         self._task = _fields({"": manifest["task"]})
@@ -69,7 +68,7 @@ class Signature:
         )
 
 
-def signatures(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def signatures(manifest: JsonMapping) -> JsonObject:
     """Return the signature of a run and those of its metrics: of what is known of the model by now."""
     signature = Signature(manifest)
     return {
@@ -78,20 +77,20 @@ def signatures(manifest: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _fields(values: Mapping[str, Any], *, empty: bool = False) -> str:
+def _fields(values: JsonMapping, *, empty: bool = False) -> str:
     """Return fields as a signature has them; those without a value are left out, unless they may be ``empty``."""
     shown = ((name, value) for name, value in values.items() if empty or value not in (None, ""))
     fields = (f"{name}:{value}" if name else str(value) for name, value in shown)
     return "|".join(_UNSAFE.sub(lambda match: f"%{ord(match[0]):x};", field) for field in fields)
 
 
-def _stopped_by(manifest: Mapping[str, Any]) -> str | None:
+def _stopped_by(manifest: JsonMapping) -> str | None:
     """Return the rule by which a run ended before everything was asked; None where it did not end so."""
     until = manifest.get("until") or {}
     return str(until["rule"]) if until.get("stopped") else None
 
 
-def _options(options: Mapping[str, Any]) -> str:
+def _options(options: JsonMapping) -> str:
     """Return the options that were set, sorted; a system message and wordings are prose, and stand as digests."""
     shown: list[str] = []
     for name, value in sorted(options.items()):
@@ -104,7 +103,7 @@ def _options(options: Mapping[str, Any]) -> str:
     return ",".join(shown)
 
 
-def _model_fields(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _model_fields(manifest: JsonMapping) -> JsonObject:
     """Return the fields of a signature that say which model answered, and how it was asked.
 
     ``thoughts``: the budget of thoughts that were found, though nothing was said of them; ``refused``: the settings
@@ -128,16 +127,16 @@ def _model_fields(manifest: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def unnamed_settings(manifest: Mapping[str, Any]) -> Plain:
+def unnamed_settings(manifest: JsonMapping) -> JsonObject:
     """Return the model's settings that have no field of their own in a signature: what ``with`` is the digest of."""
-    settings: Plain = manifest["model"]["fingerprint"]
+    settings: JsonObject = manifest["model"]["fingerprint"]
     named = {*_FROM_MODEL, *_NAMED_ALREADY}
     if manifest["model"]["revision"]:
         named.add("base_url")  # it was part of keys once; the revision says which model answered, wherever
     return {k: value for k, value in settings.items() if value and k not in named}
 
 
-def measurement(manifest: Mapping[str, Any]) -> dict[str, str]:
+def measurement(manifest: JsonMapping) -> dict[str, str]:
     """Return what a run's numbers depend on: the fields of its signature, with the options one by one."""
     parts = (part.partition(":") for part in manifest["signature"].split("|")[1:])
     fields = {name: _ESCAPED.sub(lambda match: chr(int(match[1], 16)), value) for name, _, value in parts}
@@ -145,7 +144,7 @@ def measurement(manifest: Mapping[str, Any]) -> dict[str, str]:
     return {**fields, **{name: str(value) for name, value in manifest["options"].items() if value is not None}}
 
 
-def differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def differing(a: JsonMapping, b: JsonMapping) -> list[tuple[str, str, str]]:
     """Return what tells the measurements of two manifests apart: name, value in ``a``, value in ``b``; [] for nothing.
 
     These are the fields of their signatures, with the options one by one; "" stands where one has none.

@@ -9,7 +9,7 @@ import logging
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -121,7 +121,7 @@ class RunningMean:
         if not frame.height:
             return ""
         name = self.task.headline[0]
-        info = asdict(self.task.metrics[name])
+        info = self.task.metrics[name]
         value, _, low, high, n, *_ = _estimate(frame, binary=holds_shares(info, frame["value"]))
         if value is None:
             return ""

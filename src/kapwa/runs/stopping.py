@@ -29,13 +29,15 @@ class Limits:
 
     ``max_failed``: with an error where so many requests failed, for one reason, before any was answered; 0: never.
     ``max_tokens``, ``max_cost``: in good order once so many tokens were read and written, or so much was spent at
-    ``prices``. Raises UsageError for limits that make no sense.
+    ``prices``; then questions are asked in an order drawn from ``seed``. Raises UsageError for limits that make no
+    sense.
     """
 
     max_failed: int = MAX_FAILED
     max_tokens: int | None = None
     max_cost: float | None = None
     prices: Prices | None = None
+    seed: int = 0
 
     def __post_init__(self) -> None:
         if self.max_failed < 0 or (self.max_tokens or 0) < 0 or (self.max_cost or 0.0) < 0:

@@ -30,6 +30,7 @@ from kapwa.models.gate import gate, is_within_thought, opening_share
 from kapwa.records import Boundary, ContinuationScore, Response, Usage
 from kapwa.runs.costs import Spent
 from kapwa.runs.schema import SESSION, Session
+from kapwa.value_types import JsonMapping, JsonObject
 
 JOURNAL = "journal.sqlite"
 FORMAT = 2
@@ -203,7 +204,7 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
 
     __exit__ = close
 
-    def commit(self, responses: Iterable[Response], record: Mapping[str, Any] | None = None) -> None:
+    def commit(self, responses: Iterable[Response], record: Mapping[str, object] | None = None) -> None:
         """Store ``responses`` in one transaction: all of them, or (on any error) none.
 
         ``record``: plain values that say where they came from. An error never replaces an earlier answer. Raises
@@ -227,7 +228,7 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
         self._sessions[text] = session  # not before it is durable
 
     @property
-    def learnt(self) -> Mapping[str, Any]:
+    def learnt(self) -> JsonMapping:
         """What the model's answers taught of how to ask it (:meth:`learn`); {}: nothing that can be read."""
         kept = self.rows("SELECT value FROM meta WHERE name = 'learnt'")
         try:
@@ -236,7 +237,7 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
             return {}
         return learnt if isinstance(learnt, dict) else {}
 
-    def learn(self, learnt: Mapping[str, Any]) -> None:
+    def learn(self, learnt: Mapping[str, object]) -> None:
         """Keep what the model's answers taught of how to ask it, where that is more than is kept."""
         text = json.dumps(learnt, sort_keys=True, default=str) if learnt else ""
         if text and text != self._learnt:
@@ -286,7 +287,7 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
         rows = self.rows("SELECT key, failed, payload, sum FROM responses WHERE NOT failed ORDER BY id LIMIT 1000")
         return opening_share(response for row in rows if (response := decode(*row)) is not None)
 
-    def _lookup(self, columns: str, keys: Iterable[str]) -> Iterator[tuple[list[str], dict[str, Any]]]:
+    def _lookup(self, columns: str, keys: Iterable[str]) -> Iterator[tuple[list[str], JsonObject]]:
         source = iter(keys)
         while chunk := list(itertools.islice(source, _CHUNK)):
             marks = ",".join("?" * len(chunk))
@@ -300,10 +301,15 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
         return AnswerCounts(*self.rows(f"SELECT {kinds} FROM responses")[0])  # noqa: S608
 
     def spent(self) -> Spent:
-        """Return the tokens of all answers that were asked for; those taken from a cache cost nothing."""
+        """Return the tokens of all answers that were asked for.
+
+        What was taken from a cache cost nothing, nor did the beginning of a text that another run had begun.
+        """
         cached = [str(session.number) for session in self.sessions() if "cache" in session.record]
-        places = ("prompt_tokens", "completion_tokens", "thinking_tokens", "cached_tokens")
-        sums = ", ".join(f"coalesce(sum(json_extract(payload, '$.usage[{i}]')), 0)" for i in range(len(places)))
+        read, written, thought, held = (f"coalesce(json_extract(payload, '$.usage[{i}]'), 0)" for i in range(4))
+        begun = "coalesce(json_extract(payload, '$.begun'), 0)"
+        parts = (read, f"{written} - {begun}", f"max({thought} - {begun}, 0)", held)
+        sums = ", ".join(f"coalesce(sum({part}), 0)" for part in parts)
         asked = f"NOT failed AND coalesce(session, -1) NOT IN ({','.join(cached)})"
         counts = self.rows(f"SELECT count(*), {sums} FROM responses WHERE {asked}")[0]  # noqa: S608
         return Spent(*map(int, counts))
@@ -329,7 +335,7 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
                 sessions.append(Session(number, changed, changed, {}, n, size, damaged=True))
         return sessions
 
-    def rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+    def rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
         """Return what ``query`` finds."""
         with self._lock, self.explained():
             return self._connection.execute(query, values).fetchall()
@@ -401,7 +407,7 @@ def encode(response: Response) -> tuple[bytes, int, str, int]:
     """
     if response.state is not None:
         raise ValueError("A journal keeps responses as the model gave them, not as the gate read them.")
-    fields: dict[str, Any] = {"text": response.text, "finish": response.finish_reason, "error": response.error}
+    fields: JsonObject = {"text": response.text, "finish": response.finish_reason, "error": response.error}
     if response.logprobs is not None:
         fields["logprobs"] = [
             [*_COUNTS(score), _BOUNDARIES.index(score.boundary), score.logprob_sum_reference, score.token_logprobs]
@@ -416,6 +422,10 @@ def encode(response: Response) -> tuple[bytes, int, str, int]:
         fields["thought"] = response.thought
     if response.thought_opened:
         fields["opened"] = True
+    if response.tokens is not None:
+        fields["tokens"] = response.tokens
+    if response.begun:
+        fields["begun"] = response.begun
     payload = _ENCODE({name: value for name, value in fields.items() if value is not None})
     if not payload.isascii():
         payload = payload.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -452,6 +462,8 @@ def decode(key: Any, failed: Any, payload: Any, stored: Any) -> Response | None:
             error=fields.get("error"),
             thought=fields.get("thought"),
             thought_opened=fields.get("opened", False),
+            tokens=tuple(fields["tokens"]) if "tokens" in fields else None,
+            begun=fields.get("begun", 0),
         )
     except (TypeError, ValueError, AttributeError, LookupError):
         return None

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from kapwa.errors import UsageError
 from kapwa.records import Item
 from kapwa.stats.clusters import IntArray
 from kapwa.stats.sequential import LEAST_STEP, look_points, seeded_order
+from kapwa.value_types import JsonMapping
 
 MEAN, DECIDED = "mean", "decided"
 # A local model answers several items in one pass, so it is asked so many of a culture at once.
@@ -91,7 +91,7 @@ class BlockOrder:
     least: int
 
     @classmethod
-    def of(cls, manifest: Mapping[str, Any] | None) -> BlockOrder | None:
+    def of(cls, manifest: JsonMapping | None) -> BlockOrder | None:
         """Return the order that a run was begun in; None for one that asks in no blocks."""
         blocks = (manifest or {}).get("blocks")
         return None if blocks is None else cls(int(blocks["seed"]), int(blocks["least"]))

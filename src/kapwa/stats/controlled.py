@@ -9,7 +9,7 @@ correlation of their answers.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,7 @@ from kapwa.stats.missing import compare_completed
 from kapwa.stats.pooled import bounded_centre, pooled_error
 from kapwa.stats.sequential import LEAST_SAVING, control_part
 from kapwa.stats.series import KEYS, side_of
+from kapwa.value_types import Keywords
 
 LEVEL = 0.95
 
@@ -95,7 +96,7 @@ def _estimated(
     half = float(stdtrit(plain_df, 0.5 + LEVEL / 2)) * error
     ends = (max(middle - half, -1.0), min(middle + half, 1.0)) if share else (middle - half, middle + half)
     whole = float(_culture_means(old, cultures).mean())
-    nothing: dict[str, Any] = dict.fromkeys(Comparison._fields)
+    nothing: Keywords = dict.fromkeys(Comparison._fields)
     comparison = nothing | {
         **{"a_value": whole + value, "b_value": whole, "difference": value, "se": error},
         **{"low": ends[0], "high": ends[1], "n": int(asked.sum()), "clusters": len(plain.shares)},

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import combinations
 from math import exp, lgamma
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -13,8 +12,9 @@ from numpy.typing import ArrayLike
 
 from kapwa.errors import DataError, UsageError
 from kapwa.stats.clusters import FloatArray
+from kapwa.value_types import Schema
 
-CORRELATION_SCHEMA: Mapping[str, Any] = {
+CORRELATION_SCHEMA: Schema = {
     **dict.fromkeys(("metric_a", "metric_b", "coefficient"), pl.String),
     **dict.fromkeys(("value", "low", "high", "p_value"), pl.Float64),
     "n": pl.Int64,

@@ -14,13 +14,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from kapwa.languages.same import same_text
+from kapwa.value_types import JsonMapping, JsonObject
 
 # Nothing is told of fewer people.
 FEWEST = 5
@@ -50,13 +50,13 @@ class Counts:
         """How many people gave each answer, over all groups."""
         return {answer: sum(row.values()) for answer, row in self.cells.items()}
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return what JSON can hold; :meth:`from_json` makes the table again."""
         groups = {name: sorted(people) for name, people in self.groups.items()}
         return {"groups": groups, "cells": {answer: dict(row) for answer, row in self.cells.items()}}
 
     @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> Counts:
+    def from_json(cls, kept: JsonMapping) -> Counts:
         """Return the table that :meth:`to_json` wrote."""
         return cls({name: frozenset(people) for name, people in kept["groups"].items()}, kept["cells"])
 

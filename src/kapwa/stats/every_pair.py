@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,6 +17,7 @@ from kapwa.stats.families import adjust_p_values
 from kapwa.stats.intervals import PERMUTATIONS
 from kapwa.stats.missing import Side, paired_completed, pooled_completed
 from kapwa.stats.tables import POOLED_SCHEMA
+from kapwa.value_types import Cells, Keywords
 
 _PLACE = ("culture", "language", "item_id", "cluster")
 _AT_ONCE = 64  # pairs: so much memory as two tables of this many runs
@@ -77,13 +77,13 @@ def _sides(rows: pl.DataFrame, wide: pl.DataFrame, runs: int) -> Side:
 
 def _compared(
     sides: Side, pairs: Sequence[tuple[int, int]], wide: pl.DataFrame, binary: bool, flips: int
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Cells]:
     """The comparison of each of ``pairs`` of columns, with how many cultures it is over."""
     first, second = (Side(*(part[:, [pair[side] for pair in pairs]] for part in sides)) for side in (0, 1))
     cultures, clusters = wide["culture"].to_list(), wide["cluster"].to_list()
     flags = np.full(len(pairs), binary)
     if len(set(cultures)) > 1:
-        settings: dict[str, Any] = {"varies": False, "permutations": flips}
+        settings: Keywords = {"varies": False, "permutations": flips}
         for pooled in pooled_completed(first, second, cultures, clusters, flags, **settings):
             yield {**pooled.comparison._asdict(), "cultures": pooled.cultures}
         return

@@ -19,6 +19,7 @@ from kapwa.errors import UsageError
 from kapwa.stats.power import detectable_difference
 from kapwa.stats.significance import benjamini_hochberg, holm, holm_levels
 from kapwa.stats.spread import CultureSpread
+from kapwa.value_types import Row
 
 ALPHA = 0.05
 # Each p-value that is adjusted by Holm's method, where a table has it.
@@ -44,7 +45,7 @@ def check_margin(margin: float | None, metrics: Mapping[str, bool]) -> None:
         )
 
 
-def is_clear(row: Mapping[str, Any]) -> bool:
+def is_clear(row: Row) -> bool:
     """Whether a paired difference is more than noise: Holm's p below 0.05 and an interval without zero.
 
     Of answers that are missing, each counts against the side that scores higher (:mod:`kapwa.stats.missing`).
@@ -66,17 +67,17 @@ def _holds_zero(low: float | None, high: float | None) -> bool:
     return low is not None and high is not None and low <= 0 <= high
 
 
-def holds_zero(row: Mapping[str, Any]) -> bool:
+def holds_zero(row: Row) -> bool:
     """Whether the interval of a difference is known and holds zero."""
     return _holds_zero(row.get("low"), row.get("high"))
 
 
-def missing_share(row: Mapping[str, Any]) -> float:
+def missing_share(row: Row) -> float:
     """The share of answers that are missing, of the side of a comparison that lacks more."""
     return max(row.get("missing_a") or 0.0, row.get("missing_b") or 0.0)
 
 
-def is_undecided(row: Mapping[str, Any]) -> bool:
+def is_undecided(row: Row) -> bool:
     """Whether missing answers keep a verdict open: what is said of a difference hangs on what they would have been.
 
     With other answers in the place of the missing ones, one of the two could be better, or neither.
@@ -88,7 +89,7 @@ def is_undecided(row: Mapping[str, Any]) -> bool:
     return measured or (ends[0] is not None and ends[0] < 0) or (ends[1] is not None and ends[1] > 0)
 
 
-def is_equal(row: Mapping[str, Any]) -> bool:
+def is_equal(row: Row) -> bool:
     """Whether two are equal within the margin asked for: both one-sided tests reject, all of the family allowed for."""
     p = row.get("p_equal_holm")
     return p is not None and p < ALPHA
@@ -168,7 +169,7 @@ def family_words(rows: pl.DataFrame) -> str:
     return f"{tests} test{'s' if tests != 1 else ''} of {first['metric']}{variant} ({', '.join(parts)})"
 
 
-def _detectable(row: Mapping[str, Any], alpha: float) -> float | None:
+def _detectable(row: Row, alpha: float) -> float | None:
     """The smallest true difference that a test at level ``alpha`` finds four times in five."""
     if row["se"] is None or row["differing"] is None:
         return None

@@ -22,6 +22,7 @@ from kapwa.stats.families import holds_zero, is_clear, members
 from kapwa.stats.intervals import Comparison, paired_differences
 from kapwa.stats.pooled import pooled_differences
 from kapwa.stats.significance import holm_levels
+from kapwa.value_types import Keywords, Row
 
 _ITEM = ("culture", "language", "variant", "item_id")
 _PARTS = 1000  # shares are told to a thousandth
@@ -49,15 +50,13 @@ def with_undone_shares(
     return table.with_columns(pl.Series("undone_by", shares, dtype=pl.Float64))
 
 
-def _undone_by(
-    row: Mapping[str, Any], sides: tuple[pl.DataFrame, pl.DataFrame], alpha: float, *, binary: bool
-) -> float | None:
+def _undone_by(row: Row, sides: tuple[pl.DataFrame, pl.DataFrame], alpha: float, *, binary: bool) -> float | None:
     """Halve the range of shares until the verdict holds at one thousandth and not at the next; None: at each."""
     higher, lower = sides if row["difference"] > 0 else sides[::-1]
     items = _answers(higher, row).join(_answers(lower, row), on=_ITEM, suffix="_low").sort(_ITEM)
     names = ("value", "value_low", "wrong_low")
     value, low, wrong = (items[name].to_numpy().astype(np.float64)[:, None] for name in names)
-    settings: dict[str, Any] = {"binary": binary, "mid_p": row["method"].endswith("mid-p")}
+    settings: Keywords = {"binary": binary, "mid_p": row["method"].endswith("mid-p")}
     compared: Callable[..., list[Comparison]] = partial(paired_differences, **settings)
     if row["culture"] is None:
         compared = partial(_over_cultures, cultures=items["culture"].to_numpy(), **settings)
@@ -81,7 +80,7 @@ def _holds(comparison: Comparison, alpha: float) -> bool:
     return p is not None and p <= alpha and (difference or 0.0) > 0 and not holds_zero(comparison._asdict())
 
 
-def _answers(scores: pl.DataFrame, row: Mapping[str, Any]) -> pl.DataFrame:
+def _answers(scores: pl.DataFrame, row: Mapping[str, object]) -> pl.DataFrame:
     """Each item's value and the share of its answers that were judged wrong, means over samples."""
     where = {name: row[name] for name in ("metric", "culture", "language", "variant") if row[name] is not None}
     measured = scores.filter(pl.col("value").is_not_null(), **where)

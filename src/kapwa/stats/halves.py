@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
 from kapwa.stats.missing import mean_over_cultures
+from kapwa.value_types import JsonMapping, Row
 
 
 class Apart(NamedTuple):
@@ -57,7 +57,7 @@ def apart(first: pl.DataFrame, second: pl.DataFrame, *, share: bool) -> Apart | 
     )
 
 
-def recovered(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[float, float]:
+def recovered(one: Row, other: JsonMapping) -> tuple[float, float]:
     """Return the interval of one value less another, from the intervals of both."""
     difference = one["value"] - other["value"]
     below = math.hypot(one["value"] - one["low"], other["high"] - other["value"])
@@ -65,7 +65,7 @@ def recovered(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[float, 
     return difference - below, difference + above
 
 
-def _at(part: Mapping[str, Any], case: str) -> dict[str, float]:
+def _at(part: JsonMapping, case: str) -> dict[str, float]:
     """An estimate where all that is missing is at its least, or at its most; its interval is as long as measured."""
     value = part[case]
     if case == "least":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ from kapwa.stats.clusters import (
 )
 from kapwa.stats.power import detectable_difference
 from kapwa.stats.resampling import sign_flip_p_values
+from kapwa.value_types import Cells
 
 # Sampled p-values go down to 1/50,000, so that Holm over a hundred comparisons can still decide at 5 %.
 PERMUTATIONS = 49_999
@@ -156,7 +157,7 @@ def mean_estimates(
     return [Estimate(**row) for row in _rows(numbers, sums, method)]
 
 
-def _rows(numbers: Mapping[str, FloatArray], sums: ClusterSums, methods: Iterable[str]) -> Iterator[dict[str, Any]]:
+def _rows(numbers: Mapping[str, FloatArray], sums: ClusterSums, methods: Iterable[str]) -> Iterator[Cells]:
     """Yield the fields of each column's estimate, None for what is not known."""
     for k, method in enumerate(methods):
         counts = {"n": int(sums.n[k]), "clusters": int(sums.clusters[k]), "method": str(method)}

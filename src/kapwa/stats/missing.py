@@ -8,7 +8,7 @@ Without a missing answer both are what was measured, and nothing is computed twi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,7 @@ from kapwa.stats.clusters import FloatArray, IntArray
 from kapwa.stats.intervals import AgainstMark, Comparison, Estimate, paired_differences
 from kapwa.stats.pooled import PooledDifference, pooled_differences, pooled_mean
 from kapwa.stats.states import missing_rows
+from kapwa.value_types import JsonObject
 
 FlagArray = NDArray[np.bool_]
 
@@ -25,9 +26,21 @@ FlagArray = NDArray[np.bool_]
 Ends = tuple[float | None, float | None]
 
 
-def ranges_of(infos: Mapping[str, Mapping[str, Any]]) -> dict[str, Ends]:
-    """The ends of metrics, by name; ``infos``: fields of :class:`kapwa.suites.base.MetricInfo`."""
-    return {name: (info.get("low"), info.get("high")) for name, info in infos.items()}
+class HasEnds(Protocol):
+    """A metric, such as :class:`kapwa.suites.base.MetricInfo`, that says what it can be at least and at most."""
+
+    @property
+    def low(self) -> float | None:
+        """The lower end; None where there is none."""
+
+    @property
+    def high(self) -> float | None:
+        """The upper end; None where there is none."""
+
+
+def ranges_of(infos: Mapping[str, HasEnds]) -> dict[str, Ends]:
+    """The ends of metrics, by name."""
+    return {name: (info.low, info.high) for name, info in infos.items()}
 
 
 def with_bounds(rows: pl.DataFrame, shares: Mapping[str, bool], ranges: Mapping[str, Ends]) -> pl.DataFrame:
@@ -205,7 +218,7 @@ def bounds_of(measured: Estimate, least: Estimate | None = None, most: Estimate 
     return Bounds(low.value, high.value, low.low, high.high)
 
 
-def estimate_completed(items: pl.DataFrame, estimate: Callable[[pl.DataFrame, str], Estimate]) -> dict[str, Any]:
+def estimate_completed(items: pl.DataFrame, estimate: Callable[[pl.DataFrame, str], Estimate]) -> JsonObject:
     """Estimate a mean of ``items`` (:func:`item_bounds`) as measured and at its bounds, and count the answers.
 
     ``estimate(rows, column)`` estimates the mean of a column of some of the rows. Returns the fields of
@@ -219,7 +232,7 @@ def estimate_completed(items: pl.DataFrame, estimate: Callable[[pl.DataFrame, st
     return {**measured._asdict(), **bounds._asdict(), "asked": int(items["asked"].sum()), "missing": missing}
 
 
-def mean_over_cultures(items: pl.DataFrame, *, share: bool) -> dict[str, Any]:
+def mean_over_cultures(items: pl.DataFrame, *, share: bool) -> JsonObject:
     """Estimate the mean of ``items`` over their cultures, each counting alike: :func:`estimate_completed`.
 
     ``items`` have the columns of :func:`item_bounds`, ``culture`` and ``cluster``. The interval is clustered by sampled

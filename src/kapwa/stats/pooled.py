@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +30,7 @@ from kapwa.stats.power import detectable_difference
 from kapwa.stats.resampling import sign_flip_p_values
 from kapwa.stats.spread import spread_of
 from kapwa.stats.stratified import Strata, paired_centre, score_interval
+from kapwa.value_types import Keywords
 
 _LARGEST_SCALE = 10**6
 
@@ -230,7 +231,7 @@ def _pooled_difference(
     cultures = tuple(range(len(means.means)))
     spread = None if seed is None else spread_of(means, cultures, seed=seed, ranked=False)
     differing = float(weights @ (np.abs(filled) if binary else filled != 0))
-    shape: dict[str, Any] = {"n": int(kept.sum()), "clusters": len(means.shares), "difference": value}
+    shape: Keywords = {"n": int(kept.sum()), "clusters": len(means.shares), "difference": value}
     shape |= {"se": shown if known else None, "differing": differing}
     comparison = Comparison(
         a_value=left,

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, inf, isfinite, isnan, log2, nan, sqrt
-from typing import Any
 
 import numpy as np
 
 from kapwa.errors import UsageError
 from kapwa.stats.clusters import FloatArray, IntArray
+from kapwa.value_types import Keywords
 
 POWER = 0.8
 # More numbers of differing items than this are sampled evenly; the sum over them is then a little rounded.
@@ -310,7 +310,7 @@ class Piloted(Assumed):
     def _found_with(self, items: int, power: float) -> float:
         """The difference that so many questions find with this power, as a report of them would say it."""
         scale = items / self.clusters
-        data: dict[str, Any] = {"n": round(self.n * scale), "clusters": items, "difference": self.seen}
+        data: Keywords = {"n": round(self.n * scale), "clusters": items, "difference": self.seen}
         data |= {"se": self.se / sqrt(scale), "differing": self.differing, "binary": self.binary}
         return detectable_difference(**data, alpha=self.alpha_each, mid_p=self.mid_p, power=power)
 

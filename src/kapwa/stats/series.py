@@ -8,8 +8,8 @@ ones are added.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,7 @@ from kapwa.stats.clusters import FloatArray
 from kapwa.stats.intervals import Comparison
 from kapwa.stats.missing import Ends, Side, item_bounds, paired_completed, pooled_completed
 from kapwa.stats.tables import checked_scores
+from kapwa.value_types import JsonMapping
 
 ERROR = 0.05
 # A trend is of at least so many checkpoints; of two it is the change.
@@ -133,7 +134,7 @@ def _compared(both: pl.DataFrame, sides: tuple[Side, Side], *, share: bool, leve
     """The first side less the second: over cultures, each counting alike, or of the only one."""
     clusters, cultures = both["cluster"].to_list(), both["culture"].to_list()
     # The interval decides: a p-value by random flips could not be small enough late in a series.
-    settings: Mapping[str, Any] = {"level": level, "permutations": 100}
+    settings: JsonMapping = {"level": level, "permutations": 100}
     flags = np.array([share])
     if len(set(cultures)) > 1:
         (pooled,) = pooled_completed(*sides, cultures, clusters, flags, varies=False, **settings)

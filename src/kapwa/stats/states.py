@@ -13,18 +13,18 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
-from typing import Any
 
 import polars as pl
 
 from kapwa.records import MISSING, UNANSWERED, Answer, Outcome, State
 from kapwa.stats.watching import WatchedAnswers
+from kapwa.value_types import Schema
 
 _Item = tuple[str, str]  # id and variant
 # Which state stands for a row that is about several answers: the first of these that one of them has.
 _JUDGED: tuple[State, ...] = ("answered", "unknown", "declined", "empty", "unfinished")
 _NEEDED = {"item_id", "variant", "sample", "value", "outcome"}
-_TOLD: dict[str, Any] = {
+_TOLD: Schema = {
     **{"item_id": pl.String, "variant": pl.String, "sample": pl.Int64},
     **{"_judged": pl.String, "_lost": pl.String},
 }

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from kapwa.errors import DataError, UsageError, check_known, nearest
 from kapwa.records import OUTCOMES, SCORE_COLUMNS, STATES, State
-from kapwa.stats.clusters import FloatArray
+from kapwa.stats.clusters import FloatArray, IntArray
 from kapwa.stats.families import adjust_p_values, check_margin
 from kapwa.stats.intervals import mean_estimates
 from kapwa.stats.missing import (
@@ -25,6 +25,7 @@ from kapwa.stats.missing import (
     with_bounds,
 )
 from kapwa.stats.states import not_asked_rows, with_derived_states
+from kapwa.value_types import Cells, JsonObject, Keywords, Schema
 
 BLOCK = ("culture", "language", "variant")
 # These differ between the rows of one item (or name it), so they cannot be strata of items.
@@ -32,7 +33,7 @@ _NOT_STRATA = ("item_id", "sample", "metric", "value", "outcome", "state")
 _SAMPLE = (*BLOCK, "item_id", "metric", "sample")
 
 
-COMPARISON_SCHEMA: Mapping[str, Any] = {
+COMPARISON_SCHEMA: Schema = {
     **dict.fromkeys(("kind", "a", "b", "culture", "language", "variant", "metric"), pl.String),
     **dict.fromkeys(("a_value", "b_value", "difference", "se", "low", "high"), pl.Float64),
     **dict.fromkeys(("p_value", "p_holm", "p_bh", "mde", "differing"), pl.Float64),
@@ -43,21 +44,21 @@ COMPARISON_SCHEMA: Mapping[str, Any] = {
     **dict.fromkeys(("p_worst", "p_worst_holm"), pl.Float64),
 }
 # Of comparisons over cultures. A row over several has no culture and no language; of ``cultures`` cultures the mean.
-POOLED_SCHEMA: Mapping[str, Any] = {
+POOLED_SCHEMA: Schema = {
     **COMPARISON_SCHEMA,
     **{"cultures": pl.Int64, "culture_sd": pl.Float64, "culture_sd_low": pl.Float64, "culture_sd_high": pl.Float64},
     **{"p_varies": pl.Float64, "p_varies_holm": pl.Float64},
 }
 # Where a margin of equality was asked for.
-EQUAL_SCHEMA: Mapping[str, Any] = dict.fromkeys(("equal_within", "p_equal", "p_equal_holm", "p_over"), pl.Float64)
+EQUAL_SCHEMA: Schema = dict.fromkeys(("equal_within", "p_equal", "p_equal_holm", "p_over"), pl.Float64)
 # Where labels are compared, and not cultures.
-LABEL_SCHEMA: Mapping[str, Any] = dict.fromkeys(("label_kind", "label"), pl.String)
+LABEL_SCHEMA: Schema = dict.fromkeys(("label_kind", "label"), pl.String)
 
 ALL = "all"
 # How many answers are in each state (:data:`kapwa.records.STATES`), by the name of its column.
 STATE_COUNTS: Mapping[str, State] = {f"state_{state.replace(' ', '_')}": state for state in STATES}
 
-ESTIMATE_SCHEMA: Mapping[str, Any] = {
+ESTIMATE_SCHEMA: Schema = {
     **dict.fromkeys(("culture", "language", "variant", "group", "stratum", "metric"), pl.String),
     **dict.fromkeys(("value", "se", "low", "high"), pl.Float64),
     **dict.fromkeys(("n", "clusters", *OUTCOMES), pl.Int64),
@@ -66,7 +67,7 @@ ESTIMATE_SCHEMA: Mapping[str, Any] = {
     **dict.fromkeys(("least", "most", "least_low", "most_high"), pl.Float64),
 }
 # What a run adds to its estimates: the floors and the ceiling that a score is held against.
-FLOOR_COLUMNS: Mapping[str, Any] = dict.fromkeys(("base_floor", "highest_floor", "ceiling"), pl.Float64)
+FLOOR_COLUMNS: Schema = dict.fromkeys(("base_floor", "highest_floor", "ceiling"), pl.Float64)
 
 
 _COUNTS = (*OUTCOMES, "asked", "missing", *STATE_COUNTS)
@@ -231,7 +232,7 @@ def estimate_table(
     )
 
 
-def _block_estimates(block: ItemBlock, metrics: Mapping[str, bool], groups: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _block_estimates(block: ItemBlock, metrics: Mapping[str, bool], groups: Sequence[str]) -> Iterator[Cells]:
     """Yield the estimates of a block, over all its items and by stratum, without counts of answers."""
     side = _side(block)
     clusters = block.items["cluster"].to_numpy()
@@ -256,8 +257,9 @@ def _strata(block: ItemBlock, groups: Sequence[str]) -> Iterator[tuple[str, str,
             yield group, getattr(block, group), everything
             continue
         column = block.items[group]
+        values = np.array(column.to_list(), dtype=object)
         for value in column.drop_nulls().unique().sort():
-            yield group, str(value), (column == value).fill_null(False).to_numpy()
+            yield group, str(value), np.asarray(values == value, dtype=bool)
 
 
 def mean_table(
@@ -384,7 +386,7 @@ def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but
     sides = (blocks(checked_scores(scores, metrics, ranges=ranges), metrics) for scores in (scores_a, scores_b))
     a, b = ({block[:3]: block for block in side} for side in sides)
     pairs = [(label_a, a[key], label_b, b[key]) for key in sorted(a.keys() & b.keys())]
-    settings: dict[str, Any] = {"seed": seed, "mid_p": mid_p, "equal_within": equal_within}
+    settings: Keywords = {"seed": seed, "mid_p": mid_p, "equal_within": equal_within}
     each = _table("runs", pairs, metrics, **settings).with_columns(cultures=pl.lit(1, pl.Int64))
     if labels is None:
         both = pl.concat([_pooled_table("runs", pairs, metrics, **settings), each], how="diagonal")
@@ -411,7 +413,7 @@ def with_sides_turned(compared: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_label(
-    pairs: _Pairs, each: pl.DataFrame, labels: _Labels, metrics: Mapping[str, bool], settings: Mapping[str, Any]
+    pairs: _Pairs, each: pl.DataFrame, labels: _Labels, metrics: Mapping[str, bool], settings: Mapping[str, object]
 ) -> pl.DataFrame:
     """Rows of labels: the mean over a label's cultures; where a single one is measured, its rows of ``each``."""
     tables = []
@@ -434,7 +436,7 @@ def _places(metrics: Mapping[str, bool]) -> pl.Expr:
     return pl.col("metric").replace_strict(order, return_dtype=pl.Int64)
 
 
-def _pooled_table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **settings: Any) -> pl.DataFrame:
+def _pooled_table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **settings: object) -> pl.DataFrame:
     """Rows over cultures: a row for each metric and pair of names (and variant) that two or more cultures have."""
     groups: dict[tuple[str, str, str | None], list[tuple[ItemBlock, ItemBlock]]] = {}
     for label_a, a, label_b, b in pairs:
@@ -466,8 +468,11 @@ def _side(block: ItemBlock, names: Sequence[str] | None = None) -> Side:
 
     def matrix(items: pl.DataFrame) -> FloatArray:
         wanted = block.metrics if names is None else names
-        absent = {name: pl.lit(None, pl.Float64) for name in wanted if name not in block.metrics}
-        return items.with_columns(**absent).select(wanted).to_numpy().astype(np.float64)
+        found = np.full((items.height, len(wanted)), np.nan)
+        for place, name in enumerate(wanted):
+            if name in block.metrics:
+                found[:, place] = items[name].to_numpy()
+        return found
 
     value = matrix(block.items)
     if block.completed is None:
@@ -478,6 +483,8 @@ def _side(block: ItemBlock, names: Sequence[str] | None = None) -> Side:
 
 def _aligned(a: ItemBlock, b: ItemBlock, names: Sequence[str]) -> tuple[Side, Side, np.ndarray]:
     """Both sides and the cluster of every item either side has, in item order; NaN where absent."""
+    if all(a.items[column].equals(b.items[column]) for column in ("item_id", "cluster")):  # as nearly always
+        return _side(a, names), _side(b, names), a.items["cluster"].to_numpy()
     sides = [side.items.select("item_id", "cluster").with_row_index("row") for side in (a, b)]
     both = sides[0].join(sides[1], on="item_id", how="full", coalesce=True, suffix=" of b").sort("item_id")
     torn = both.filter(pl.col("cluster") != pl.col("cluster of b"))
@@ -491,16 +498,15 @@ def _aligned(a: ItemBlock, b: ItemBlock, names: Sequence[str]) -> tuple[Side, Si
         )
     clusters = both.select(pl.coalesce("cluster", "cluster of b")).to_series().to_numpy()
     left, right = (
-        Side(*(_placed(part, both[rows]) for part in _side(block, names)))
+        _placed(_side(block, names), both[rows].cast(pl.Int64).fill_null(block.items.height).to_numpy())
         for block, rows in ((a, "row"), (b, "row of b"))
     )
     return left, right, clusters
 
 
-def _placed(values: FloatArray, rows: pl.Series) -> FloatArray:
-    """The rows of ``values`` in the order of ``rows``; NaN where that is null."""
-    padded = np.vstack([values, np.full((1, values.shape[1]), np.nan)])
-    return np.asarray(padded[rows.cast(pl.Int64).fill_null(len(values)).to_numpy()])
+def _placed(side: Side, rows: IntArray) -> Side:
+    """A side's rows in the order of ``rows``; NaN where one is past the last."""
+    return Side(*(np.vstack([values, np.full((1, values.shape[1]), np.nan)])[rows] for values in side))
 
 
 def _in_one_alone(a: Side, b: Side) -> list[list[int]]:
@@ -509,7 +515,7 @@ def _in_one_alone(a: Side, b: Side) -> list[list[int]]:
     return [(~np.isnan(side) & np.isnan(other)).sum(axis=0).tolist() for side, other in pairs]
 
 
-def _table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **settings: Any) -> pl.DataFrame:
+def _table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **settings: object) -> pl.DataFrame:
     """Compare pairs of named blocks of one culture, metric by metric."""
     records = []
     for label_a, a, label_b, b in pairs:
@@ -536,7 +542,7 @@ def _table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **settings: An
     return table.sort(_places(metrics), "culture", "language", "variant", "a", "b")
 
 
-def _measured(schema: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+def _measured(schema: Mapping[str, object], settings: Mapping[str, object]) -> JsonObject:
     """The columns before any p-value is adjusted."""
     tested = () if settings.get("equal_within") is None else ("p_equal", "p_over")
     return {**schema, **dict.fromkeys(tested, pl.Float64)}

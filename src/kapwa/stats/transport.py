@@ -9,13 +9,14 @@ the earlier audit has labels.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kapwa.errors import DataError, UsageError
 from kapwa.stats.clusters import FloatArray, IntArray, cluster_codes
+from kapwa.value_types import Keywords
 
 State = Literal["carries", "does-not-carry", "cannot-tell", "outside-range", "no-labels"]
 
@@ -90,7 +91,7 @@ def carried_bias(before: Audited, after: Audited, *, margin: float, level: float
     count = len(np.asarray(before.clusters))
     earlier, later = _bias(before, codes[:count]), _bias(after, codes[count:])
     outside = _outside(before, after)
-    facts: dict[str, Any] = {
+    facts: Keywords = {
         "labelled_before": earlier.labelled,
         "labelled": later.labelled,
         "outside": outside,

@@ -7,7 +7,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.apps import apps
 from django.core.management import call_command
@@ -23,6 +23,7 @@ from kapwa.studio.core.roles import COORDINATOR
 from kapwa.studio.core.tables import Event, Invitation, Project
 from kapwa.studio.core.withdrawals import undone
 from kapwa.studio.settings import ADDRESS_NAME, LOCAL
+from kapwa.value_types import Keywords
 
 # Under this name stands, among migrations, after which one the current tables were made anew.
 _MADE = "studio_tables"
@@ -211,7 +212,7 @@ def serve(
     # Refused requests are none, either, and their paths may hold codes; faults of ours are told.
     logging.getLogger("django.request").setLevel(logging.ERROR)
     logging.getLogger("django.security").setLevel(logging.CRITICAL)
-    options: dict[str, Any] = {
+    options: Keywords = {
         "host": host,
         "port": port,
         "threads": 8,

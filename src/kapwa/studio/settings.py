@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from kapwa.errors import MissingDependencyError, UsageError
+from kapwa.value_types import JsonObject
 
 DATABASE_NAME = "studio.sqlite"
 SECRET_NAME = "secret.key"  # noqa: S105 - a file's name
@@ -43,9 +44,7 @@ def configure(
     django.setup()
 
 
-def settings_of(
-    home: Path, *, database: str | None = None, url: str = "", hosts: tuple[str, ...] = ()
-) -> dict[str, Any]:
+def settings_of(home: Path, *, database: str | None = None, url: str = "", hosts: tuple[str, ...] = ()) -> JsonObject:
     """Return the settings that :func:`configure` sets."""
     home.mkdir(parents=True, exist_ok=True, mode=0o700)  # names and texts are nobody else's business
     address = urlsplit(url)
@@ -73,7 +72,7 @@ def _let_worker_serve_pages(headers: Any, path: str, url: str) -> None:
 
 
 # What is the same for every studio.
-_SAME_EVERYWHERE: dict[str, Any] = tomllib.loads((HERE / "django.toml").read_text(encoding="utf-8")) | {
+_SAME_EVERYWHERE: JsonObject = tomllib.loads((HERE / "django.toml").read_text(encoding="utf-8")) | {
     "LOGGING_CONFIG": None,
     "WHITENOISE_ADD_HEADERS_FUNCTION": _let_worker_serve_pages,
 }
@@ -121,7 +120,7 @@ def _make_secret(path: Path) -> None:
     Path(name).unlink(missing_ok=True)
 
 
-def _sqlite(path: Path) -> dict[str, Any]:
+def _sqlite(path: Path) -> JsonObject:
     # Django's own defaults lose writes when many write at once: the lock must be taken when a transaction begins.
     # What is deleted is overwritten with zeros; corners that moving rows leave are cleared after an erasure.
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))  # made by us, so that nobody else may read it
@@ -137,19 +136,19 @@ def _sqlite(path: Path) -> dict[str, Any]:
 _MAIL = ("EMAIL_HOST", "EMAIL_PORT", "EMAIL_HOST_USER", "EMAIL_HOST_PASSWORD", "EMAIL_USE_SSL", "DEFAULT_FROM_EMAIL")
 
 
-def _mail() -> dict[str, Any]:
+def _mail() -> JsonObject:
     """Return the settings of a mail server; without its host the studio sends no e-mail.
 
     The connection is encrypted: from the first byte with ``EMAIL_USE_SSL``, else once the server was greeted, but not
     to a server on this machine.
     """
-    mail: dict[str, Any] = {name: os.environ.get(f"KAPWA_{name}", "") for name in _MAIL}
+    mail: JsonObject = {name: os.environ.get(f"KAPWA_{name}", "") for name in _MAIL}
     filled = {name: value for name, value in mail.items() if value}
     encrypted = {"EMAIL_USE_TLS": not mail["EMAIL_USE_SSL"] and mail["EMAIL_HOST"] not in LOCAL, "EMAIL_TIMEOUT": 30}
     return filled | encrypted | {"KAPWA_MAIL": bool(mail["EMAIL_HOST"])}
 
 
-def _postgresql(url: str) -> dict[str, Any]:
+def _postgresql(url: str) -> JsonObject:
     # The address may hold a password, so no part of it is in a message.
     try:
         parts = urlsplit(url)

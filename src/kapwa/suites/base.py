@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import EntryPoint
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
@@ -14,6 +15,7 @@ from kapwa.datasets.findings import CheckReport, DataSource
 from kapwa.errors import UsageError, nearest
 from kapwa.files import table_rows
 from kapwa.records import Answer, Capability, Floor, Item, Request
+from kapwa.value_types import JsonMapping, JsonObject, Keywords
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,14 +60,18 @@ class MetricInfo:
     margin: str = ""
     judged_by: str = ""
 
+    @property
+    def span(self) -> float:
+        """The largest difference that the metric can show."""
+        return inf if self.low is None or self.high is None else float(self.high - self.low)
 
-def is_share(info: Mapping[str, Any]) -> bool:
-    """Whether a metric (fields of :class:`MetricInfo`) runs from 0 to 1 or lies within, so that it is a share."""
-    low, high = info.get("low"), info.get("high")
-    return low is not None and high is not None and low >= 0 and high <= 1
+
+def is_share(info: MetricInfo) -> bool:
+    """Whether a metric runs from 0 to 1 or lies within, so that it is a share."""
+    return info.low is not None and info.high is not None and info.low >= 0 and info.high <= 1
 
 
-def holds_shares(info: Mapping[str, Any], values: pl.Series) -> bool:
+def holds_shares(info: MetricInfo, values: pl.Series) -> bool:
     """Whether a metric is a share and its values are: one that strays from its range has Student's interval."""
     return is_share(info) and bool(values.is_between(-1e-9, 1 + 1e-9).all())
 
@@ -112,7 +118,7 @@ def settings_of(suite: str) -> dict[str, list[Setting]]:
     settings: defaultdict[str, list[Setting]] = defaultdict(list)
     for cells in table_rows(Path(__file__).with_name("options.csv")):
         tasks = cells.pop("tasks").split()
-        fields: dict[str, Any] = {**cells, "panel": cells["panel"] or None, "asks": bool(cells["asks"])}
+        fields: Keywords = {**cells, "panel": cells["panel"] or None, "asks": bool(cells["asks"])}
         for task in tasks:
             if task.startswith(f"{suite}/"):
                 settings[task.partition("/")[2]].append(Setting(**fields))
@@ -170,7 +176,7 @@ class Task:
     headline: tuple[str, ...]
     groups: tuple[str, ...] = ()
     metrics: Mapping[str, MetricInfo]
-    options: Mapping[str, Any]
+    options: JsonMapping
     requests: AskItems
     score: JudgeAnswers
     floors: FindFloors
@@ -226,7 +232,7 @@ def with_steps(task: Task, steps: Sequence[Step]) -> Task:
 class OpenTask(Protocol):
     """Open one task of a suite over data (None: the suite's sample packs)."""
 
-    def __call__(self, name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
+    def __call__(self, name: str, data: str | Path | None, selection: Selection, options: Mapping[str, object]) -> Task:
         """Read the data and return the task; raise DataError or UsageError."""
 
 
@@ -274,7 +280,7 @@ class Suite:
     pick_variants: Callable[[Sequence[str] | None, Sequence[str] | None], tuple[str, ...]] | None = None
     options: Mapping[str, Sequence[Setting]] = field(default_factory=dict)
     sample_data: Callable[[str, Path], bool] = lambda _task, _folder: False
-    reopen: Callable[[Mapping[str, Any], pl.DataFrame], Task] | None = None
+    reopen: Callable[[JsonMapping, pl.DataFrame], Task] | None = None
     next_step: str = ""
     example_answers: Callable[[Item], Sequence[str]] | None = None
     noun: tuple[str, str] = ("item", "items")
@@ -310,12 +316,12 @@ class Suite:
         return [] if self.folder else sorted(card.parent.name for card in self.packs.glob("*/card.yaml"))
 
 
-def call(target: str, *arguments: Any) -> Any:
+def call(target: str, *arguments: object) -> Any:
     """Import "module:name" and call it: a suite names its readers without importing them."""
     return EntryPoint("call", target, "kapwa").load()(*arguments)
 
 
-def given_options(task: str, options: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+def given_options(task: str, options: Mapping[str, object], known: Collection[str]) -> JsonObject:
     """Return the options that were set (None leaves one at its default); raise UsageError for one that is not known."""
     values = {name: value for name, value in options.items() if value is not None}
     for name in values:

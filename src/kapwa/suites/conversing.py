@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any
 
 import polars as pl
 
@@ -65,7 +64,7 @@ def _item_table(tabulate: TabulateItems, items: Sequence[Item]) -> pl.DataFrame:
     return table.with_columns(pl.Series(name, values, dtype=pl.String) for name, values in columns.items())
 
 
-def _written(entries: Sequence[Any]) -> str:
+def _written(entries: Sequence[object]) -> str:
     """Return turns or media as JSON, without empty values and places on this machine; "" for none."""
     filled = partial(asdict, dict_factory=lambda pairs: {key: value for key, value in pairs if value and key != "file"})
     return json.dumps([filled(entry) for entry in entries], ensure_ascii=False) if entries else ""

@@ -31,6 +31,7 @@ from kapwa.stats.clusters import FloatArray
 from kapwa.stats.states import WatchedStates
 from kapwa.suites.base import LEADING, FindFloors, JudgeAnswers, Judged, MetricInfo, TabulateItems, Task, metrics_of
 from kapwa.suites.items import group_of, grouped, score_frame, score_row
+from kapwa.value_types import Cells
 
 _INFOS = metrics_of("groups")
 # Agreement beyond chance has a rough interval under so few groups; where nearly all items are right or wrong, under so
@@ -168,7 +169,7 @@ def _rough_notes(answered: Sequence[_Answered]) -> Iterator[str]:
         )
 
 
-def _excess_rows(answered: Sequence[_Answered]) -> Iterator[dict[str, Any]]:
+def _excess_rows(answered: Sequence[_Answered]) -> Iterator[Cells]:
     """Yield how far groups agree beyond chance, by culture and sample; one group alone does not tell."""
     whole = _whole_answers(answered)
     parts = grouped(whole, lambda group: (group.members[0].culture, group.members[0].variant, group.sample))
@@ -184,7 +185,7 @@ def _whole_answers(answered: Sequence[_Answered]) -> list[_Answered]:
     return [group for group in answered if not group.members[0].fields["step"] and not math.isnan(sum(group.values))]
 
 
-def _row(item: Item, name: str, value: float, sample: int, missing: Unanswered = "failed") -> dict[str, Any]:
+def _row(item: Item, name: str, value: float, sample: int, missing: Unanswered = "failed") -> Cells:
     """The row of a group; ``missing``: why one of its items has no answer, where one has none."""
     if math.isnan(value):
         return {**score_row(item, name, None, missing, sample), "state": missing}

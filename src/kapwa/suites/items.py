@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import polars as pl
 
@@ -27,6 +27,7 @@ from kapwa.records import (
     Unanswered,
 )
 from kapwa.suites.base import Selection
+from kapwa.value_types import Cells, JsonMapping, Row, Schema
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -35,11 +36,11 @@ ALL_LETTERS = "ABCDEFGHIJKLMNOPQRST"
 # The topic of items of which nobody says one.
 NO_TOPIC = "not given"
 _NUMBERS = {"value": pl.Float64, "sample": pl.Int64}
-SCORE_SCHEMA: dict[str, Any] = {name: _NUMBERS.get(name, pl.String) for name in SCORE_COLUMNS}
+SCORE_SCHEMA: Schema = {name: _NUMBERS.get(name, pl.String) for name in SCORE_COLUMNS}
 
 # One row per judged item: what was expected, what the model gave, and by how much it was right (margin > 0). A row may
 # hold more of the item (:func:`item_columns`) and less of the texts.
-CASE_SCHEMA: dict[str, Any] = {
+CASE_SCHEMA: Schema = {
     **dict.fromkeys(("item_id", "variant", "culture", "metric"), pl.String),
     "margin": pl.Float64,
     **dict.fromkeys(("prompt", "prompt_gloss", "expected", "expected_gloss", "got", "got_gloss"), pl.String),
@@ -252,7 +253,7 @@ def item_columns(item: Item) -> dict[str, str]:
     return {"item_id": item.id} | {name: getattr(item, name) for name in ITEM_COLUMNS[1:]}
 
 
-def item_of(row: Mapping[str, Any], suite: str, fields: Mapping[str, Any]) -> Item:
+def item_of(row: Row, suite: str, fields: JsonMapping) -> Item:
     """Return the item that a table says this of."""
     return Item(row["item_id"], suite, fields=fields, **{name: row[name] for name in ITEM_COLUMNS[1:]})
 
@@ -264,7 +265,7 @@ def accuracy(margin: float) -> tuple[float, Outcome]:
     return (1.0, "right") if margin > 0 else (0.0, "wrong")
 
 
-def score_row(item: Item, metric: str, value: float | None, outcome: Outcome, sample: int = 0) -> dict[str, Any]:
+def score_row(item: Item, metric: str, value: float | None, outcome: Outcome, sample: int = 0) -> Cells:
     """One row of the long score table for ``item``; ``value`` None where there is nothing to measure.
 
     The state is not said here: :meth:`kapwa.suites.base.Task.judge` knows it of every answer.
@@ -272,12 +273,12 @@ def score_row(item: Item, metric: str, value: float | None, outcome: Outcome, sa
     return {**item_columns(item), "sample": sample, "metric": metric, "value": value, "outcome": outcome}
 
 
-def score_frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+def score_frame(rows: Iterable[Mapping[str, object]]) -> pl.DataFrame:
     """The score table of ``rows``, typed even when there are none."""
     return pl.DataFrame(list(rows), schema=SCORE_SCHEMA)
 
 
-def worst_first(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
+def worst_first(rows: Iterable[Cells]) -> pl.DataFrame:
     """The case table of the row with the smallest margin (the first such) of each item and variant, sorted by it."""
     groups = grouped(rows, lambda row: (row["item_id"], row["variant"]))
     worst = [min(group, key=lambda row: row["margin"]) for group in groups.values()]

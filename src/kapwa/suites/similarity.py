@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from kapwa import registry
 from kapwa.errors import UsageError, check_whole, nearest
@@ -14,6 +14,7 @@ from kapwa.metrics.base import Metric, load_metric
 from kapwa.records import Item
 from kapwa.suites.base import MetricInfo
 from kapwa.suites.items import score_row
+from kapwa.value_types import Cells, JsonObject
 
 # The similarities that need no model.
 MODEL_FREE = ("chrfpp", "chrf", "bleu", "rouge1", "rouge2", "rougeL", "meteor")
@@ -62,11 +63,11 @@ class SimilarityOptions:
         for name in self.whole:
             check_whole(name, getattr(self, name))
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """Return the options as plain JSON values; they rebuild equal options."""
         return {**asdict(self), "metrics": list(self.metrics or ())}
 
-    def _model_settings(self) -> dict[str, dict[str, Any]]:
+    def _model_settings(self) -> dict[str, JsonObject]:
         """Return what is set for each metric that has a model."""
         return {
             "bertscore": {"model_name": self.bertscore_model, "layer": self.bertscore_layer, "device": self.device},
@@ -144,7 +145,7 @@ def similarity_infos(options: SimilarityOptions) -> Iterator[MetricInfo]:
         yield MetricInfo(metric.name, title, metric.low, metric.high, source=metric.source, higher_is_better=True)
 
 
-def similarity_rows(options: SimilarityOptions, answers: Sequence[ComparedText]) -> Iterator[dict[str, Any]]:
+def similarity_rows(options: SimilarityOptions, answers: Sequence[ComparedText]) -> Iterator[Cells]:
     """Yield a score row for every answer and metric: its similarity to the nearest reference of its item."""
     cases = [(answer.text, answer.references) for answer in answers if answer.text is not None and answer.references]
     for metric in options.similarities():

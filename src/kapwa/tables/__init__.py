@@ -1,10 +1,11 @@
-"""Read and write users' tables: CSV, TSV, XLSX, JSON, JSON lines, Parquet and YAML, with exact row numbers.
+"""Read and write users' tables: CSV, TSV, XLSX, ODS, JSON, JSON lines, Parquet and YAML, with exact row numbers.
 
 Every table that Kapwa reads is read here, and every sheet that people fill in is written by this package's rules for
 safe cells. What a table's columns must be is said by who reads it (:mod:`kapwa.datasets.rows`).
 """
 
 from kapwa.tables.cells import (
+    FORMULA_ERRORS,
     disarm,
     json_cell,
     json_in,
@@ -19,6 +20,7 @@ from kapwa.tables.json_files import json_objects
 from kapwa.tables.parquet_files import parquet_batches, parquet_schema
 from kapwa.tables.reading import (
     TABLE_SUFFIXES,
+    WORKBOOKS,
     InMemory,
     in_memory,
     open_table,
@@ -28,6 +30,7 @@ from kapwa.tables.reading import (
     read_sheet,
     read_table,
     standing_in,
+    words_for,
 )
 from kapwa.tables.separated import separator_of
 from kapwa.tables.table import CUT_OFF, MAX_CELL, NO_ROWS, Cell, Most, Record, Remark, RowError, TextRow, TextTable
@@ -35,9 +38,11 @@ from kapwa.tables.writing import csv_bytes, csv_text, schema_of
 
 __all__ = [
     "CUT_OFF",
+    "FORMULA_ERRORS",
     "MAX_CELL",
     "NO_ROWS",
     "TABLE_SUFFIXES",
+    "WORKBOOKS",
     "Cell",
     "InMemory",
     "Most",
@@ -69,5 +74,6 @@ __all__ = [
     "separator_of",
     "standing_in",
     "without_nul",
+    "words_for",
     "written_value",
 ]

@@ -42,6 +42,10 @@ _HALF = re.compile(r"[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
+# What spreadsheets show where a formula could not be worked out.
+FORMULA_ERRORS = frozenset(
+    {"#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#N/A", "#NULL!", "#NUM!", "#SPILL!", "#CALC!", "#FIELD!"}
+)
 DAMAGED = "The file is damaged or not text."
 
 

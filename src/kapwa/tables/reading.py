@@ -8,13 +8,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from functools import partial
+from functools import cache, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
 from kapwa.errors import DataError, nearest
-from kapwa.files import check_ordinary, sibling_hint
+from kapwa.files import check_ordinary, sibling_hint, table_rows
 from kapwa.tables.cells import rearm
 from kapwa.tables.json_files import json_records
 from kapwa.tables.parquet_files import parquet_schema, parquet_table
@@ -26,7 +26,7 @@ _SHOWN = 40
 
 
 def read_table(path: Path, *, required: Sequence[str] = ()) -> list[TextRow]:
-    """Read a CSV, TSV, XLSX, JSON or Parquet file as rows of texts.
+    """Read a CSV, TSV, XLSX, ODS, JSON or Parquet file as rows of texts.
 
     Every cell is a text exactly as stored (ids keep leading zeros); missing values are "", lists are written as JSON.
     Rows without a single text are left out, and so are columns without a name after the last named one, if they are
@@ -85,20 +85,20 @@ class OpenTable(NamedTuple):
 
 
 def open_table(path: Path, most: Most | None = None, *, corner: str = "") -> OpenTable:
-    """Open a CSV, TSV or XLSX file; of text no more than one row is in memory at a time.
+    """Open a CSV, TSV, XLSX or ODS file; of text no more than one row is in memory at a time.
 
     ``corner``: the name of a first column that has none, as in a square whose rows and columns are the same things;
     "": such a column is left out like every other without a name. Raises what :func:`read_parts` does, as far as the
     header tells.
     """
     noted = Noted()
-    if path.suffix.lower() == ".xlsx":
+    if path.suffix.lower() in WORKBOOKS:
         separator, lines = "", _sheet_lines(path, most, noted)
     else:
         dialect, lines = separated_lines(path, noted)
         separator = dialect.separator
         lines = most.counted(path, lines) if most else lines
-    filled = (line for line in lines if any(cell.strip() for cell in line[1]))
+    filled = (line for line in lines if any(map(str.strip, line[1])))
     head = list(islice(filled, TITLE_LINES + 2))
     if not head:
         raise noted.problems[0] if noted.problems else DataError("is empty.", path=path, hint=CUT_OFF)
@@ -108,8 +108,9 @@ def open_table(path: Path, most: Most | None = None, *, corner: str = "") -> Ope
         names[0] = corner
     header = tuple(names[: max(i for i, name in enumerate(names, start=1) if name)])
     repeated = [name for i, name in enumerate(header) if name and name in header[:i]]
+    own = "Give each column a name of its own."
     noted.problems += [
-        DataError("appears twice in the header.", path=path, row=first, column=name) for name in repeated
+        DataError("appears twice in the header.", path=path, row=first, column=name, hint=own) for name in repeated
     ]
     rows = _sound_rows(_Shape(path, separator, len(header), len(names)), chain(head[above + 1 :], filled), noted)
     # Where two columns have one name, no row's cells can be told apart.
@@ -208,7 +209,8 @@ def read_sheet(path: Path, *, required: Sequence[str] = ()) -> list[TextRow]:
     return [TextRow(row.number, {name: rearm(cell) for name, cell in row.cells.items()}) for row in rows]
 
 
-TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".xlsx", ".parquet", ".yaml", ".yml")
+WORKBOOKS = (".xlsx", ".ods")
+TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", *WORKBOOKS, ".parquet", ".yaml", ".yml")
 _PEEKED = 65_536
 _LINE_END = re.compile(r"\r\n?")
 
@@ -235,7 +237,7 @@ def standing_in(tables: Mapping[Path, InMemory]) -> Iterator[None]:
 
 
 def read_records(path: Path, *, corner: str = "") -> TextTable:
-    """Read CSV, TSV, JSON lines, XLSX, Parquet or YAML; reasons for failure are returned, never raised.
+    """Read CSV, TSV, JSON lines, XLSX, ODS, Parquet or YAML; reasons for failure are returned, never raised.
 
     A cell is text, or a tuple of texts where the format has lists. Line ends inside cells become LF.
     ``corner``: see :func:`open_table`.
@@ -249,16 +251,28 @@ def read_records(path: Path, *, corner: str = "") -> TextTable:
         return TextTable(path, (), (), [error])
     if not table.records and not table.problems:
         return table._replace(problems=[DataError("holds no rows.", path=path, hint=NO_ROWS)])
-    records = []
-    for row, as_read in table.records:
+    records = list(table.records)
+    for place, (row, as_read) in enumerate(records):
+        if "\r" not in "".join([cell if isinstance(cell, str) else "".join(cell) for cell in as_read.values()]):
+            continue
         cells = dict(as_read)
         for name, cell in as_read.items():
-            if isinstance(cell, tuple):
-                cells[name] = tuple(_LINE_END.sub("\n", text) for text in cell)
-            elif "\r" in cell:
+            if isinstance(cell, str):
                 cells[name] = _LINE_END.sub("\n", cell)
-        records.append(Record(row, cells))
+            else:
+                cells[name] = tuple(_LINE_END.sub("\n", text) for text in cell)
+        records[place] = Record(row, cells)
     return table._replace(records=records)
+
+
+@cache
+def words_for(column: str) -> tuple[str, ...]:
+    """Return what else a column is called, in several languages, the likeliest first; () where nothing is known.
+
+    All that Kapwa knows of the names of people's columns stands in ``columns.csv`` beside this file.
+    """
+    listed = table_rows(Path(__file__).with_name("columns.csv"))
+    return next((tuple(row["words"].split(";")) for row in listed if row["name"] == column), ())
 
 
 def peek_header(path: Path) -> tuple[str, ...]:

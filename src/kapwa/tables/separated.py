@@ -181,19 +181,15 @@ def separated_lines(path: Path, noted: Noted) -> tuple[Dialect, Iterator[Line]]:
     return dialect, _records(path, dialect, noted)
 
 
-def _without_nul(path: Path, noted: Noted) -> Iterator[str]:
-    for number, line in text_lines(path):
-        if "\0" in line:
-            noted.problems.append(DataError("holds a NUL byte.", path=path, row=number, hint=DAMAGED))
-        yield line.replace("\0", "")
-
-
 def _records(path: Path, dialect: Dialect, noted: Noted) -> Iterator[Line]:
     csv.field_size_limit(MAX_CELL)
     physical: list[str] = []  # the lines of the record that is read
 
     def passing() -> Iterator[str]:
-        for line in _without_nul(path, noted):
+        for number, line in text_lines(path):
+            if "\0" in line:
+                noted.problems.append(DataError("holds a NUL byte.", path=path, row=number, hint=DAMAGED))
+                line = line.replace("\0", "")  # noqa: PLW2901
             physical.append(line)
             yield line
 

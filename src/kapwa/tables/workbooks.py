@@ -1,4 +1,4 @@
-"""The first sheet of an XLSX workbook as lines of text.
+"""The first sheet of a workbook, XLSX or ODS, as lines of text.
 
 Dates and times are written as people write them, a head of two rows becomes one, merged cells and formula errors are
 named.
@@ -12,14 +12,20 @@ import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
 from kapwa.errors import DataError
+from kapwa.tables.cells import FORMULA_ERRORS
+from kapwa.tables.open_documents import OpenRow, open_document_rows
 
 # The number of a row in its file, and its cells.
 Line = tuple[int, list[str]]
+# The number of a row, and its values of any kind; and what sees each row while it is read.
+SheetRow = tuple[int, Sequence[object]]
+Counted = Callable[[Iterable[SheetRow]], Iterator[SheetRow]]
 # A workbook of a million rows is smaller; what unpacks to more is damaged, or meant to fill the memory.
 MAX_UNPACKED = 1_000_000_000
 # A few bytes can fill every cell up to the last column, XFD; no table that people made is so wide or so large.
@@ -33,9 +39,8 @@ _TITLE_LINES = 4
 _LINE_END = re.compile(r"\r\n?")
 
 
-_ERRORS = frozenset(
-    {"#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#N/A", "#NULL!", "#NUM!", "#SPILL!", "#CALC!", "#FIELD!"}
-)
+# What LibreOffice shows of those that other spreadsheets have no word for.
+_OPEN_ERROR = re.compile(r"Err:5\d\d")
 
 
 class SheetLines(NamedTuple):
@@ -65,7 +70,7 @@ class _Range(NamedTuple):
         return self.name.partition(":")[0].rstrip("0123456789")
 
 
-def read_sheet_lines(path: Path, counted: Callable[[Iterable[Any]], Iterator[Any]] = iter) -> SheetLines:
+def read_sheet_lines(path: Path, counted: Counted = iter) -> SheetLines:
     """Read the first sheet of a workbook as lines of text.
 
     Times are written HH:MM (with seconds only where there are some) and dates YYYY-MM-DD, whatever the sheet shows.
@@ -139,7 +144,7 @@ def _formula_errors(path: Path, lines: Iterable[Line]) -> Iterator[DataError]:
 
     for row, cells in lines:
         for place, cell in enumerate(cells, start=1):
-            if cell in _ERRORS:
+            if cell in FORMULA_ERRORS or _OPEN_ERROR.fullmatch(cell):
                 letters = get_column_letter(place)
                 message = f"{letters}{row} holds the formula error {cell} and no text."
                 hint = "Correct the formula or write the text itself, then save the workbook again."
@@ -189,11 +194,30 @@ class _Sheet(NamedTuple):
     others: list[str]
 
 
-def _first_sheet(path: Path, counted: Callable[[Iterable[Any]], Iterator[Any]]) -> _Sheet:
+def _first_sheet(path: Path, counted: Counted) -> _Sheet:
     """Read a workbook's first sheet; raise DataError for no workbook, and where only another sheet holds a table."""
-    import openpyxl  # heavy, and only this format needs it
+    _refuse_what_unpacks_to_too_much(path)
+    kind = "ODS" if path.suffix.lower() == ".ods" else "XLSX"
+    try:
+        sheet = _open_document(path, counted) if kind == "ODS" else _office_document(path, counted)
+    except DataError:
+        raise
+    except Exception as error:  # noqa: BLE001 - readers raise many kinds for damaged files
+        damaged = isinstance(error, (zipfile.BadZipFile, ElementTree.ParseError))
+        why = ": it is not a workbook, or it is damaged" if damaged else f" ({type(error).__name__})"
+        hint = f"Open it in a spreadsheet and save it again, as {kind} or as 'CSV UTF-8'."
+        raise DataError(f"cannot be read as {kind}{why}.", path=path, hint=hint) from None
+    if sheet.others and not _looks_like_table(sheet.lines):
+        raise DataError(
+            f"only its first sheet is read, and that one, {sheet.name!r}, holds no table.",
+            path=path,
+            hint=f"Move the sheet {sheet.others[0]!r} to the front, or save it as a workbook of its own.",
+        )
+    return sheet
 
-    with contextlib.suppress(zipfile.BadZipFile, OSError, ValueError, NotImplementedError):  # openpyxl's to refuse
+
+def _refuse_what_unpacks_to_too_much(path: Path) -> None:
+    with contextlib.suppress(zipfile.BadZipFile, OSError, ValueError, NotImplementedError):  # the readers' to refuse
         with zipfile.ZipFile(path) as archive:
             # As the file declares them; reading a member ends at its declared size.
             size = sum(member.file_size for member in archive.infolist())
@@ -201,41 +225,61 @@ def _first_sheet(path: Path, counted: Callable[[Iterable[Any]], Iterator[Any]]) 
             message = f"unpacks to {size:,} bytes; at most {MAX_UNPACKED:,} are read."
             hint = "If this is intended, split it, or save its table as CSV."
             raise DataError(message, path=path, hint=hint)
-    try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        names = [sheet.title for sheet in book.worksheets]
-        lines = _lines_of(path, book.worksheets[0], counted)
-        merged = _merged_in(path, book.worksheets[0]._worksheet_path)
-        first_rows = partial(_first_rows, counted)
-        others = [sheet.title for sheet in book.worksheets[1:] if _looks_like_table(_lines_of(path, sheet, first_rows))]
-    except DataError:
-        raise
-    except Exception as error:  # noqa: BLE001 - openpyxl raises many kinds for damaged files
-        damaged = isinstance(error, zipfile.BadZipFile)
-        why = ": it is not a workbook, or it is damaged" if damaged else f" ({type(error).__name__})"
-        hint = "Open it in a spreadsheet and save it again, as XLSX or as 'CSV UTF-8'."
-        raise DataError(f"cannot be read as XLSX{why}.", path=path, hint=hint) from None
-    if others and not _looks_like_table(lines):
-        raise DataError(
-            f"only its first sheet is read, and that one, {names[0]!r}, holds no table.",
-            path=path,
-            hint=f"Move the sheet {others[0]!r} to the front, or save it as a workbook of its own.",
-        )
-    return _Sheet(names[0], lines, merged, others)
 
 
-def _first_rows(counted: Callable[[Iterable[Any]], Iterator[Any]], rows: Iterable[Any]) -> Iterator[Any]:
+def _office_document(path: Path, counted: Counted) -> _Sheet:
+    """Read an XLSX workbook."""
+    import openpyxl  # heavy, and only this format needs it
+
+    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+
+    def rows(sheet: Any) -> Iterable[SheetRow]:
+        # Else a formatted empty cell in the last corner, XFD1048576, makes 17 thousand million cells.
+        sheet.reset_dimensions()
+        return enumerate(sheet.values, start=1)
+
+    first, *rest = book.worksheets
+    lines = _lines_of(path, rows(first), counted)
+    first_rows = partial(_first_rows, counted)
+    others = [sheet.title for sheet in rest if _looks_like_table(_lines_of(path, rows(sheet), first_rows))]
+    return _Sheet(first.title, lines, _merged_in(path, first._worksheet_path), others)
+
+
+def _open_document(path: Path, counted: Counted) -> _Sheet:
+    """Read an ODS workbook."""
+    from openpyxl.utils import get_column_letter
+
+    name = ""
+    lines: list[Line] = []
+    merged: list[str] = []
+    others: list[str] = []
+
+    def rows(of_sheet: Iterable[OpenRow]) -> Iterator[SheetRow]:
+        for row in of_sheet:
+            for left, right, bottom in row.merged if row.place == 0 else ():
+                merged.append(f"{get_column_letter(left)}{row.number}:{get_column_letter(right)}{bottom}")
+            if row.number:
+                yield row.number, row.values
+
+    for (place, sheet), of_sheet in groupby(open_document_rows(path), key=lambda row: (row.place, row.sheet)):
+        if place == 0:
+            name = sheet
+            lines = _lines_of(path, rows(of_sheet), counted)
+        elif _looks_like_table(_lines_of(path, rows(of_sheet), partial(_first_rows, counted))):
+            others.append(sheet)
+    return _Sheet(name, lines, merged, others)
+
+
+def _first_rows(counted: Counted, rows: Iterable[SheetRow]) -> Iterator[SheetRow]:
     """Yield as many rows as tell whether a sheet holds a table."""
     return islice(counted(rows), _LOOKED_AT)
 
 
-def _lines_of(path: Path, sheet: Any, counted: Callable[[Iterable[Any]], Iterator[Any]]) -> list[Line]:
+def _lines_of(path: Path, rows: Iterable[SheetRow], counted: Counted) -> list[Line]:
     """Return the lines of a sheet that hold anything; raise DataError for one that is too wide or too large."""
-    # Else a formatted empty cell in the last corner, XFD1048576, makes 17 thousand million cells.
-    sheet.reset_dimensions()
     lines: list[Line] = []
     width = 0
-    for number, values in counted(enumerate(sheet.values, start=1)):
+    for number, values in counted(rows):
         filled = max((i for i, value in enumerate(values, start=1) if value is not None), default=0)
         width = max(width, filled)
         if width > MAX_COLUMNS or width * len(lines) > MAX_CELLS:
@@ -252,7 +296,7 @@ def _looks_like_table(lines: Iterable[Line]) -> bool:
     return sum(sum(1 for cell in cells if cell.strip()) > 1 for _, cells in lines) > 1
 
 
-def _cell_text(cell: Any) -> str:
+def _cell_text(cell: object) -> str:
     if cell is None:
         return ""
     if isinstance(cell, datetime.datetime):

@@ -118,10 +118,10 @@ def _plain_value(node: yaml.Node, place: Place, path: Path, lines: dict[Place, i
         for key_node, child in node.value:
             line, key = key_node.start_mark.line + 1, str(key_node.value)
             if not isinstance(key_node, yaml.ScalarNode):
-                raise DataError("a key must be a word.", path=path, row=line)
+                raise DataError("a key must be a word.", path=path, row=line, hint="Put it in quotes.")
             refuse_half(key, path=path, row=line)
             if key in values:
-                raise DataError("appears twice.", path=path, row=line, column=key)
+                raise DataError("appears twice.", path=path, row=line, column=key, hint="Keep one of the two.")
             lines[(*place, key)] = line
             values[key] = _plain_value(child, (*place, key), path, lines)
         return values

@@ -14,12 +14,13 @@ from kapwa.errors import DataError, UsageError, nearest, raise_first
 from kapwa.metrics.tokens import check_language
 from kapwa.models.gate import text_of
 from kapwa.records import CROSS
-from kapwa.tables import MAX_CELL, json_objects, open_table, parquet_batches, parquet_schema
+from kapwa.tables import MAX_CELL, WORKBOOKS, json_objects, open_table, parquet_batches, parquet_schema
+from kapwa.value_types import Row
 
 # Columns that may hold the varied attribute; beside another of these, "language" is the language of the texts.
 ATTRIBUTES: Final = ("nationality", "identity", "culture", "country", "religion", "city", "persona", "language")
 JSON_LINES, SEPARATED, PARQUET = (".jsonl", ".ndjson"), (".csv", ".tsv", ".tab"), (".parquet", ".pq")
-SUFFIXES: Final = (*JSON_LINES, *SEPARATED, ".xlsx", *PARQUET)
+SUFFIXES: Final = (*JSON_LINES, *SEPARATED, *WORKBOOKS, *PARQUET)
 DEFAULT_TASK: Final = "texts"
 BATCH: Final = 20_000
 _NUMBERS = ("sample", "temperature")
@@ -82,12 +83,12 @@ def file_tables(path: Path, options: SourceOptions) -> Iterator[pl.DataFrame]:
         return _parquet_tables(path, options)
     if suffix in JSON_LINES:
         return _text_tables(path, options, json_objects(path))
-    if suffix in (*SEPARATED, ".xlsx"):
+    if suffix in (*SEPARATED, *WORKBOOKS):
         return _text_tables(path, options, _table_rows(path))
     raise UsageError(f"{path} is not a file of responses.", hint=f"Known endings: {', '.join(SUFFIXES)}.")
 
 
-def _table_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _table_rows(path: Path) -> Iterator[tuple[int, Row]]:
     """Yield each row of a table with its number, as spreadsheets count; raise DataError at the first that is wrong."""
     table = open_table(path)
     raise_first(table.noted.problems)
@@ -98,7 +99,7 @@ def _table_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _text_tables(
-    path: Path, options: SourceOptions, rows: Iterator[tuple[int, Mapping[str, Any]]]
+    path: Path, options: SourceOptions, rows: Iterator[tuple[int, Mapping[str, object]]]
 ) -> Iterator[pl.DataFrame]:
     """Yield the rows of a text file as tables of strings; the first row says which columns there are."""
     first = next(rows, None)
@@ -123,7 +124,7 @@ def _whole_text(text: str | None) -> str | None:
     return text and text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _cells(path: Path, columns: Columns, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[tuple[Any, ...]]:
+def _cells(path: Path, columns: Columns, rows: Iterable[tuple[int, Mapping[str, object]]]) -> Iterator[tuple[Any, ...]]:
     """Yield number and cells of each row; as tuples, for a garbage collector walks through dicts again and again."""
     late = _MEANT - columns.present
     for number, record in rows:
@@ -137,7 +138,7 @@ def _cells(path: Path, columns: Columns, rows: Iterable[tuple[int, Mapping[str, 
         yield (number, *map(record.get, columns.used))
 
 
-def _as_text(column: Sequence[Any], name: str, path: Path, rows: Sequence[int]) -> list[str | None]:
+def _as_text(column: Sequence[object], name: str, path: Path, rows: Sequence[int]) -> list[str | None]:
     """Write the numbers of a column as text; raise DataError for the first value of a column that must be text."""
     if name in _NUMBERS:
         return [None if value is None else str(value) for value in column]

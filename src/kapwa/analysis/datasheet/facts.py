@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from kapwa.tables import printable
+from kapwa.value_types import JsonMapping
 
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _ADDRESS = re.compile(r"\bhttps?://|\bwww\.", re.IGNORECASE)
@@ -34,20 +34,20 @@ class DatasetFacts:
         if settled:
             self.settled.add(question)
 
-    def table(self, question: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    def table(self, question: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """Add a table to what is known of ``question``."""
         lines = [header, ["---"] * len(header), *rows]
         text = "\n".join("| " + " | ".join(flat(cell) for cell in line) + " |" for line in lines)
         self.lines.setdefault(question, []).append(text)
 
 
-def flat(value: Any) -> str:
+def flat(value: object) -> str:
     """Return ``value`` as text of one line that Markdown shows as it is."""
     text = " ".join(printable(str(value)).split())
     return text if text == "---" else re.sub(r"([|<>*_`\[\]\\])", r"\\\1", text)
 
 
-def listed(values: Sequence[Any]) -> str:
+def listed(values: Sequence[object]) -> str:
     """Name a few of ``values``, and how many there are."""
     shown = ", ".join(str(value) for value in values[:_SHOWN])
     return shown if len(values) <= _SHOWN else f"{shown}, … ({len(values)} in all)"
@@ -64,7 +64,7 @@ class TextCounts:
     emails: int = 0
     addresses: int = 0
 
-    def add(self, texts: Sequence[str], owners: Sequence[Any]) -> None:
+    def add(self, texts: Sequence[str], owners: Sequence[object]) -> None:
         """Count the texts of one group; ``owners`` say whose each is."""
         self.texts += len(texts)
         self.empty += sum(not text.strip() for text in texts)
@@ -83,7 +83,7 @@ class TextCounts:
         facts.tell("composition.identifiable", f"Texts with an e-mail address: {self.emails:,}", source)
 
 
-def tell_card(facts: DatasetFacts, card: Mapping[str, Any], *, of_prompts: bool) -> None:
+def tell_card(facts: DatasetFacts, card: JsonMapping, *, of_prompts: bool) -> None:
     """Tell what a pack's card says; ``of_prompts``: the card is of the data a run asked with, not of its answers."""
     if "packs" in card:
         for pack in card["packs"]:

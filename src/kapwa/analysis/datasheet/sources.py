@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -19,6 +18,7 @@ from kapwa.records import Item
 from kapwa.runs.answers import compares_texts
 from kapwa.runs.directory import Run, brief_model
 from kapwa.suites.base import Selection, Suite, Task
+from kapwa.value_types import JsonMapping
 
 _MANIFEST = "run.json"
 _ADDRESS = re.compile(
@@ -57,7 +57,7 @@ def run_facts(path: Path) -> DatasetFacts:
     return facts
 
 
-def public_name(manifest: Mapping[str, Any]) -> str:
+def public_name(manifest: JsonMapping) -> str:
     """The model's id; of a model in a folder only that folder's own name, for the way to it is nobody's business."""
     name = str(manifest["model"]["id"])
     backend, colon, where = name.partition(":")
@@ -70,7 +70,7 @@ def _no_address(text: str) -> str:
     return _ADDRESS.sub("[address]", text)
 
 
-def _tell_task(facts: DatasetFacts, manifest: Mapping[str, Any]) -> None:
+def _tell_task(facts: DatasetFacts, manifest: JsonMapping) -> None:
     name = manifest["task"]
     if manifest["suite"] not in registry.available("suites"):
         return
@@ -102,7 +102,7 @@ def _tell_counts(facts: DatasetFacts, run: Run) -> None:
         facts.tell("composition.sample", f"Of all texts the model could write: {drawn}", source)
 
 
-def _tell_making(facts: DatasetFacts, manifest: Mapping[str, Any]) -> None:
+def _tell_making(facts: DatasetFacts, manifest: JsonMapping) -> None:
     model, source = manifest["model"], _MANIFEST
     known = {**model.get("description", {}), **model["fingerprint"]}
     name = public_name(manifest)
@@ -144,14 +144,13 @@ def _tell_items(facts: DatasetFacts, run: Run) -> None:
 
 
 def _tell_judging(facts: DatasetFacts, run: Run) -> None:
-    metrics = run.manifest["metrics"]
-    titles = [info["title"] for info in metrics.values()]
+    titles = [info.title for info in run.metrics.values()]
     facts.tell("composition.labels", f"Judged by Kapwa: {listed(titles)}", _MANIFEST)
     facts.tell("preprocessing.done", f"Each answer was judged: {listed(titles)}", _MANIFEST)
     name = run.manifest["headline"][0]
     outcomes = run.scores.filter(pl.col("metric") == name)["outcome"].value_counts().sort("outcome")
     shown = ", ".join(f"{outcome} {number:,}" for outcome, number in outcomes.iter_rows())
-    facts.tell("composition.labels", f"Outcomes of {metrics[name]['title']!r}: {shown}", "scores.parquet")
+    facts.tell("composition.labels", f"Outcomes of {run.metrics[name].title!r}: {shown}", "scores.parquet")
 
 
 def _tell_answers(facts: DatasetFacts, answers: pl.DataFrame) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from kapwa.datasets.findings import CheckReport, Finding, Severity
 from kapwa.errors import DataError
 from kapwa.files import read_text
 from kapwa.languages.places import Place, fold, resolve, suggestion
+from kapwa.value_types import JsonObject
 
 _FEW = 12  # so many questions are shown one by one
 _HEADERS = frozenset(("identity", "identities", "nationality", "nationalities", "country", "demonym", "name"))
@@ -39,7 +39,7 @@ class ValuesCheck:
     report: CheckReport
     questions: tuple[ValuesQuestion, ...]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """Return it as plain values, for JSON."""
         return {**self.report.as_dict(), "questions": [asdict(question) for question in self.questions]}
 

@@ -16,19 +16,16 @@ from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import read_text
 from kapwa.languages.places import Ambiguous, Place, fold, is_code, part_of
 from kapwa.languages.places import resolve as resolve_name
-from kapwa.tables import Record, read_records, separator_of
+from kapwa.tables import Record, read_records, separator_of, words_for
 
 # Headers of columns that name the row, as `fold` writes them: the first that is there decides, the others settle
 # what it leaves open. Names come before codes: people can read names, and codes may be of another list.
-_DEMONYMS = ("nationality", "demonym", "identity", "adjective", "citizenship")
-_CODES = (
-    *("iso3", "iso 3", "iso3 code", "iso alpha 3", "alpha 3", "country iso3", "b country alpha", "iso2", "iso 2"),
-    *("iso", "iso code", "country code", "code", "cntry", "b country", "numeric", "s003"),
-)
-_LABELS = ("country", "country name", "nation", *_DEMONYMS, *_CODES)
-_OTHER_LABELS = ("culture", "language", "religion", "city", "persona", "group", "name")
-_LONG_QUESTIONS = ("question", "dimension", "variable", "item", "indicator")
-_LONG_VALUES = ("value", "score", "mean")
+_DEMONYMS = words_for("demonym")
+_CODES = words_for("place code")
+_LABELS = (*words_for("place"), *_DEMONYMS, *_CODES)
+_OTHER_LABELS = words_for("group name")
+_LONG_QUESTIONS = words_for("value question")
+_LONG_VALUES = words_for("value")
 _MISSING = frozenset(
     ("", "#null!", "na", "n/a", "n.a.", "#n/a", "nan", "<na>", "null", "none", "missing", *"-.?—", "..", "--")
 )

@@ -26,6 +26,7 @@ from kapwa.analysis.words.counts import WordCounts, WordSums, count_words
 from kapwa.errors import UsageError
 from kapwa.metrics.tokens import encode, tokenizer_for
 from kapwa.registry import available, load
+from kapwa.value_types import Schema
 
 Reals = NDArray[np.float64]
 Method = Literal["tfidf", "logodds", "tfidf_reference", "kld_reference"]
@@ -219,7 +220,7 @@ def _table(
         "texts": counts.texts[chosen],
         **chance._asdict(),
     }
-    kinds: dict[str, Any] = {"identity": pl.Int64 if identities is None else pl.String, "word": pl.String}
+    kinds: Schema = {"identity": pl.Int64 if identities is None else pl.String, "word": pl.String}
     kinds |= dict.fromkeys(("rank", "count", "df", "texts"), pl.Int64)
     kinds |= dict.fromkeys(("score", "z", *chance._fields), pl.Float64)
     return pl.DataFrame(columns, schema={name: kinds[name] for name in columns})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -29,6 +29,7 @@ from kapwa.labels.reading import label_form, labels_in, read_labels
 from kapwa.labels.verdicts import of_answers, read_verdicts
 from kapwa.runs.directory import Run, open_runs
 from kapwa.tables import read_sheet
+from kapwa.value_types import Cells, JsonObject
 
 
 class Labelled(NamedTuple):
@@ -64,7 +65,7 @@ def audit_sample(  # noqa: PLR0913 - each is one decision of the caller; all but
     opened = open_runs(runs)
     population = population_of(opened, metric=metric, variant=variant)
     if doubtful is None:
-        doubtful = opened[0].manifest["metrics"][population.metric].get("judged_by") == "matcher"
+        doubtful = opened[0].metrics[population.metric].judged_by == "matcher"
     made = draw(population, n=n, seed=seed, rubric=asked_of(rubric, opened), doubtful=doubtful)
     return write_draw(made, opened, out, people=people)
 
@@ -148,7 +149,7 @@ def label_counts(folder: Path) -> pl.DataFrame:
     for place, part in answers.sort(STRATUM).group_by(STRATUM, maintain_order=True):
         where = dict(zip(STRATUM, place, strict=True))
         labelled = part.group_by("item_id").agg(pl.col("label").is_not_null().all())["label"]
-        counts: dict[str, Any] = {"drawn": len(labelled), "labelled": labelled.sum()}
+        counts: JsonObject = {"drawn": len(labelled), "labelled": labelled.sum()}
         counts |= {"questions": strata.filter(**where)["N"].sum(), "missing": counts["drawn"] - counts["labelled"]}
         of_runs = [
             labels_missing(run["label"], run["cluster"], 1 / run["probability"].to_numpy())
@@ -158,7 +159,7 @@ def label_counts(folder: Path) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def labels_summary(path: Path) -> dict[str, Any]:
+def labels_summary(path: Path) -> Cells:
     """What a file of labels holds, and how surely its labels by themselves tell the share of right answers.
 
     They are by the criterion of the draw in whose folder the file lies, else by that of the rubric "correct". Raises

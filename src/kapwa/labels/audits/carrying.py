@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -16,6 +15,7 @@ from kapwa.errors import DataError, UsageError
 from kapwa.labels.verdicts import typed
 from kapwa.stats.transport import Audited, carried_bias
 from kapwa.tables import read_sheet, schema_of
+from kapwa.value_types import Cells
 
 ANSWERS = "answers.csv"
 # Every answer of an audit; ``label``: the mean of what people say, null where nobody labelled or could assess it.
@@ -63,7 +63,7 @@ def carried_audits(before: pl.DataFrame, after: pl.DataFrame, *, margin: float) 
     return pl.DataFrame(rows, schema=CARRIED_SCHEMA)
 
 
-def _rows(before: pl.DataFrame, after: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
+def _rows(before: pl.DataFrame, after: pl.DataFrame, margin: float) -> Iterator[Cells]:
     place = ("culture", "language", "variant", "system")
     earlier = dict(before.group_by(place[:2]))
     for names, part in after.sort(place).group_by(place, maintain_order=True):

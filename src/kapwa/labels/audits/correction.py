@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -23,6 +23,7 @@ from kapwa.stats.families import family_words, members
 from kapwa.stats.raters import RaterLabels, rater_labels
 from kapwa.stats.significance import holm
 from kapwa.tables import schema_of
+from kapwa.value_types import Cells, JsonMapping, JsonObject
 
 # Tables of single answers and labels.
 _SINGLE = ("verdicts", "answers")
@@ -82,7 +83,7 @@ class Audit:
             **{name: getattr(self, name) for name in ("differences", "raters", "agreement", "verdicts", "proposals")},
         }
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return all of it but single verdicts and answers as plain values, for JSON."""
         tables = {name: table.to_dicts() for name, table in self.tables().items() if name not in _SINGLE}
         facts = {name: getattr(self, name) for name in ("draw", "rubric", "question", "metric", "title")}
@@ -195,7 +196,7 @@ def apply_labels(
         rubric=draw.rubric,
         question=draw.asked.question["en"],
         metric=draw.metric,
-        title=scorer or str(runs[0].manifest["metrics"][draw.metric]["title"]),
+        title=scorer or runs[0].metrics[draw.metric].title,
         scores=estimates,
         differences=differences,
         raters=rater_table(of_criteria(verdicts)),
@@ -245,12 +246,12 @@ def _by_rater(labels: pl.DataFrame) -> RaterLabels:
 def _score_rows(
     part: pl.DataFrame,
     draw: Draw,
-    manifests: Mapping[str, Any],
+    manifests: JsonMapping,
     said: pl.DataFrame,
     *,
     scorer: str,
     inferred: bool,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Cells]:
     """The corrected scores of one system and variant: those of its strata, then, of several, that over them."""
     system, variant = part["system"][0], part["variant"][0]
     rows = corrected_rows(part, said)
@@ -263,13 +264,13 @@ def _score_rows(
         yield {"system": system, **where, **_estimate(row, inferred), "signature": signed}
 
 
-def _where(row: Corrected, variant: str, metric: str, strata: int) -> dict[str, Any]:
+def _where(row: Corrected, variant: str, metric: str, strata: int) -> JsonObject:
     culture, _, language = row.stratum.partition("\0")
     place = {"culture": culture or None, "language": language or None, "variant": variant, "metric": metric}
     return {**place, "strata": 1 if row.stratum else strata}
 
 
-def _estimate(row: Corrected, inferred: bool) -> dict[str, Any]:
+def _estimate(row: Corrected, inferred: bool) -> JsonObject:
     """The fields of an estimate, and which of its numbers to print; of hand-picked labels neither."""
     facts = {name: value for name, value in row._asdict().items() if name in _ESTIMATE}
     facts["holds_for"] = "these raters" if row.rater_sd is None else "people"
@@ -280,7 +281,7 @@ def _estimate(row: Corrected, inferred: bool) -> dict[str, Any]:
     return facts | dict(zip(("shown", "shown_low", "shown_high"), shown.get(row.use, (None,) * 3), strict=True))
 
 
-def _difference_rows(answers: pl.DataFrame, said: pl.DataFrame, metric: str) -> Iterator[dict[str, Any]]:
+def _difference_rows(answers: pl.DataFrame, said: pl.DataFrame, metric: str) -> Iterator[Cells]:
     """The corrected differences of every two systems, on the questions that both answered.
 
     How mild people are cancels where the same people labelled both answers. Where others labelled the one than the

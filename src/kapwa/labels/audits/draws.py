@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -35,6 +35,7 @@ from kapwa.runs.folder import FolderRecord
 from kapwa.runs.systems import systems_of
 from kapwa.suites.base import is_share
 from kapwa.tables import csv_bytes, read_sheet
+from kapwa.value_types import Cells, JsonObject
 
 FORMAT, KEY = 1, "audit-key.csv"
 UNIT = ("item_id", "variant", "sample")
@@ -83,7 +84,7 @@ class Draw:
     doubtful: bool
     variants: tuple[str, ...]
     runs: tuple[dict[str, str], ...]
-    strata: tuple[dict[str, Any], ...]
+    strata: tuple[Cells, ...]
     left_out: tuple[tuple[str, str, int], ...]
     key: pl.DataFrame
 
@@ -109,9 +110,10 @@ def population_of(runs: Sequence[Run], *, metric: str | None = None, variant: st
         if "answers" not in run.tables:
             raise UsageError(f"{run.path} has no answers in words, of which people could say whether they are right.")
     name = metric or first["headline"][0]
-    if name not in first["metrics"]:
-        raise UsageError(f"{runs[0].path} has no metric {name!r}.", hint=nearest(name, first["metrics"]))
-    if not is_share(first["metrics"][name]) or not first["metrics"][name]["higher_is_better"]:
+    if name not in runs[0].metrics:
+        raise UsageError(f"{runs[0].path} has no metric {name!r}.", hint=nearest(name, runs[0].metrics))
+    info = runs[0].metrics[name]
+    if not is_share(info) or not info.higher_is_better:
         raise UsageError(
             f"{name} is no share of which more is better, so it cannot stand for the share of right answers.",
             hint="Name another metric with --metric.",
@@ -124,7 +126,7 @@ def population_of(runs: Sequence[Run], *, metric: str | None = None, variant: st
     check_distinct(runs)
     systems = {id(run): system.name for system in systems_of(runs) for run in system.runs}
     frames = [_answers(run, systems[id(run)], name, variants) for run in runs]
-    judgeable = pl.col("value").is_not_null() | (first["metrics"][name].get("judged_by") == "verdicts")
+    judgeable = pl.col("value").is_not_null() | (info.judged_by == "verdicts")
     units = [frame.filter(judgeable & pl.col("text").is_not_null()) for frame in frames]
     common = units[0].select(UNIT)
     for frame in units[1:]:
@@ -207,7 +209,7 @@ def draw(
         raise UsageError(message, hint="Draw with --rubric item-criteria.")
     settings = (seed, n, population.metric, asked.rubric, doubtful, population.variants, population.runs)
     name = f"audit-{seed}-{digest({'': json.dumps(settings).encode()})[:8]}"
-    strata: list[dict[str, Any]] = []
+    strata: list[Cells] = []
     drawn: list[pl.DataFrame] = []
     for place, answers in population.frame.sort(*STRATUM, *UNIT, "run").group_by(STRATUM, maintain_order=True):
         questions = answers.group_by("item_id", maintain_order=True).agg(pl.col("doubtful").any() & pl.lit(doubtful))
@@ -306,7 +308,7 @@ def write_draw(made: Draw, runs: Sequence[Run], out: str | Path, *, people: int 
 
 
 def _sheet_rows(
-    row: dict[str, Any], questions: dict[tuple[str, str], dict[str, Any]], form_id: str, asked: LabelQuestion
+    row: Cells, questions: dict[tuple[str, str], JsonObject], form_id: str, asked: LabelQuestion
 ) -> list[list[str]]:
     """The rows of an answer on a sheet: one, or one for each criterion."""
     item = questions[row["item_id"], row["variant"]]

@@ -14,6 +14,7 @@ from kapwa.labels.audits.draws import STRATUM
 from kapwa.stats.corrected import Corrected, LabelPlan, labels_needed
 from kapwa.stats.intervals import mean_estimates
 from kapwa.tables import schema_of
+from kapwa.value_types import JsonObject
 
 PLAN_SCHEMA = schema_of(
     "culture language variant questions:whole labels:whole people:whole corrected:whole "
@@ -49,16 +50,14 @@ def plan_labels(
                 whole = answers.filter(system=system, variant=place[2])
                 plans.append(_from_pilot(questions, half_width, corrected_rows(of_run)[0], corrected_rows(whole)[-1]))
         plan, grounds = max(plans, key=lambda pair: _needed(pair[0]) or questions + 1)
-        facts: dict[str, Any] = {
-            name: getattr(plan, name) for name in ("people", "corrected", "saving", "use", "reason")
-        }
+        facts: JsonObject = {name: getattr(plan, name) for name in ("people", "corrected", "saving", "use", "reason")}
         read = (_needed(plan) or questions) * runs
         facts |= {"questions": questions, "labels": _needed(plan), "grounds": grounds, "answers": read}
         rows.append({**dict(zip(STRATUM, place, strict=True)), **facts, "hours": read * seconds / 3600})
     return pl.DataFrame(rows, schema=PLAN_SCHEMA)
 
 
-def labels_missing(labels: pl.Series, clusters: pl.Series | None, weights: Any = None) -> dict[str, Any]:
+def labels_missing(labels: pl.Series, clusters: pl.Series | None, weights: Any = None) -> JsonObject:
     """How surely people's ``labels`` of answers (null: none) by themselves tell the share of right ones.
 
     ``half_width`` of its interval, None without a label, and for each of :data:`WIDTHS` how many more labels it takes,

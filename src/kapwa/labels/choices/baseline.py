@@ -31,6 +31,7 @@ from kapwa.records import Floor, Item
 from kapwa.stats.agreement import pairwise_kappa
 from kapwa.stats.intervals import Estimate, mean_estimates
 from kapwa.tables import schema_of
+from kapwa.value_types import Cells
 
 CODINGS = {
     "position": "by position on a shuffled sheet (as published)",
@@ -187,7 +188,7 @@ def _agreement(
     options: Sequence[Sequence[int | None]], items: Sequence[Item], raters: Sequence[str], *, seed: int, replicates: int
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     clusters = [item.cluster for item in items]
-    rows: list[dict[str, Any]] = []
+    rows: list[Cells] = []
     pairs: list[tuple[Any, ...]] = []
     for coding in CODINGS if len(raters) > 1 else ():
         table = [_coded(line, item, coding) for line, item in zip(options, items, strict=True)]

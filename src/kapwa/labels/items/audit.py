@@ -35,6 +35,7 @@ from kapwa.stats.intervals import mean_estimates
 from kapwa.stats.significance import benjamini_hochberg
 from kapwa.suites.items import grouped
 from kapwa.tables import read_sheet, schema_of
+from kapwa.value_types import Cells, JsonObject
 
 ALPHA = 0.05
 # So many of BLEnD's five people without an answer leave a question without one.
@@ -77,7 +78,7 @@ class ItemAudit:
         """Every table by name, ``errata`` last."""
         return {name: table for name, table in vars(self).items() if name != "notes"}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return everything as plain values for JSON."""
         return {name: jsonable(table.to_dicts()) for name, table in self.tables.items()} | {"notes": list(self.notes)}
 
@@ -125,7 +126,7 @@ def audit_items(
 
 def _system(run: Run, metric: str | None, system: str) -> pl.DataFrame:
     """Return what a system scored on each item, its samples averaged."""
-    binary = [name for name, info in run.manifest["metrics"].items() if info["binary"]]
+    binary = [name for name, info in run.metrics.items() if info.binary]
     name = metric or next(iter([name for name in run.manifest["headline"] if name in binary] or binary), "")
     if name not in binary:
         raise UsageError(f"{run.path} has no metric {name!r} that is right or wrong.", hint=nearest(name, binary))
@@ -144,7 +145,7 @@ def _people(
     chosen = [file for file in files if file not in words]
     by_id = {item.id: item for item in items}
     group_of = {} if groups is None else _groups(Path(groups))
-    rows: list[dict[str, Any]] = []
+    rows: list[Cells] = []
     notes: tuple[str, ...] = ()
     if chosen:
         if not items:

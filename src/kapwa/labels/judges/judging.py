@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -32,6 +32,7 @@ from kapwa.runs.requests import RequestIndex
 from kapwa.runs.stopping import Limits
 from kapwa.stats.intervals import mean_estimates
 from kapwa.tables import schema_of
+from kapwa.value_types import JsonObject, Row
 
 REPLIES = "judge-answers.sqlite"
 NOT_CALIBRATED = "not calibrated"
@@ -95,7 +96,7 @@ class Judging:
                         request = Request(*about, "generate", messages, params=params, sample=number)
                         yield JudgePrompt(place, change, swapped, request)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """Return what is asked, as plain values: two judgings with one record may share a folder."""
         runs = [{"folder": run.path.name, "signature": run.manifest["signature"]} for run in self.runs]
         prompts = (prompt.request for prompt in replace(self, probes=()).asked())
@@ -120,7 +121,7 @@ class JudgeResult(NamedTuple):
     """
 
     rater: str
-    record: Mapping[str, Any]
+    record: Row
     verdicts: pl.DataFrame
     changed: Mapping[str, pl.DataFrame]
 

@@ -7,7 +7,7 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import polars as pl
 
@@ -26,6 +26,7 @@ from kapwa.runs.folder import FolderRecord
 from kapwa.runs.progress import Progress
 from kapwa.runs.stopping import Limits
 from kapwa.tables import csv_bytes
+from kapwa.value_types import Keywords, Row
 
 FORMAT = 1
 RECORD, VERDICTS = "judge.json", "verdicts.csv"
@@ -70,7 +71,7 @@ class Panel:
     probes: pl.DataFrame
     agreement: pl.DataFrame
     risk: pl.DataFrame
-    record: Mapping[str, Any]
+    record: Row
     silent: int
 
 
@@ -83,7 +84,7 @@ def judge(
     cache: str | Path | None = None,
     progress: Progress = None,
     limits: Limits | None = None,
-    judge_options: ModelOptions | Mapping[str, Any] | None = None,
+    judge_options: ModelOptions | Mapping[str, object] | None = None,
     **settings: Unpack[JudgeSettings],
 ) -> Panel:
     """Ask judging models what they say of the answers of ``runs`` by ``rubric``, and write it to the folder ``out``.
@@ -104,7 +105,7 @@ def judge(
 def plan_judging(runs: Sequence[Run], rubric: str | Path | Rubric, **settings: Unpack[JudgeSettings]) -> Judging:
     """Return what would be asked, before anything is; raise UsageError and DataError as :func:`judge` does."""
     known = load_rubric(rubric).of_runs(runs)
-    named: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+    named: Keywords = {name: value for name, value in settings.items() if value is not None}
     which = {name: named.pop(name) for name in ("draw", "variant", "where", "limit") if name in named}
     people = named.pop("people", None)
     answers, failed = answers_to_judge(runs, known, **which)
@@ -119,7 +120,7 @@ def ask_panel(
     planned: Judging,
     judges: Sequence[str | Model],
     folder: Path,
-    judge_options: ModelOptions | Mapping[str, Any] | None = None,
+    judge_options: ModelOptions | Mapping[str, object] | None = None,
     *,
     cache: str | Path | None = None,
     progress: Progress = None,
@@ -171,7 +172,7 @@ def _refuse_fewer(missing: set[str], left: int, folder: Path) -> None:
         raise UsageError(f"{folder} holds verdicts of {min(missing)}, which this panel leaves out.", hint=hint)
 
 
-def _earlier_judges(folder: Path, asked: Mapping[str, Any]) -> set[str]:
+def _earlier_judges(folder: Path, asked: Mapping[str, object]) -> set[str]:
     """Return whose verdicts a folder holds; raise UsageError where they are on something else or by another rubric."""
     file = folder / RECORD
     if not file.exists():

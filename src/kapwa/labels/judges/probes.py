@@ -18,6 +18,7 @@ from kapwa.labels.judges.prompts import Change, has_neutral_words
 from kapwa.runs.directory import brief_model
 from kapwa.stats.intervals import mean_estimates
 from kapwa.tables import schema_of
+from kapwa.value_types import Cells, JsonObject
 
 # Each probe, and what is changed.
 PROBES = {
@@ -70,7 +71,7 @@ def probe_table(
     ``changed``: the verdicts under each change, by its name; ``models``: who wrote the answers of each run, by its
     signature; ``people``: their verdicts, by which favour for the judge's own family is told from better answers.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[Cells] = []
     for criterion in verdicts["criterion"].unique(maintain_order=True):
         by_name = {name: frame.filter(criterion=criterion) for name, frame in changed.items()}
         plain = verdicts.filter(criterion=criterion)
@@ -89,17 +90,17 @@ def probe_table(
     return pl.DataFrame(rows, schema=PROBE_SCHEMA)
 
 
-def _row(measure: str, values: Any, clusters: pl.Series, note: str = "", *, share: bool) -> dict[str, Any]:
+def _row(measure: str, values: Any, clusters: pl.Series, note: str = "", *, share: bool) -> Cells:
     (mean,) = mean_estimates(values, clusters.to_list(), binary=share)
     numbers = {"n": mean.n, "value": mean.value, "low": mean.low, "high": mean.high}
     return {"measure": measure, **numbers, "note": note} if mean.n else _unmeasured(measure, "no answer has a verdict")
 
 
-def _unmeasured(measure: str, why: str) -> dict[str, Any]:
+def _unmeasured(measure: str, why: str) -> JsonObject:
     return {"measure": measure, "n": 0, "note": f"not measured: {why}"}
 
 
-def _shift(plain: pl.DataFrame, changed: pl.DataFrame, *, padded: bool = False) -> list[dict[str, Any]]:
+def _shift(plain: pl.DataFrame, changed: pl.DataFrame, *, padded: bool = False) -> list[Cells]:
     """How often, and which way, verdicts change where prompts are changed."""
     both = plain.join(changed.select(*PLACE, other="value"), on=PLACE, how="inner", maintain_order="left")
     judged = both.drop_nulls(["value", "other"])
@@ -113,7 +114,7 @@ def _shift(plain: pl.DataFrame, changed: pl.DataFrame, *, padded: bool = False) 
     return [often, _row("mean change", moves, judged["cluster"], share=False)]
 
 
-def _order(plain: pl.DataFrame) -> list[dict[str, Any]]:
+def _order(plain: pl.DataFrame) -> list[Cells]:
     """How often the order of a pair decides; only pairs are shown in two orders."""
     inconsistent = plain["remark"].str.starts_with(INCONSISTENT) & (plain["state"] == "cannot-assess")
     swayed = plain.filter(inconsistent)
@@ -124,7 +125,7 @@ def _order(plain: pl.DataFrame) -> list[dict[str, Any]]:
     return [_row("changed", changed, decided["cluster"], share=True), {**place, "note": ""}]
 
 
-def _family(plain: pl.DataFrame, rater: str, models: Mapping[str, str], people: pl.DataFrame | None) -> dict[str, Any]:
+def _family(plain: pl.DataFrame, rater: str, models: Mapping[str, str], people: pl.DataFrame | None) -> JsonObject:
     """How much better the judge finds answers of its own family than others' to the same questions."""
     signatures = {signature for signature, model in models.items() if family(model) == family(rater.partition("@")[0])}
     values, note = plain.drop_nulls("value"), "may be deserved: people's labels tell (--people)"

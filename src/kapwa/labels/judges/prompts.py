@@ -20,6 +20,7 @@ from kapwa.labels.verdicts import State
 from kapwa.languages.codes import canonical
 from kapwa.records import Item
 from kapwa.suites.choices.signs import OptionSigns
+from kapwa.value_types import Cells, JsonMapping, JsonObject
 
 _MOST_OBJECTS = 50  # of a reply that are looked at: a reply of braces alone ends, too
 _SPAN = ("text", "category", "criticality", "correction")
@@ -29,7 +30,7 @@ _SWAPPED = {"1": "2", "2": "1"}
 class ToJudge(NamedTuple):
     """An answer to be judged; ``place``: the cells of ``ANSWER_SCHEMA``; ``other``: of a pair, the second answer."""
 
-    place: Mapping[str, Any]
+    place: JsonMapping
     item: Item
     text: str
     other: str = ""
@@ -171,14 +172,14 @@ def read_reply(rubric: Rubric, judged: ToJudge, reply: str, *, swapped: bool = F
     return readings
 
 
-def _scale_word(value: Any, scale: tuple[str, ...]) -> str:
+def _scale_word(value: object, scale: tuple[str, ...]) -> str:
     """The word of a verdict; one of the scale, also in quotation marks or with a full stop, as options are read."""
     word = word_of(value)
     place = OptionSigns(scale, "en").exactly(word) if isinstance(value, str) and word not in scale else None
     return word if place is None else scale[place]
 
 
-def _objects(reply: str) -> Iterator[dict[str, Any]]:
+def _objects(reply: str) -> Iterator[Cells]:
     """Yield the JSON objects of a reply, in their order; an object that repeats a key says nothing clear."""
     decoder = json.JSONDecoder(object_pairs_hook=_once)
     place = reply.find("{")
@@ -194,14 +195,14 @@ def _objects(reply: str) -> Iterator[dict[str, Any]]:
         place = reply.find("{", end)
 
 
-def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: Sequence[tuple[str, object]]) -> JsonObject:
     if len(dict(pairs)) != len(pairs):
         raise ValueError("a key stands there twice")
     return dict(pairs)
 
 
 def _read_spans(
-    rubric: Rubric, criteria: Sequence[Criterion], answer: str, objects: Sequence[Mapping[str, Any]]
+    rubric: Rubric, criteria: Sequence[Criterion], answer: str, objects: Sequence[Mapping[str, object]]
 ) -> dict[str, JudgeReading] | None:
     """Return for each category the value of its most critical span (0: none) and the spans; None: unreadable.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -18,6 +17,7 @@ from kapwa.labels.ratings.reading import RatedAnswers, read_ratings
 from kapwa.labels.rubrics import Criterion, Rubric
 from kapwa.stats.intervals import mean_estimates
 from kapwa.tables import schema_of
+from kapwa.value_types import Cells
 
 # What tells one answer from another, and its cluster.
 _OF_ANSWER = ("draw", "answer", "item_id", "variant", "system", "cluster")
@@ -100,7 +100,7 @@ def _shares(frame: pl.DataFrame, criteria: Sequence[Criterion], by: str) -> pl.D
     return pl.DataFrame(rows, schema={by: pl.String, **_SHARES}).sort(by, maintain_order=True)
 
 
-def _share_rows(frame: pl.DataFrame, code: str, by: str) -> list[dict[str, Any]]:
+def _share_rows(frame: pl.DataFrame, code: str, by: str) -> list[Cells]:
     votes = (
         frame.filter(pl.col("criterion") == code)
         .group_by(*dict.fromkeys((by, *_OF_ANSWER)), maintain_order=True)
@@ -117,7 +117,7 @@ def _share_rows(frame: pl.DataFrame, code: str, by: str) -> list[dict[str, Any]]
     return rows
 
 
-def _agreement_rows(frame: pl.DataFrame, code: str, *, seed: int, replicates: int) -> list[dict[str, Any]]:
+def _agreement_rows(frame: pl.DataFrame, code: str, *, seed: int, replicates: int) -> list[Cells]:
     answers = frame.filter(criterion=code)
     rows = rater_agreement(answers, _OF_ANSWER, seed=seed, replicates=replicates)
     note = _prevalence(answers["value"].drop_nulls() > 0.5)

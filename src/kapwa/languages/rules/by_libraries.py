@@ -7,12 +7,12 @@ before accents are taken off where dictionaries are spelled with them (Spanish, 
 from __future__ import annotations
 
 from functools import cache, partial
-from typing import Any
 
 from kapwa.languages.base import installed, lemma, simplemma_tool, stem, stemmer_tool
 from kapwa.languages.folding import Folding, spaced_tokens, unaccented
 from kapwa.languages.rules.made import Rules
 from kapwa.languages.schema import LanguageFile
+from kapwa.value_types import Untyped
 
 
 def english(file: LanguageFile) -> Rules:
@@ -62,7 +62,7 @@ def greek(_: LanguageFile) -> Rules:
 
 
 @cache
-def _sastrawi() -> Any:
+def _sastrawi() -> Untyped:
     from Sastrawi.Stemmer.StemmerFactory import StemmerFactory  # type: ignore[import-untyped, unused-ignore]
 
     return StemmerFactory().create_stemmer()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib.util
 from functools import cache, partial
-from typing import Any
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
@@ -19,6 +18,7 @@ from kapwa.languages.base import Tool, installed
 from kapwa.languages.folding import Folding, spaced_tokens
 from kapwa.languages.rules.made import Rules, affix_stripper
 from kapwa.languages.schema import LanguageFile
+from kapwa.value_types import Untyped
 
 _HAN = regex.compile(r"\p{Han}")
 _RUN = regex.compile(r"\p{Han}+|\P{Han}+")
@@ -27,7 +27,7 @@ _CONTENT = ("NNG", "NNP", "NNB", "NR", "NP", "XR", "VV", "VA", "MAG", "XPN", "SL
 
 
 @cache
-def _converter() -> Any:
+def _converter() -> Untyped:
     from opencc import OpenCC  # type: ignore[import-untyped, unused-ignore]
 
     return OpenCC("t2s").convert
@@ -56,7 +56,7 @@ def _rjieba_tool() -> Tool | None:
 
 
 @cache
-def _segmenter() -> Any:
+def _segmenter() -> Untyped:
     try:
         import rjieba
     except ImportError:
@@ -86,7 +86,7 @@ def chinese(file: LanguageFile) -> Rules:
 
 
 @cache
-def _tagger() -> Any | None:
+def _tagger() -> Untyped | None:
     """The morphological analyser, or None where it or its dictionary is not installed."""
     try:
         import mecab_ko  # type: ignore[import-not-found, import-untyped, unused-ignore]
@@ -112,7 +112,7 @@ def _korean_words(folded: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _morphemes(tagger: Any, token: str) -> list[str]:
+def _morphemes(tagger: Untyped, token: str) -> list[str]:
     """Content morphemes of a word (between spaces): compounds by their parts, verbs and adjectives by their stems."""
     if not any("\uac00" <= sign <= "\ud7a3" for sign in token):
         return [token]

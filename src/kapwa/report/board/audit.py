@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -35,7 +35,6 @@ from kapwa.report.tables.table import (
     Cell,
     Column,
     PageSection,
-    Row,
     Table,
 )
 from kapwa.report.view.tasks import TaskView, arrange
@@ -43,6 +42,7 @@ from kapwa.report.wording import SHARE, clean, culture_name, isolate, known
 from kapwa.runs.directory import Run
 from kapwa.runs.systems import Named
 from kapwa.stats.corrected import FEW_LABELS
+from kapwa.value_types import Cells, Row
 
 # Why labels alone are read.
 _REASONS: Mapping[str, str] = {
@@ -184,7 +184,7 @@ def _strata(audit: Audit, row: Row) -> pl.Series:
     return rows["culture"].drop_nulls()
 
 
-def _whole(audit: Audit, frame: pl.DataFrame) -> list[dict[str, Any]]:
+def _whole(audit: Audit, frame: pl.DataFrame) -> list[Cells]:
     """The rows of a table of ``audit`` that are over all strata of their variant, be it one."""
     return [row for row in frame.to_dicts() if row["culture"] is None or len(_strata(audit, row)) == 1]
 

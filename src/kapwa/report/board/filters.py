@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from kapwa.report import wording
 from kapwa.report.board.ranks import InVariant
@@ -16,13 +15,15 @@ from kapwa.report.view.comparisons import language_facts, variant_name
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import pack
 from kapwa.stats.families import is_clear, is_undecided, missing_share
+from kapwa.suites.base import MetricInfo
+from kapwa.value_types import JsonObject, Row
 
 _DIGITS = {True: 1, False: 3}  # of a share in per cent, and of another measure
 
 
 def comparison_data(
     views: Sequence[TaskView],
-    pairs: Sequence[Sequence[Mapping[str, Any]]],
+    pairs: Sequence[Sequence[Mapping[str, object]]],
     groups: Mapping[str, str],
     labelled: Sequence[int] = (),
     variants: Sequence[Sequence[InVariant]] = (),
@@ -46,7 +47,7 @@ def comparison_data(
     return pack({"tasks": tasks, "groups": dict(groups), "audited": list(labelled)})
 
 
-def _script_data(view: TaskView, compared: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _script_data(view: TaskView, compared: Sequence[Row]) -> JsonObject:
     """What the script is told of a task in one variant."""
     info = view.metrics[view.metric]
     places = {label: place for place, label in enumerate(view.labels)}
@@ -111,7 +112,7 @@ def chosen_cells(view: TaskView, choices: Sequence[Sequence[int]]) -> list[list[
     return columns
 
 
-def _tested(row: Mapping[str, Any], info: Mapping[str, Any]) -> list[float | bool | str | None]:
+def _tested(row: Row, info: MetricInfo) -> list[float | bool | str | None]:
     """Difference and interval in the unit of the page, whether it is more than noise, and what keeps that open."""
     share = wording.is_share(info)
     scale, digits = 100 if share else 1, _DIGITS[share]

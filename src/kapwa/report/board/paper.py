@@ -22,7 +22,7 @@ from kapwa.report.board.audit import board_of
 from kapwa.report.board.paper_texts import levels_table, responses_table
 from kapwa.report.tables.columns import text_column
 from kapwa.report.tables.correlations import FEW, LEAST, coefficient_cell
-from kapwa.report.tables.table import NONE, Cell, Column, Row, Table, frame_of
+from kapwa.report.tables.table import NONE, Cell, Column, Table, frame_of
 from kapwa.report.view.marks import GUESSING, PEOPLE, Estimate
 from kapwa.report.view.means import model_average, model_rows
 from kapwa.report.view.tasks import Subject, TaskView, arrange
@@ -35,6 +35,7 @@ from kapwa.stats.intervals import mean_estimates
 from kapwa.stats.missing import mean_over_cultures
 from kapwa.suites.base import holds_shares
 from kapwa.tables import read_table
+from kapwa.value_types import Cells, JsonObject, Row
 
 _LAYOUTS = table_rows(Path(__file__).with_name("paper_tables.csv"))
 PAPER_TABLES = tuple(dict.fromkeys(line["name"] for line in _LAYOUTS))
@@ -195,13 +196,13 @@ def read_groups(path: Path | None, labels: Sequence[str]) -> Groups:
     return groups | {label: rest for label in labels if label not in groups}
 
 
-def _mark(column: PaperColumn, subject: Subject | None, names: Sequence[str]) -> dict[str, Any]:
+def _mark(column: PaperColumn, subject: Subject | None, names: Sequence[str]) -> JsonObject:
     """What guessing or people score in one culture (None: in all)."""
     marks = column.view.marks(subject, column.metric, column.variant).every
     return next((mark._asdict() for mark in marks if mark.name in names), {})
 
 
-def _facts(column: PaperColumn, place: int, head: str, estimate: Mapping[str, Any] | None) -> dict[str, Any]:
+def _facts(column: PaperColumn, place: int, head: str, estimate: Mapping[str, object] | None) -> JsonObject:
     """What the frame says of a number."""
     known = {name: (estimate or {}).get(name) for name in _NUMBERS}
     data = str(column.view.manifest["data"]["name"])
@@ -289,7 +290,7 @@ def _row_head(row: Row) -> Cell:
 def _cell(columns: Sequence[PaperColumn], row: Row) -> Cell:
     """A number with as many digits as the papers print, its interval below."""
     column = next(one for one in columns if (one.view.task, one.metric) == (row["task"], row["metric"]))
-    info = column.view.metrics.get(row["metric"], {})
+    info = column.view.metrics.get(row["metric"], wording.UNDESCRIBED)
     if not wording.known(row["value"]):
         return NONE
     small = wording.interval(row["low"], row["high"], info, _DIGITS) if wording.known(row["low"]) else ""
@@ -315,7 +316,7 @@ def _correlations(columns: Sequence[PaperColumn], caption: str) -> Table:
     across_cultures = [pearson((local + english) / 2, choices) for local, english, choices in by_system.values()]
     known = [r.value for r in across_cultures if r.value is not None]
     means = np.array([[values.mean() for values in each] for each in by_system.values()]).reshape(-1, len(columns))
-    rows: list[dict[str, Any]] = [
+    rows: list[Cells] = [
         {"row": one, "over": "cultures", **r._asdict()} for one, r in zip(systems, across_cultures, strict=True)
     ]
     rows.append({"row": _MEAN_R, "over": "systems", "value": np.mean(known) if known else None, "n": len(known)})

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import polars as pl
 
 from kapwa.report import wording
-from kapwa.report.tables.table import NONE, Cell, Column, Row, Table, frame_of
+from kapwa.report.tables.table import NONE, Cell, Column, Table, frame_of
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import clean, isolate
+from kapwa.value_types import Row
 
 _LEVELS_NOTE = (
     "Bold: the prompt. First answers, whole; a dash where there is none. A level without a prompt of the same id has "

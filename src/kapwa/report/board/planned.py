@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
@@ -14,7 +14,7 @@ from kapwa.report.sentences.missing import is_recorded
 from kapwa.report.sentences.notes import some_names
 from kapwa.report.tables.columns import p_column
 from kapwa.report.tables.forms import plain, render_block
-from kapwa.report.tables.table import Cell, Column, PageSection, Row, Table, frame_of
+from kapwa.report.tables.table import Cell, Column, PageSection, Table, frame_of
 from kapwa.report.view.comparisons import run_pairs
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import clean, culture_name, isolate
@@ -24,6 +24,8 @@ from kapwa.runs.systems import system_names
 from kapwa.stats.families import ALPHA, is_clear, is_equal
 from kapwa.stats.states import not_asked_rows
 from kapwa.stats.these_items import OnTheseItems, difference_on_these_items
+from kapwa.suites.base import MetricInfo
+from kapwa.value_types import JsonObject, Row
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -281,7 +283,7 @@ def _table(rows: Sequence[PlannedRow], views: Sequence[TaskView]) -> Table:
     """The planned comparisons, each with its two intervals."""
     frame = frame_of(PlannedRow, rows)
 
-    def info(row: Row) -> Mapping[str, Any]:
+    def info(row: Row) -> MetricInfo:
         return views[row["place"]].metrics[row["metric"]]
 
     def pair(row: Row) -> Cell:
@@ -328,7 +330,7 @@ class PlannedComparison:
         """What ``kapwa compare --plan`` shows first."""
         return render_block(self.section)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """The same for programs."""
         planned = [{name: value for name, value in row._asdict().items() if name != "place"} for row in self.rows]
         told = [plain(sentence) for sentence in self.section.sentences]

@@ -7,22 +7,23 @@ pairs of a task). Hence all ranks of a column hold together in 95 of 100 boards.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kapwa.report.view.marks import is_unranked
 from kapwa.report.view.tasks import TaskView
 from kapwa.stats.every_pair import every_pair
 from kapwa.stats.families import is_clear
+from kapwa.value_types import Cells, Row
 
 
-def ranking_pairs(view: TaskView) -> list[dict[str, Any]]:
+def ranking_pairs(view: TaskView) -> list[Cells]:
     """The comparisons that rank systems: of every two, over all cultures, of the first headline metric."""
     items = [view.asked_items(place, view.metric) for place in range(len(view.runs))]
-    binary = bool(view.metrics[view.metric].get("binary"))
+    binary = bool(view.metrics[view.metric].binary)
     return every_pair(items, view.labels, view.metric, view.variant, binary=binary).to_dicts()
 
 
-def ranks(labels: Sequence[str], pairs: Sequence[Mapping[str, Any]], sign: int = 1) -> dict[str, tuple[int, int]]:
+def ranks(labels: Sequence[str], pairs: Sequence[Row], sign: int = 1) -> dict[str, tuple[int, int]]:
     """The interval of each system's rank: from 1 + those that are better, to all but those that are worse.
 
     ``labels``: the systems that have a rank. ``sign``: -1 where a lower score is better.
@@ -37,7 +38,7 @@ def ranks(labels: Sequence[str], pairs: Sequence[Mapping[str, Any]], sign: int =
 
 
 def ranked_labels(
-    view: TaskView, estimates: Mapping[str, Sequence[Mapping[str, Any] | None]], place: int = 0
+    view: TaskView, estimates: Mapping[str, Sequence[Mapping[str, object] | None]], place: int = 0
 ) -> list[str]:
     """The systems of a task that have a rank: not too many of their answers are missing.
 
@@ -50,10 +51,10 @@ class InVariant(NamedTuple):
     """A task in one of its prompt variants, and the comparisons that rank systems in it (:func:`ranking_pairs`)."""
 
     view: TaskView
-    pairs: Sequence[Mapping[str, Any]]
+    pairs: Sequence[Row]
 
 
-def in_variants(view: TaskView, pairs: Sequence[Mapping[str, Any]]) -> list[InVariant]:
+def in_variants(view: TaskView, pairs: Sequence[Mapping[str, object]]) -> list[InVariant]:
     """Each prompt variant of a task with ranks of its own; [] for one variant, one system, or no scores.
 
     ``pairs``: those of the main variant. Systems are compared on each variant that two or more cultures, or the only

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.board.ranks import ranked_labels
-from kapwa.report.tables.table import Cell, Column, Row, Table, frame_of
+from kapwa.report.tables.table import Cell, Column, Table, frame_of
 from kapwa.report.view.means import model_rows
 from kapwa.report.view.tasks import TaskView
 from kapwa.stats.reliability import FEWEST, GOAL, Reliability, culture_reliability, system_reliability
+from kapwa.suites.base import MetricInfo
+from kapwa.value_types import Row
 
 _PLACE = ("culture", "language", "item_id")
 _NOTE = (
@@ -68,7 +70,7 @@ def reliability_table(views: Sequence[TaskView]) -> Table | None:
         where = [views[row["place"]].title] if len(views) > 1 else []
         return Cell(wording.count(row["ranked"], few, many), "; ".join([*where, _by_what(row)]))
 
-    def info(row: Row) -> Mapping[str, Any]:
+    def info(row: Row) -> MetricInfo:
         return views[row["place"]].metrics[row["metric"]]
 
     def coefficient(row: Row) -> Cell:

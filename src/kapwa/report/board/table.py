@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -15,13 +15,14 @@ from kapwa.report.board.ranks import InVariant, ranked_labels, ranks
 from kapwa.report.board.verdicts import LabelColumn
 from kapwa.report.sentences import missing
 from kapwa.report.tables.scores import of_ceiling, score_cell
-from kapwa.report.tables.table import NONE, Cell, Column, Row, Table, frame_of
+from kapwa.report.tables.table import NONE, Cell, Column, Table, frame_of
 from kapwa.report.view.comparisons import variant_name
 from kapwa.report.view.marks import GUESSING, Estimate, Mark, is_of_first, is_unranked
 from kapwa.report.view.means import direction, model_rows, rank_key
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import SHARE
 from kapwa.runs.costs import amount
+from kapwa.value_types import JsonObject, Row
 
 UNKNOWN = "unknown"  # whether a model was trained on what it is asked, where nobody says it
 _SAME = 1e-9  # marks of two runs that are no further apart are the same
@@ -91,7 +92,7 @@ _OF_LABELS = ("draw", "rubric", "use", "signature")
 
 def board_table(
     views: Sequence[TaskView],
-    pairs: Sequence[Sequence[Mapping[str, Any]]],
+    pairs: Sequence[Sequence[Mapping[str, object]]],
     labelled: Sequence[LabelColumn] = (),
     *,
     cost: bool = False,
@@ -151,7 +152,7 @@ def board_table(
 
 def _rows(
     views: Sequence[TaskView],
-    pairs: Sequence[Sequence[Mapping[str, Any]]],
+    pairs: Sequence[Sequence[Mapping[str, object]]],
     estimates: Mapping[str, Sequence[Estimate | None]],
     *,
     cost: bool,
@@ -182,7 +183,7 @@ class _TaskColumn(NamedTuple):
     costs: Mapping[str, float]
 
     @property
-    def task_facts(self) -> dict[str, Any]:
+    def task_facts(self) -> JsonObject:
         """What all rows of the column share."""
         view = self.view
         facts = {"task": view.task, "data": view.source, "metric": view.metric, "variant": view.variant}
@@ -197,7 +198,7 @@ class _TaskColumn(NamedTuple):
         told = self.view.runs[estimate["run"]].manifest.get("trained_on") or UNKNOWN
         row = row._replace(n=estimate["n"], asked=estimate["asked"], trained_on=told)
         if is_of_first(estimate):
-            return row._replace(words=missing.unranked_words(estimate, {}))
+            return row._replace(words=missing.unranked_words(estimate, wording.UNDESCRIBED))
         low, high = self.ranks.get(system, (None, None))
         return row._replace(
             **{name: estimate[name] for name in ("value", "low", "high", "missing")},
@@ -234,7 +235,7 @@ def cost_places(views: Sequence[TaskView]) -> list[int]:
     return [place for place, view in enumerate(views) if _costs(view)]
 
 
-def _head(view: TaskView, place: int, estimates: Iterable[Sequence[Mapping[str, Any] | None]]) -> str:
+def _head(view: TaskView, place: int, estimates: Iterable[Sequence[Row | None]]) -> str:
     """The head of a task's column: its metric, task and data, then variant, language and how many items."""
     metric = view.titles[view.metric].partition(":")[0]
     name = " ".join(filter(None, [metric, f"({view.task})", view.source]))

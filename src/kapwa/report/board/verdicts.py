@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -17,6 +17,8 @@ from kapwa.report.view.means import direction, model_rows, rank_key
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import SHARE, isolate
 from kapwa.stats.families import is_clear, is_undecided
+from kapwa.suites.base import MetricInfo
+from kapwa.value_types import Row
 
 MOST_NAMED = 3
 
@@ -31,12 +33,12 @@ class LabelColumn(NamedTuple):
     place: int
     draw: str
     rubric: str
-    scores: Mapping[str, Mapping[str, Any]]
-    differences: Mapping[tuple[str, str], Mapping[str, Any]]
+    scores: Mapping[str, Row]
+    differences: Mapping[tuple[str, str], Row]
 
 
 def verdict_sentence(
-    view: TaskView, pairs: Sequence[Mapping[str, Any]], single: pl.DataFrame, labelled: Sequence[LabelColumn] = ()
+    view: TaskView, pairs: Sequence[Row], single: pl.DataFrame, labelled: Sequence[LabelColumn] = ()
 ) -> str:
     """Say who is best, by how much, over how many cultures, and what people's labels make of it; "" for one system.
 
@@ -89,8 +91,8 @@ def _no_rank(names: Sequence[str], why: str) -> str:
 
 def _of_many(
     view: TaskView,
-    rows: Sequence[Mapping[str, Any]],
-    estimates: Mapping[str, Sequence[Mapping[str, Any] | None]],
+    rows: Sequence[Row],
+    estimates: Mapping[str, Sequence[Row | None]],
     over: str,
     labelled: Sequence[LabelColumn],
 ) -> str:
@@ -129,7 +131,7 @@ def _open_words(pairs: int) -> str:
 def _by_verdicts(view: TaskView, labelled: Sequence[LabelColumn]) -> str:
     """Say what people's verdicts give each system, where nothing else gives a score; or how verdicts are made."""
     scores: list[str] = []
-    fewest: Mapping[str, Any] = {}
+    fewest: Row = {}
     for column, label in product(labelled, view.labels):
         row = column.scores.get(label, {})
         if wording.known(row.get("shown")):
@@ -153,9 +155,9 @@ def _by_verdicts(view: TaskView, labelled: Sequence[LabelColumn]) -> str:
 
 
 def _ahead(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, object]],
     places: Mapping[str, float],
-    info: Mapping[str, Any],
+    info: MetricInfo,
     labelled: Sequence[LabelColumn],
 ) -> str:
     """How far the first two are apart on the items that both answered; ``places``: the lowest stands first."""
@@ -169,7 +171,7 @@ def _ahead(
     return ""
 
 
-def _change(row: Mapping[str, Any], name: str, info: Mapping[str, Any], *, turned: bool) -> tuple[str, str]:
+def _change(row: Row, name: str, info: MetricInfo, *, turned: bool) -> tuple[str, str]:
     """A difference of a row and its interval in words; ``turned``: of the second system less the first."""
     ends = ("low", "high") if name == "difference" else (f"{name}_low", f"{name}_high")
     value, *between = (-row[end] if turned and wording.known(row[end]) else row[end] for end in (name, *ends))
@@ -206,13 +208,13 @@ def _undone(view: TaskView, single: pl.DataFrame) -> str:
     return undone_words(rows[0]) if rows else ""
 
 
-def _better_first(row: Mapping[str, Any], view: TaskView) -> tuple[str, str]:
+def _better_first(row: Row, view: TaskView) -> tuple[str, str]:
     """The two systems of a comparison, the better one first where that is clear."""
     swapped = is_clear(row) and direction(view, view.metric) * row["difference"] <= 0
     return (row["b"], row["a"]) if swapped else (row["a"], row["b"])
 
 
-def _of_two(row: Mapping[str, Any], view: TaskView, over: str) -> str:
+def _of_two(row: Row, view: TaskView, over: str) -> str:
     info = view.metrics[view.metric]
     first, second = map(isolate, _better_first(row, view))
     difference = f"difference {wording.difference_words(row, info)}"
@@ -228,7 +230,7 @@ def _of_two(row: Mapping[str, Any], view: TaskView, over: str) -> str:
     return f"{first} is better than {second} by {size}{over} (95% interval {between})"
 
 
-def _by_itself(view: TaskView, single: pl.DataFrame, row: Mapping[str, Any]) -> str:
+def _by_itself(view: TaskView, single: pl.DataFrame, row: Mapping[str, object]) -> str:
     """In how many single cultures the same holds, each held against noise by itself."""
     if len(view.subjects) == 1 or not is_clear(row):
         return ""

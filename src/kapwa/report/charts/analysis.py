@@ -14,8 +14,9 @@ from kapwa.files import slug
 from kapwa.report import wording
 from kapwa.report.charts.elements import Box, Histogram, Line, RowChart
 from kapwa.report.charts.worldmap import MapChart, Spot, place_of_code
-from kapwa.report.view.analysis import AnalysisView, CorpusView, Row, fine, matching, measure_words, span, task_words
+from kapwa.report.view.analysis import AnalysisView, CorpusView, fine, matching, measure_words, span, task_words
 from kapwa.report.wording import isolate, label_text
+from kapwa.value_types import Row
 
 FEW = 8  # fewer concepts are drawn one by one: a box of five says more than it knows
 BINS = 36

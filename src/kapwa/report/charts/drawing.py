@@ -6,7 +6,7 @@ import re
 import textwrap
 import unicodedata
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kapwa.files import slug
 from kapwa.report.charts import elements
@@ -38,7 +38,7 @@ def environment() -> Environment:
     return made
 
 
-def draw(part: str, *what: Any) -> str:
+def draw(part: str, *what: object) -> str:
     """Draw with a macro of ``drawing.svg.j2``, such as ``draw("row", chart, line)``."""
     return str(getattr(environment().get_template("drawing.svg.j2").module, part)(*what))
 

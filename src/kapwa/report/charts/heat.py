@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kapwa.files import slug
@@ -12,11 +12,13 @@ from kapwa.report.view.comparisons import variant_name
 from kapwa.report.view.means import topic_means
 from kapwa.report.view.tasks import Confusion, TaskView
 from kapwa.report.wording import culture_name, label_text
+from kapwa.suites.base import MetricInfo
+from kapwa.value_types import Row
 
 SHOWN_SHARE = 0.005  # smaller shares of wrong answers leave their square without a number
 
 
-def heat_domain(values: Sequence[float], info: Mapping[str, Any], *, zero: bool = False) -> tuple[float, float]:
+def heat_domain(values: Sequence[float], info: MetricInfo, *, zero: bool = False) -> tuple[float, float]:
     """A colour scale for ``values``: shares to the next 5 points, others as they are; from zero where asked."""
     low, high = (0.0 if zero else min(values)), max(values)
     if not wording.is_share(info):
@@ -26,7 +28,7 @@ def heat_domain(values: Sequence[float], info: Mapping[str, Any], *, zero: bool 
 
 
 def heat_chart(
-    squares: Sequence[Sequence[Square | None]], info: Mapping[str, Any], *, zero: bool = False, **words: Any
+    squares: Sequence[Sequence[Square | None]], info: MetricInfo, *, zero: bool = False, **words: Any
 ) -> list[HeatChart]:
     """A heat map of ``squares`` on a scale of their own; none where all are empty. ``words``: fields of its chart."""
     drawn = [square.value for row in squares for square in row if square is not None]
@@ -56,7 +58,7 @@ def stratum_charts(view: TaskView) -> list[HeatChart]:
     return charts
 
 
-def square_of(row: Mapping[str, Any] | None, info: Mapping[str, Any]) -> Square | None:
+def square_of(row: Row | None, info: MetricInfo) -> Square | None:
     """The value and n of a stratum; in brackets where it rests on few items."""
     if row is None or not wording.known(row["value"]):
         return None
@@ -82,7 +84,7 @@ def confusion_chart(view: TaskView, confusion: Confusion) -> list[HeatChart]:
     title, label = "Whose answer it was, in per cent of wrong answers", view.labels[confusion.run]
     return heat_chart(
         squares,
-        {"low": 0, "high": 1},
+        wording.SHARE,
         zero=True,
         key=f"{view.slug}-{slug(label)}-confusion-{confusion.run}",
         title=title,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import polars as pl
@@ -16,6 +16,8 @@ from kapwa.report.view.means import topic_means
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import label_text
 from kapwa.stats.families import is_clear
+from kapwa.suites.base import MetricInfo
+from kapwa.value_types import Row
 
 SAME = "The table has the same numbers."
 
@@ -134,7 +136,7 @@ def topic_charts(view: TaskView) -> list[RowChart]:
     return found
 
 
-def _has_dot(row: Mapping[str, Any]) -> bool:
+def _has_dot(row: Row) -> bool:
     return wording.known(row["value"]) and not is_of_first(row)
 
 
@@ -177,7 +179,7 @@ def contrast_charts(view: TaskView, table: pl.DataFrame) -> list[RowChart]:
     shown = table.filter(pl.col("held") == table["held"][0], pl.col("cultures") == 1)
     for model, frame in shown.partition_by("model", as_dict=True, maintain_order=True).items():
         rows = frame.to_dicts()
-        levels: dict[str, list[Mapping[str, Any]]] = {level: [] for level in LEVELS}
+        levels: dict[str, list[Row]] = {level: [] for level in LEVELS}
         rows.sort(key=lambda row: (not wording.known(row["difference"]), -(row["difference"] or 0.0)))
         for row in rows:
             row["language"], level = language_facts(contrast_language(view, row)) if axis == "asked" else ("", "")
@@ -205,7 +207,7 @@ def contrast_charts(view: TaskView, table: pl.DataFrame) -> list[RowChart]:
     return found
 
 
-def _dumbbell(label: str, row: Mapping[str, Any], info: Mapping[str, Any]) -> Line:
+def _dumbbell(label: str, row: Row, info: MetricInfo) -> Line:
     few = int(row["n"]) < FEW_ITEMS
     values = [(k, row[name]) for k, name in enumerate(("a_value", "b_value")) if wording.known(row[name])]
     return Line(

@@ -7,13 +7,14 @@ small for an outline are points.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from kapwa.report.charts.elements import Chart
+from kapwa.value_types import Row
 
 _UNNUMBERED = {"XKX": "Kosovo"}  # outlines that carry no ISO number, by the name they have
 
@@ -40,9 +41,9 @@ class MapChart(Chart):
 
 
 @cache
-def world() -> Mapping[str, Any]:
+def world() -> Row:
     """The asset: size, ``paths`` (SVG path data by id), points of ``states``."""
-    found: Mapping[str, Any] = json.loads(
+    found: Row = json.loads(
         resources.files("kapwa.report").joinpath("assets", "world.json").read_text(encoding="utf-8")
     )
     return found

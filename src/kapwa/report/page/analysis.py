@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from kapwa.analysis.result import Analysis
 from kapwa.files import write_text
@@ -34,6 +33,7 @@ from kapwa.report.view.analysis import (
     versions,
 )
 from kapwa.report.wording import isolate, label_text
+from kapwa.value_types import JsonObject
 
 BUDGET = 8_000_000  # bytes of a page
 MOST_OPEN = 6  # corpora whose long tables stand open
@@ -59,7 +59,7 @@ def build_analysis_report(analysis: Analysis, path: Path) -> Path:
     return path
 
 
-def _template_context(view: AnalysisView) -> dict[str, Any]:
+def _template_context(view: AnalysisView) -> JsonObject:
     """Everything the template is told, but for the texts of the explorer."""
     found = {corpus.number: heatmap.likenesses(view, corpus) for corpus in view.corpora[:MOST_PANES]}
     one, many = view.attribute
@@ -107,9 +107,7 @@ def _template_context(view: AnalysisView) -> dict[str, Any]:
     }
 
 
-def _pane(
-    view: AnalysisView, corpus: CorpusView, maps: Sequence[MapChart], alike: Sequence[Likeness]
-) -> dict[str, Any]:
+def _pane(view: AnalysisView, corpus: CorpusView, maps: Sequence[MapChart], alike: Sequence[Likeness]) -> JsonObject:
     """Everything the page shows of one corpus alone."""
     without_words = not view.analysis.unmarked.is_empty()
     with_people = not view.analysis.depicted_tests.is_empty()

@@ -16,9 +16,10 @@ from kapwa.exchange.base import expected
 from kapwa.records import MEDIA_TYPES, UNANSWERED
 from kapwa.report.tables.scores import OUTCOMES
 from kapwa.report.view.tasks import TaskView
-from kapwa.report.wording import clean, count, culture_name, decimal, label_text, pack
+from kapwa.report.wording import UNDESCRIBED, clean, count, culture_name, decimal, label_text, pack
 from kapwa.runs.media import stored_media
 from kapwa.suites.items import CASE_SCHEMA
+from kapwa.value_types import Cells, JsonObject
 
 MOST = 1000  # questions of a task that a page holds for its browser, unless the user asks for more
 ROOM = 3_000_000  # characters that the browsers of such a page take together
@@ -107,7 +108,7 @@ def browser(view: TaskView, table: pl.DataFrame, most: int | None = MOST, room: 
     return Browser(data, f"{kept:,} of {named} are in this page: {', and '.join(parts)}.")
 
 
-def _coded(view: TaskView, table: pl.DataFrame) -> dict[str, Any]:
+def _coded(view: TaskView, table: pl.DataFrame) -> JsonObject:
     """What the script is told: names once, then a row a question with a row an answer."""
     names = {one: list(dict.fromkeys(value or "" for value in table[one])) for one in CHOSEN_BY}
     places = {one: {name: k for k, name in enumerate(values)} for one, values in names.items()}
@@ -125,7 +126,7 @@ def _coded(view: TaskView, table: pl.DataFrame) -> dict[str, Any]:
         # What was read in one of several answers is not known to be of this one.
         read = texts["got"] if alone and not same else ""
         said = texts["got"] if row["text"] is None else texts["text"]
-        margin = view.metrics.get(row["metric"] or "", {}).get("margin") and alone and row["margin"]
+        margin = view.metrics.get(row["metric"] or "", UNDESCRIBED).margin and alone and row["margin"]
         measured = decimal(row["margin"], 3, plus=True) if margin else ""
         gloss = texts["got_gloss"] if same else ""
         about = (row["run"], outcomes.index(row["outcome"]), row["sample"])
@@ -164,7 +165,7 @@ def _media(view: TaskView, table: pl.DataFrame) -> tuple[list[list[str]], dict[t
     return shown, by_item
 
 
-def _named_files(*cells: Any) -> Iterator[dict[str, Any]]:
+def _named_files(*cells: Any) -> Iterator[Cells]:
     """The files that cells of items name, in turns or alone; nothing in a cell that Kapwa did not write."""
     for cell in cells:
         with suppress(ValueError, TypeError, AttributeError):

@@ -6,15 +6,15 @@ import base64
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from kapwa.report.charts.heatmap import Likeness
-from kapwa.report.view.analysis import AnalysisView, CorpusView, Row, topic_words
+from kapwa.report.view.analysis import AnalysisView, CorpusView, topic_words
 from kapwa.report.wording import clean, isolate, label_text, pack
+from kapwa.value_types import JsonObject, Row
 
 LONGEST = 12_000  # characters of one text: several times the longest story
 _ESCAPES = {
@@ -22,7 +22,7 @@ _ESCAPES = {
 }  # no "</script>", no "<!--", no line end that an old script would trip over
 
 
-def script_json(value: Any) -> str:
+def script_json(value: object) -> str:
     """Write JSON that can stand inside a script element: nothing in it can end or open an element."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)
 
@@ -85,7 +85,7 @@ def _corpus_json(corpus: CorpusView, language: str, frame: pl.DataFrame, quota: 
     return "", 0
 
 
-def _corpus(corpus: CorpusView, language: str, rows: Sequence[Row]) -> dict[str, Any]:
+def _corpus(corpus: CorpusView, language: str, rows: Sequence[Row]) -> JsonObject:
     concepts = list(dict.fromkeys((row["topic"], row["concept"]) for row in rows))
     identities = sorted({row["identity"] for row in rows})
     concept_at = {name: k for k, name in enumerate(concepts)}
@@ -123,7 +123,7 @@ def pairs_json(found: Mapping[int, Sequence[Likeness]]) -> str:
     return script_json(told)
 
 
-def _bytes(one: Likeness, names: Sequence[str]) -> dict[str, Any]:
+def _bytes(one: Likeness, names: Sequence[str]) -> JsonObject:
     at = {name: i for i, name in enumerate(one.names)}
     order = np.array([at[name] for name in names])
     values: npt.NDArray[np.float64] = one.values[np.ix_(order, order)][np.triu_indices(len(names), 1)]
@@ -134,7 +134,7 @@ def _bytes(one: Likeness, names: Sequence[str]) -> dict[str, Any]:
     return {"low": round(low, 6), "high": round(high, 6), "data": data}
 
 
-def example(view: AnalysisView) -> dict[str, Any] | None:
+def example(view: AnalysisView) -> JsonObject | None:
     """Two texts side by side, for readers without scripts: the first concept that has texts of two identities.
 
     They are those at the ends of the alphabet.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -57,7 +56,7 @@ def _of_subject(view: TaskView, asked: pl.DataFrame, subject: Subject) -> pl.Dat
 
 
 def write_tables(
-    views: Sequence[TaskView], ranked: Sequence[Sequence[Mapping[str, Any]]], folder: Path
+    views: Sequence[TaskView], ranked: Sequence[Sequence[Mapping[str, object]]], folder: Path
 ) -> list[tuple[str, list[Download]]]:
     """Write all estimates over all items, and all comparisons that rank systems; return words and files of each."""
     compared = [

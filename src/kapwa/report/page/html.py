@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def render(
-    template: str, styles: Sequence[str], scripts: Sequence[str] = (), *, beside: Path | None = None, **facts: Any
+    template: str, styles: Sequence[str], scripts: Sequence[str] = (), *, beside: Path | None = None, **facts: object
 ) -> str:
     """Fill a template with our own style sheets and scripts; the page's policy admits exactly these bytes.
 

@@ -151,7 +151,7 @@ def _read_errata(views: Sequence[TaskView], path: Path) -> Mapping[str, ErrataSe
 def _check_margin(views: Sequence[TaskView], equal_within: float) -> None:
     """Raise UsageError for a margin that no metric can have, or of which there are too many systems to show."""
     for view in views:
-        check_margin(equal_within, {name: bool(view.metrics[name].get("binary")) for name in view.headline})
+        check_margin(equal_within, {name: bool(view.metrics[name].binary) for name in view.headline})
         if view.crowded:
             message = f"{len(view.runs)} systems are too many to show which are equal within a margin."
             raise UsageError(message, hint=f"Report up to {MOST_DRAWN} at once, or compare two: kapwa compare A B.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -29,6 +29,7 @@ from kapwa.report.view.comparisons import Axis, contrast_tables, run_pairs, vari
 from kapwa.report.view.means import language_gaps
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import isolate
+from kapwa.value_types import Row
 
 
 class AnswerRoom(NamedTuple):
@@ -114,7 +115,7 @@ class TaskSection:
     order: str
     floors: bool
     ceilings: str
-    methods: Mapping[str, Any]
+    methods: Row
     errata: ErrataSection | None
 
     @property
@@ -231,7 +232,7 @@ def _signatures(view: TaskView) -> Table:
     """The signature of every number: cite it beside the number."""
     rows = []
     for label, run in zip(view.labels, view.runs, strict=True):
-        signatures: Mapping[str, Any] = run.manifest.get("signatures") or {"": run.manifest.get("signature", "")}
+        signatures: Row = run.manifest.get("signatures") or {"": run.manifest.get("signature", "")}
         rows += [(label, str(metric), str(text)) for metric, text in signatures.items()]
     return Table(
         key=f"{view.slug}-signatures",

@@ -14,8 +14,9 @@ from kapwa.report import wording
 from kapwa.report.sentences.crossed import crossed_sentences
 from kapwa.report.sentences.depicted import depicted_sentences
 from kapwa.report.sentences.unmarked import unmarked_sentences
-from kapwa.report.view.analysis import AnalysisView, CorpusView, Row, fine, matching, measure_words, span
+from kapwa.report.view.analysis import AnalysisView, CorpusView, fine, matching, measure_words, span
 from kapwa.report.wording import isolate, label_text
+from kapwa.value_types import Row
 
 MOST_TOLD = 2  # corpora told one by one; more are summed up, and the table holds each
 EXAMPLES = 5

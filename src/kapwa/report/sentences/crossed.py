@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import polars as pl
 
 from kapwa.report import wording
-from kapwa.report.view.analysis import AnalysisView, CorpusView, Row, fine, matching, span
+from kapwa.report.view.analysis import AnalysisView, CorpusView, fine, matching, span
 from kapwa.report.wording import isolate, label_text
+from kapwa.value_types import Row
 
 SAMPLING = "sampling"
 SIGNIFICANT = 0.05

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from kapwa.report import wording
 from kapwa.report.sentences import missing
@@ -23,6 +22,8 @@ from kapwa.report.view.means import equal_mean
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import clean, isolate
 from kapwa.stats.families import ALPHA, missing_share
+from kapwa.suites.base import MetricInfo
+from kapwa.value_types import Row
 
 
 def across_sentences(view: TaskView) -> list[str]:
@@ -137,7 +138,7 @@ def _outcomes(ways: Counter[str], way: str, mark: str, lead: str, other: str) ->
     return f"{told}; in {undecided} it is not decided, because answers are missing" if undecided else told
 
 
-def over_sentences(rows: Sequence[Mapping[str, Any]], info: Mapping[str, Any], noun: tuple[str, str]) -> list[str]:
+def over_sentences(rows: Sequence[Row], info: MetricInfo, noun: tuple[str, str]) -> list[str]:
     """Tell each difference over cultures, and whether it varies between them."""
     told = []
     for row in rows:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from kapwa.records import MISSING
 from kapwa.report import wording
@@ -12,6 +11,8 @@ from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import isolate, label_text
 from kapwa.runs.thoughts import TABLE as THOUGHTS
 from kapwa.stats.families import missing_share
+from kapwa.suites.base import MetricInfo
+from kapwa.value_types import JsonMapping, Row
 
 # Over this share of missing answers a sentence says so before all others.
 FIRST = 0.05
@@ -25,19 +26,19 @@ _LEAST_BUDGET = 4096
 MOST_TOLD = 4
 
 
-def unranked_words(row: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+def unranked_words(row: Mapping[str, object], info: MetricInfo) -> str:
     """Why a score is no headline, for a place beside others."""
     return "ended early, in the order of the data" if is_of_first(row) else beside(row, info)
 
 
-def bounds_words(row: Mapping[str, Any], info: Mapping[str, Any], digits: int = 1) -> str:
+def bounds_words(row: Row, info: MetricInfo, digits: int = 1) -> str:
     """Say between what a score lies, whatever the missing answers are: "40.1–64.1%"; "" where that is not known."""
     if not (wording.known(row.get("least")) and wording.known(row.get("most"))):
         return ""
     return wording.interval(row["least"], row["most"], info, digits)
 
 
-def between_words(row: Mapping[str, Any], info: Mapping[str, Any], digits: int = 1) -> str:
+def between_words(row: Row, info: MetricInfo, digits: int = 1) -> str:
     """Say between what a score lies, in a sentence: "between 35.8% and 100.0%"; "" where that is not known."""
     ends = row.get("least"), row.get("most")
     if not all(map(wording.known, ends)):
@@ -45,7 +46,7 @@ def between_words(row: Mapping[str, Any], info: Mapping[str, Any], digits: int =
     return "between " + " and ".join(wording.amount(end, info, digits) for end in ends)
 
 
-def beside(row: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+def beside(row: Mapping[str, object], info: MetricInfo) -> str:
     """What stands beside a score of which more than one answer in a hundred is missing; else ""."""
     share, bounds = share_of(row), bounds_words(row, info)
     if share <= BESIDE:
@@ -54,12 +55,12 @@ def beside(row: Mapping[str, Any], info: Mapping[str, Any]) -> str:
     return f"{wording.tidy_share(share)} missing: {bounds}" if bounds else f"{wording.tidy_share(share)} missing"
 
 
-def undecided_words(row: Mapping[str, Any]) -> str:
+def undecided_words(row: Mapping[str, object]) -> str:
     """The verdict on a difference that missing answers keep open."""
     return f"not decided: {wording.tidy_share(missing_share(row))} of answers are missing"
 
 
-def whose_missing(row: Mapping[str, Any]) -> str:
+def whose_missing(row: Row) -> str:
     """Say of each side of a comparison which share of its answers is missing: "24% of the answers of A"."""
     sides = ((row.get(f"missing_{side}") or 0.0, row[side]) for side in ("a", "b"))
     return " and ".join(f"{wording.tidy_share(share)} of the answers of {name}" for share, name in sides if share)
@@ -98,7 +99,7 @@ def lost_words(view: TaskView, run: int) -> str:
     return "; ".join(parts)
 
 
-def thinks(manifest: Mapping[str, Any]) -> bool:
+def thinks(manifest: JsonMapping) -> bool:
     """Whether a run's answers came after thoughts, by what was found of the model, by what was asked, else by them.
 
     A stray thought of a model that was asked not to think does not make it one that thinks.
@@ -110,7 +111,7 @@ def thinks(manifest: Mapping[str, Any]) -> bool:
     return THOUGHTS in manifest.get("tables", ()) if asked is None else asked not in ("off", "own:off", "no")
 
 
-def _limit(manifest: Mapping[str, Any]) -> int | None:
+def _limit(manifest: JsonMapping) -> int | None:
     """The most tokens that a thought and its answer may have had; None where nobody but another program knows it."""
     if is_recorded(manifest):
         return None
@@ -120,7 +121,7 @@ def _limit(manifest: Mapping[str, Any]) -> int | None:
     return sum(known) if known else None
 
 
-def _thinking_budget(manifest: Mapping[str, Any]) -> int | None:
+def _thinking_budget(manifest: JsonMapping) -> int | None:
     """The room for a thought beside the answer's: what was found to be sent, or what was asked."""
     model = manifest.get("model", {})
     found = model.get("description", {}).get("thinking_found", {}).get("budget")
@@ -128,22 +129,22 @@ def _thinking_budget(manifest: Mapping[str, Any]) -> int | None:
     return next((budget for budget in (found, asked) if isinstance(budget, int)), None)
 
 
-def again_words(manifest: Mapping[str, Any]) -> str:
+def again_words(manifest: Mapping[str, object]) -> str:
     """What to do about answers that never came."""
     return "add them to the file of answers" if is_recorded(manifest) else "the same command asks for them again"
 
 
-def is_recorded(manifest: Mapping[str, Any]) -> bool:
+def is_recorded(manifest: JsonMapping) -> bool:
     """Whether the answers came from a file, so that this program can ask for no others."""
     return bool(manifest.get("model", {}).get("fingerprint", {}).get("backend") == "replay")
 
 
-def _limit_words(manifest: Mapping[str, Any]) -> str:
+def _limit_words(manifest: Mapping[str, object]) -> str:
     limit = _limit(manifest)
     return "the limit of tokens" if limit is None else f"the limit of {limit:,} tokens"
 
 
-def _remedy(name: str, manifest: Mapping[str, Any]) -> str:
+def _remedy(name: str, manifest: JsonMapping) -> str:
     """What to do about answers that are missing for this reason."""
     if name == "unfinished":
         if is_recorded(manifest):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any
 
 import polars as pl
 
@@ -14,6 +13,7 @@ from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import UNKNOWN_CULTURE, clean, culture_name, isolate, label_text
 from kapwa.runs.costs import cost_line
 from kapwa.runs.directory import Run
+from kapwa.value_types import JsonMapping, JsonObject
 
 # The methods named in the tables, in words. Their sources stand in docs/explanation.
 METHODS: Mapping[str, str] = {
@@ -77,7 +77,7 @@ def warnings(view: TaskView, *, several: bool = False) -> list[str]:
     return said
 
 
-def _temperature_words(manifest: Mapping[str, Any]) -> str:
+def _temperature_words(manifest: JsonMapping) -> str:
     """At which temperature texts were drawn; "" where another program chose it, or the server refused it."""
     refused = manifest.get("model", {}).get("description", {}).get("settings_refused", {})
     return (
@@ -87,7 +87,7 @@ def _temperature_words(manifest: Mapping[str, Any]) -> str:
     )
 
 
-def _run_warnings(label: str, manifest: Mapping[str, Any]) -> Iterator[str]:
+def _run_warnings(label: str, manifest: JsonMapping) -> Iterator[str]:
     """What was drawn or shown, and what the run itself warns of."""
     yield from (f"{label}: {clean(warning)}" for warning in manifest.get("warnings") or ())
     options = manifest.get("options", {})
@@ -101,7 +101,7 @@ def _run_warnings(label: str, manifest: Mapping[str, Any]) -> Iterator[str]:
         yield f"{label}: {' and '.join(before)} came before every question."
 
 
-def _failure_warnings(label: str, manifest: Mapping[str, Any]) -> Iterator[str]:
+def _failure_warnings(label: str, manifest: JsonMapping) -> Iterator[str]:
     """How many requests failed, and what to do."""
     failed = int(manifest.get("counts", {}).get("failed") or 0)
     if failed:
@@ -119,7 +119,7 @@ def _failure_warnings(label: str, manifest: Mapping[str, Any]) -> Iterator[str]:
 def _rough_intervals(view: TaskView) -> Iterator[str]:
     """Whose intervals rest on too little to hold what they promise."""
     rough: dict[str, None] = {}
-    binary = view.metrics[view.metric].get("binary")
+    binary = view.metrics[view.metric].binary
     few = FEW_CLUSTERS if binary else FEW_OF_A_MEASURE
     for subject, i in product(view.subjects, range(len(view.runs))):
         row = view.estimate(i, subject, view.metric) or {"value": None}
@@ -172,7 +172,7 @@ _SETTINGS = {"base_url": "server", "thinking_tokens": "thinking tokens", "thinki
 _LONGEST_SETTING = 200
 
 
-def methods(view: TaskView) -> dict[str, Any]:
+def methods(view: TaskView) -> JsonObject:
     """Everything the methods section says of a task."""
     data = view.manifest.get("data", {})
     card = data.get("card") or {}
@@ -187,7 +187,7 @@ def methods(view: TaskView) -> dict[str, Any]:
             marks.setdefault(clean(row["name"]), clean(row["note"]))
     metrics, facts, limits = [], [], list[str]()
     for name, info in view.metrics.items():
-        ends, span, source = [info.get("low"), info.get("high")], "any number", clean(info.get("source") or "")
+        ends, span, source = [info.low, info.high], "any number", clean(info.source or "")
         if None not in ends:
             span = " to ".join(wording.decimal(end, 3).rstrip("0").rstrip(".") for end in ends)
         metrics.append((name, f"{view.titles[name]}. Range {span}." + (f" Source: {source}." if source else "")))

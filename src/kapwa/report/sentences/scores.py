@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import polars as pl
 
@@ -18,6 +17,8 @@ from kapwa.report.view.marks import Estimate, Mark, Marks, Verdict, is_of_first,
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import isolate, label_text
 from kapwa.stats.families import holds_zero, is_clear, is_equal, is_undecided, missing_share
+from kapwa.suites.base import MetricInfo
+from kapwa.value_types import Row
 
 # How metrics read in a sentence that bring no ``phrase`` of their own.
 SHARE_PHRASE = "came out right in {value} of {items} on “{title}”"
@@ -44,7 +45,7 @@ class ScoreReading:
 
     model: str
     estimate: Estimate
-    info: Mapping[str, Any]
+    info: MetricInfo
     marks: Marks
     noun: tuple[str, str] = ("item", "items")
     verdicts: Mapping[Mark, Verdict] = field(default_factory=dict)
@@ -90,7 +91,7 @@ def score_sentence(reading: ScoreReading) -> str:
     return f"{reading.model} {told} ({between}){joint}{clauses}."
 
 
-def unranked_sentence(model: str, row: Estimate, info: Mapping[str, Any]) -> str:
+def unranked_sentence(model: str, row: Estimate, info: MetricInfo) -> str:
     """Say that too many answers are missing for a score, and between what it lies; or that the run ended early."""
     if is_of_first(row):
         why = "its run ended early, and not in a random order: it has answers to the items that came first"
@@ -100,9 +101,9 @@ def unranked_sentence(model: str, row: Estimate, info: Mapping[str, Any]) -> str
     return f"{model} has no score: {share} of its answers are missing{between}."
 
 
-def no_score(model: str, info: Mapping[str, Any], why: str) -> str:
+def no_score(model: str, info: MetricInfo, why: str) -> str:
     """Say why a model has no score; where nothing but verdicts gives one, how these are made."""
-    if info.get("judged_by") != "verdicts":
+    if info.judged_by != "verdicts":
         return f"{model} has no score: {why}."
     return (
         f"{model} has no score here: its answers wait for verdicts on their criteria, by a judging model (kapwa judge) "
@@ -179,13 +180,13 @@ def _apart_words(reading: ScoreReading, mark: Mark) -> str:
     return f" (difference{fair} {wording.change(apart, info)}{unit}, 95% interval {ends}{allowed})"
 
 
-def outcome_words(rows: Sequence[Mapping[str, Any]]) -> str:
+def outcome_words(rows: Sequence[Row]) -> str:
     """Say what did not become a plain right or wrong: "2 could not be read, 3 failed"; "" when nothing."""
     totals = {name: sum(int(row.get(name) or 0) for row in rows) for name in LOSSES}
     return ", ".join(f"{total} {LOSSES[name][total > 1]}" for name, total in totals.items() if total)
 
 
-def comparison_sentence(row: Mapping[str, Any], info: Mapping[str, Any], noun: tuple[str, str]) -> str:
+def comparison_sentence(row: Row, info: MetricInfo, noun: tuple[str, str]) -> str:
     """Tell a paired difference, and whether it can be told from noise.
 
     ``difference`` is ``a_value − b_value``. The p-value is Holm's where there is one.
@@ -209,7 +210,7 @@ def comparison_sentence(row: Mapping[str, Any], info: Mapping[str, Any], noun: t
     return f"{lead}: this cannot be told from noise ({told}{_why_unclear(row, info)}){_seen_words(row, info)}.{equal}"
 
 
-def _difference_lead(row: Mapping[str, Any], info: Mapping[str, Any], noun: tuple[str, str]) -> str:
+def _difference_lead(row: Row, info: MetricInfo, noun: tuple[str, str]) -> str:
     """Who scored higher, by how much, and over what."""
     difference, over = row["difference"], f"on the same {wording.count(int(row['n']), *noun)}"
     if (row.get("cultures") or 1) > 1:
@@ -225,12 +226,12 @@ def _difference_lead(row: Mapping[str, Any], info: Mapping[str, Any], noun: tupl
     return f"{row['a']} scored {size} {sense} than {row['b']} {over} ({between})"
 
 
-def _is_rounded_off(row: Mapping[str, Any], info: Mapping[str, Any]) -> bool:
+def _is_rounded_off(row: Row, info: MetricInfo) -> bool:
     """Whether nothing is left of a difference in the digits shown."""
     return not any(digit in "123456789" for digit in wording.points(row["difference"], info, 1))
 
 
-def _why_unclear(row: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+def _why_unclear(row: Row, info: MetricInfo) -> str:
     """Say why a difference whose own interval excludes zero is still no finding, or that the interval touches 0."""
     alone = wording.known(row["low"]) and not holds_zero(row)
     adjusted = ALLOWED if alone and wording.known(row.get("p_holm")) else ""
@@ -239,7 +240,7 @@ def _why_unclear(row: Mapping[str, Any], info: Mapping[str, Any]) -> str:
     return f"{adjusted}; the interval touches 0" if ends & {"0.0", "0.000"} and not rounded else adjusted
 
 
-def _seen_words(row: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+def _seen_words(row: Row, info: MetricInfo) -> str:
     """What could have been seen; nothing where the observed difference is larger, for it would confuse."""
     mde = row.get("mde")
     if mde is None or abs(row["difference"]) >= mde:
@@ -247,11 +248,11 @@ def _seen_words(row: Mapping[str, Any], info: Mapping[str, Any]) -> str:
     if wording.beyond_range(mde, info):
         return "; with so few, no true difference would be found four times in five"
     # Where the better side gains answers and loses none, more differ than here, and it is found less often.
-    provided = " if no more answers differ than here" if info.get("binary") else ""
+    provided = " if no more answers differ than here" if info.binary else ""
     return f"; a true difference of {wording.points(mde, info)} would be found four times in five{provided}"
 
 
-def undone_words(row: Mapping[str, Any]) -> str:
+def undone_words(row: Row) -> str:
     """How far a matcher's error could carry a verdict; "" where no automatic judge decides the metric."""
     share = row.get("undone_by")
     if share is None:
@@ -263,7 +264,7 @@ def undone_words(row: Mapping[str, Any]) -> str:
     )
 
 
-def verdict_words(row: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+def verdict_words(row: Row, info: MetricInfo) -> str:
     """The verdict on a paired difference in two or three words, for a table cell."""
     if not wording.known(row["difference"]):
         return "too few shared"
@@ -286,14 +287,14 @@ def pair_notes(frame: pl.DataFrame, unit: str, noun: str) -> str:
     return " ".join(notes)
 
 
-def falls_at(row: Mapping[str, Any]) -> str:
+def falls_at(row: Row) -> str:
     """The share of wrongly refused answers that would undo a verdict, for a table cell; "" without one."""
     return "" if row.get("undone_by") is None else f"falls at {wording.tidy_share(row['undone_by'])}"
 
 
-def with_verdicts(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
+def with_verdicts(frame: pl.DataFrame, metrics: Mapping[str, MetricInfo]) -> pl.DataFrame:
     """Add ``verdict``, the words of each difference, to comparisons; ``metrics``: how they read."""
-    words = [verdict_words(row, metrics.get(row["metric"], {})) for row in frame.to_dicts()]
+    words = [verdict_words(row, metrics.get(row["metric"], wording.UNDESCRIBED)) for row in frame.to_dicts()]
     return frame.with_columns(verdict=pl.Series(words, dtype=pl.String))
 
 
@@ -312,12 +313,12 @@ def of_people_note(view: TaskView, metrics: Iterable[str]) -> str:
     return " ".join(f"Of people’s score: {words}" for words in said)
 
 
-def phrase_words(info: Mapping[str, Any], value: str, items: str) -> str:
+def phrase_words(info: MetricInfo, value: str, items: str) -> str:
     """How a metric reads in a sentence: "chose the best answer in 24% of 16 situations"."""
-    plain = SHARE_PHRASE if info.get("binary") and wording.is_share(info) else PLAIN_PHRASE
+    plain = SHARE_PHRASE if info.binary and wording.is_share(info) else PLAIN_PHRASE
     # Plain replacement: a template or title from a plugin must not be able to reach attributes.
-    title = str(info.get("title") or info.get("name") or "")
-    filled = str(info.get("phrase") or plain).replace("{short}", title.partition(":")[0]).replace("{title}", title)
+    title = info.title or info.name
+    filled = (info.phrase or plain).replace("{short}", title.partition(":")[0]).replace("{title}", title)
     if items.startswith("1 "):  # a share "of 1 question" is one of the answers to it
         filled = filled.replace("{value} of {items}", "{value} of its answers to {items}")
     return filled.replace("{value}", value).replace("{items}", items)

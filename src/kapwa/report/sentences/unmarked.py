@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kapwa.report import wording
-from kapwa.report.view.analysis import AnalysisView, CorpusView, Row
+from kapwa.report.view.analysis import AnalysisView, CorpusView
+from kapwa.value_types import Row
 
 SIGNIFICANT = 0.05
 

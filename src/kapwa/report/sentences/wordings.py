@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from kapwa.report.view.wordings import score_grid, wording_means, wordings_of
 from kapwa.report.wording import isolate
 from kapwa.stats.components import order_changes
 from kapwa.stats.families import is_clear
+from kapwa.value_types import Row
 
 
 def order_sentence(view: TaskView) -> str:
@@ -49,7 +49,7 @@ def order_sentence(view: TaskView) -> str:
     return f"{first}. By more than chance, the wording changes the difference between {'; '.join(which)}{more}."
 
 
-def every_wording_sentence(view: TaskView, compared: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+def every_wording_sentence(view: TaskView, compared: Mapping[str, Sequence[Row]]) -> str:
     """Tell what the comparisons of every two models say over all wordings; "" for one wording or one model.
 
     ``compared``: by variant, the comparisons that rank systems in it; those in another language are not told.

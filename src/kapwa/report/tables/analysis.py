@@ -15,7 +15,6 @@ from kapwa.report.tables.table import NONE, Cell, Column, Table
 from kapwa.report.view.analysis import (
     AnalysisView,
     CorpusKey,
-    Row,
     fine,
     matching,
     measure_words,
@@ -25,6 +24,7 @@ from kapwa.report.view.analysis import (
     topic_words,
 )
 from kapwa.report.wording import isolate, label_text
+from kapwa.value_types import Row
 
 MOST_TOPIC_ROWS = 240
 # Tests by their names in the data: what they are called, and a remark under it.

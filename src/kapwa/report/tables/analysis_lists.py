@@ -18,7 +18,6 @@ from kapwa.report.tables.table import NONE, Cell, Column, Table
 from kapwa.report.view.analysis import (
     AnalysisView,
     CorpusView,
-    Row,
     fine,
     matching,
     measure_words,
@@ -27,6 +26,7 @@ from kapwa.report.view.analysis import (
     topic_words,
 )
 from kapwa.report.wording import isolate, label_text
+from kapwa.value_types import Row
 
 MOST_ROWS = 400  # a corpus' rows in the page; the Parquet files hold all
 MOST_WORDS = 8

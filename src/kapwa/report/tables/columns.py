@@ -7,18 +7,28 @@ Each function makes a :class:`~kapwa.report.tables.table.Column` with the head `
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from kapwa.report import wording
 from kapwa.report.charts.elements import FEW_ITEMS
-from kapwa.report.tables.table import NONE, Cell, Column, Row
+from kapwa.report.tables.table import NONE, Cell, Column
+from kapwa.suites.base import MetricInfo
+from kapwa.value_types import Row
 
 Ends = tuple[str, str]
-Info = Mapping[str, Any]
-ReadsAs = Callable[[Row], Info]  # how the metric of a row reads
-# A scorer's bias in a difference of two runs, and how far a bias moves.
-BIAS: Info = {**wording.SHARE, "span": 2.0}
+ReadsAs = Callable[[Row], MetricInfo]  # how the metric of a row reads
+
+
+class _ChangeOfBias(MetricInfo):
+    """A scorer's bias in a difference of two runs, and how far a bias moves: a difference of two differences."""
+
+    @property
+    def span(self) -> float:
+        """From -1 to 1."""
+        return 2.0
+
+
+BIAS = _ChangeOfBias("bias", "Bias", low=0.0, high=1.0)
 
 
 def text_column(head: str, name: str, *under: str) -> Column:

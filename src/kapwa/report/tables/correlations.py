@@ -10,7 +10,7 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.tables.columns import count_column, decimal_column
-from kapwa.report.tables.table import NONE, Cell, Column, Row, Table
+from kapwa.report.tables.table import NONE, Cell, Column, Table
 from kapwa.report.view.means import model_rows
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import clean
@@ -20,6 +20,7 @@ from kapwa.stats.correlation import (
     correlate_metrics,
     disattenuated,
 )
+from kapwa.value_types import Row
 
 LEAST = 4  # cultures or models: below, a correlation has no interval, and none is shown
 CORRELATED = 6  # metrics whose agreement is shown, unless more stand for their tasks; the CSV holds all
@@ -96,7 +97,7 @@ def correlations(views: Sequence[TaskView]) -> Table | None:
 
     Of means over cultures; the headline metrics of every task first.
     """
-    columns = [(view, name) for view in views for name, info in view.metrics.items() if not info.get("reference")]
+    columns = [(view, name) for view in views for name, info in view.metrics.items() if not info.reference]
     columns.sort(key=lambda column: column[1] not in column[0].headline)
     tasks = [view.task for view in views]
     measured = {}

@@ -9,8 +9,9 @@ from kapwa.report.sentences.crossed import likeness
 from kapwa.report.tables.analysis_lists import MOST_WORDS, words_of
 from kapwa.report.tables.columns import count_column, p_column
 from kapwa.report.tables.table import NONE, Cell, Column, Table
-from kapwa.report.view.analysis import AnalysisView, CorpusView, Row, fine, matching, span
+from kapwa.report.view.analysis import AnalysisView, CorpusView, fine, matching, span
 from kapwa.report.wording import isolate, label_text
+from kapwa.value_types import Row
 
 _TESTS = {"permutation": "pseudo-F", "t": "t"}
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.sentences.scores import falls_at, pair_notes, verdict_words, with_verdicts
 from kapwa.report.tables.columns import count_column, p_column
-from kapwa.report.tables.table import NONE, Cell, Column, Row, Table
+from kapwa.report.tables.table import NONE, Cell, Column, Table
 from kapwa.report.view.comparisons import place_words, variant_name
 from kapwa.report.view.tasks import Confusion, TaskView
-from kapwa.report.wording import clean, culture_name, isolate, label_text
+from kapwa.report.wording import UNDESCRIBED, clean, culture_name, isolate, label_text
 from kapwa.stats.culture_means import change_over_items
 from kapwa.stats.families import is_clear
+from kapwa.suites.base import MetricInfo
+from kapwa.value_types import Row
 
 MOST_PAIRS = 40
 MOST_OTHERS = 16
@@ -39,13 +40,13 @@ _CONFUSION_NOTE = (
 )
 
 
-def with_flips(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
+def with_flips(frame: pl.DataFrame, metrics: Mapping[str, MetricInfo]) -> pl.DataFrame:
     """Add to comparisons of runs on how many shared items each is right alone: ``right_in_a_only``, ``…_b_only``.
 
     Known of right/wrong metrics with one answer an item, culture by culture (n · (differing ± difference) / 2); of
     means over cultures it is the sum of theirs. Null elsewhere.
     """
-    binary = [name for name, info in metrics.items() if info.get("binary")]
+    binary = [name for name, info in metrics.items() if info.binary]
     # A mean over cultures weighs items unlike: its own counts are sums.
     single = pl.col("metric").is_in(binary) & pl.col("culture").is_not_null()
     over_several = pl.col("metric").is_in(binary) & pl.col("culture").is_null()
@@ -144,18 +145,18 @@ def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str
 
 
 def run_comparison_table(
-    frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, Any]], by: Sequence[str], names: Mapping[str, str]
+    frame: pl.DataFrame, metrics: Mapping[str, MetricInfo], by: Sequence[str], names: Mapping[str, str]
 ) -> Table:
     """How one run differs from another, a row a comparison, for a terminal.
 
     ``metrics``: how they read. ``by``: the columns of ``frame`` that tell rows apart. ``names``: what the sides "a" and
     "b" are called in verdicts.
     """
-    units = {wording.difference_head(metrics.get(name, {})) for name in frame["metric"].unique()}
+    units = {wording.difference_head(metrics.get(name, UNDESCRIBED)) for name in frame["metric"].unique()}
     mixed = len(units) > 1  # each cell then has its unit
 
-    def info_of(row: Row) -> Mapping[str, Any]:
-        return metrics.get(row["metric"], {})
+    def info_of(row: Row) -> MetricInfo:
+        return metrics.get(row["metric"], UNDESCRIBED)
 
     def place(row: Row) -> Cell:
         words = [row[name] or ("all" if name != "culture" else f"mean of {row['cultures']}") for name in by]
@@ -199,7 +200,7 @@ def _head_of(frame: pl.DataFrame, view: TaskView) -> str:
     return heads.pop() if len(heads) == 1 else "Difference"
 
 
-def _change(row: Row, info: Mapping[str, Any]) -> Cell:
+def _change(row: Row, info: MetricInfo) -> Cell:
     """A difference, bold where it is more than noise; under it its interval."""
     between = wording.change_interval(row["low"], row["high"], info)
     return Cell(wording.change(row["difference"], info), between, number=True, strong=is_clear(row))
@@ -259,7 +260,10 @@ def scale_table(view: TaskView, run: int, frame: pl.DataFrame) -> Table:
     note = "In per cent of the questions where the label of the row is right."
     agreement = dict(view.table("scale_agreement")).get(run, pl.DataFrame())
     for row in agreement.filter(culture="", **first).iter_rows(named=True) if agreement.height else ():
-        kappa, between = wording.amount(row["kappa"], {}), wording.interval(row["low"], row["high"], {})
+        kappa, between = (
+            wording.amount(row["kappa"], UNDESCRIBED),
+            wording.interval(row["low"], row["high"], UNDESCRIBED),
+        )
         note += f" Quadratic-weighted κ: {kappa} ({between})."
     columns = [
         Column("Right", lambda row: Cell(labels[row["right_place"]])),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -16,6 +16,7 @@ from kapwa.report.tables.table import Table, frame_of
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import clean, isolate
 from kapwa.suites.base import LEADING
+from kapwa.value_types import JsonMapping
 
 OVER_ALL = "mean over cultures"
 
@@ -74,7 +75,7 @@ def _keys(view: TaskView) -> Iterator[ItemKey]:
         yield from run.scores.select("item_id", "variant", "culture").unique(maintain_order=True).iter_rows()
 
 
-def _is_selection(manifest: Mapping[str, Any]) -> bool:
+def _is_selection(manifest: JsonMapping) -> bool:
     selection = manifest.get("selection", {})
     return bool(selection.get("limit") or selection.get("where") or manifest["options"].get("errata"))
 

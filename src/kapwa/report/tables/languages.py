@@ -9,7 +9,7 @@ from typing import NamedTuple
 import polars as pl
 
 from kapwa.report import wording
-from kapwa.report.tables.table import NONE, Cell, Column, Row, Table, frame_of
+from kapwa.report.tables.table import NONE, Cell, Column, Table, frame_of
 from kapwa.report.view.comparisons import Contrast, contrasts, part_names, part_words
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import clean, isolate
@@ -18,6 +18,7 @@ from kapwa.stats.culture_means import codes_of, means_of_valid
 from kapwa.stats.intervals import Estimate
 from kapwa.stats.pooled import pooled_mean
 from kapwa.stats.spread import spread_of
+from kapwa.value_types import Row
 
 _PLACE = ("culture", "item_id", "cluster")
 LEAST = 3  # cultures: of fewer, no spread has an interval that says anything

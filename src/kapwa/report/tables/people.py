@@ -27,16 +27,18 @@ from kapwa.labels.reading import label_form
 from kapwa.report import wording
 from kapwa.report.tables import scores as tables
 from kapwa.report.tables.columns import count_column, count_of_column, share_column, text_column
-from kapwa.report.tables.table import Cell, Column, PageSection, Row, Table
+from kapwa.report.tables.table import Cell, Column, PageSection, Table
 from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.report.wording import SHARE, clean, culture_name, isolate
 from kapwa.runs.answers import items_of
 from kapwa.runs.directory import Run
 from kapwa.runs.outputs import BOM
 from kapwa.runs.systems import Named
+from kapwa.suites.base import MetricInfo
 from kapwa.tables import read_sheet
+from kapwa.value_types import Row
 
-COEFFICIENT = {"low": -1.0, "high": 1.0}
+COEFFICIENT = MetricInfo("coefficient", "Coefficient of agreement", low=-1.0, high=1.0)
 # Columns of tables of labels that name their draw, of the studio and of audits alike.
 _LABEL_COLUMNS = {"draw", "answer", "rater", "rubric"}
 _PREFERENCES_NOTE = (
@@ -344,5 +346,5 @@ def _remarks(key: str, frame: pl.DataFrame, about: Sequence[str]) -> list[Table]
     return [Table(key, "What people remarked", frame, shown)] if frame.height else []
 
 
-def _number(value: float | None, small: str = "", info: Mapping[str, float] = SHARE) -> Cell:
+def _number(value: float | None, small: str = "", info: MetricInfo = SHARE) -> Cell:
     return Cell(wording.amount(value, info), small, number=True)

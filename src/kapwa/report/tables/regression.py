@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree
 
 import polars as pl
@@ -20,13 +20,15 @@ from kapwa.report import wording
 from kapwa.report.sentences import missing
 from kapwa.report.tables.columns import amount_column, change_column, text_column
 from kapwa.report.tables.forms import plain, terminal_table
-from kapwa.report.tables.table import Cell, Column, Row, Table
+from kapwa.report.tables.table import Cell, Column, Table
 from kapwa.report.view.tasks import TaskView
 from kapwa.runs.directory import Run
 from kapwa.stats.controlled import Controlled, with_old_items
 from kapwa.stats.missing import ranges_of
 from kapwa.stats.series import items_of_run
 from kapwa.stats.significance import holm
+from kapwa.suites.base import MetricInfo
+from kapwa.value_types import Cells, JsonObject, Row
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -48,7 +50,7 @@ def outcome_of(low: float | None, high: float | None, margin: float) -> Outcome:
     return "regression" if high < -margin else "inconclusive"
 
 
-def outcome_at_worst(row: Mapping[str, Any], margin: float) -> Outcome:
+def outcome_at_worst(row: Row, margin: float) -> Outcome:
     """What is said of a loss above ``margin`` where each answer that is missing counts against it.
 
     ``row``: the interval of a gain (``gain_low``, ``gain_high``), and with all that is missing speaking for the old run
@@ -74,10 +76,10 @@ class RegressionVerdict:
 
     task: str
     metric: str
-    info: Mapping[str, Any]
+    info: MetricInfo
     margin: float
     outcome: Outcome
-    rows: list[dict[str, Any]]
+    rows: list[Cells]
     note: str
     incomplete: str = ""
 
@@ -109,7 +111,7 @@ class RegressionVerdict:
 
         return Group(Text(plain(self.table.caption)), terminal_table(self.table), Text(plain(self.note), style="dim"))
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """The same for programs."""
         told = {"outcome": self.outcome, "margin": self.margin, "metric": self.metric, "sentence": self.sentence}
         return {**told, "incomplete": bool(self.incomplete), "rows": self.rows}
@@ -145,15 +147,15 @@ def judge(old: Run, new: Run, compared: pl.DataFrame, margin: float, max_missing
     if not rows:
         where = view.variant_words.removeprefix(", ") or "the items of both"
         raise DataError(f"The two share no item measured by {view.metric}, {where}.", hint="Ask both the same items.")
-    if None not in (info.get("low"), info.get("high")) and margin > info["high"] - info["low"]:
+    if margin > info.span:
         raise UsageError(
-            f"The margin is {margin:g}; {view.metric} cannot differ by more than {info['high'] - info['low']:g}.",
+            f"The margin is {margin:g}; {view.metric} cannot differ by more than {info.span:g}.",
             hint="It is in the metric's own unit: for 2 points of a share write 0.02.",
         )
     if len(rows) > 1 and rows[0]["culture"] is not None:
         raise UsageError("One culture in several languages has no mean.", hint="Compare runs in one language.")
-    better = info.get("higher_is_better")
-    if better is None and not info.get("binary"):  # right is better than wrong, whatever a run says of it
+    better = info.higher_is_better
+    if better is None and not info.binary:  # right is better than wrong, whatever a run says of it
         raise UsageError(f"Whether a higher {view.metric} is better is not known.", hint="Leave out --margin.")
     controlled = {row["culture"]: _with_old_items(old, new, view, row["culture"], margin) for row in rows}
     rows = [_controlled_row(row, controlled[row["culture"]]) for row in rows]
@@ -192,7 +194,7 @@ def _with_old_items(old: Run, new: Run, view: TaskView, culture: str | None, mar
     return with_old_items(*frames, share=share, margin=margin)
 
 
-def is_random_part(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+def is_random_part(new: Row, old: Row) -> bool:
     """Whether the items of a new run are a random part of those of an old one, by their manifests."""
     part, whole = new["selection"], old["selection"]
     if (part.get("where") or {}) != (whole.get("where") or {}) or old.get("status") == "stopped":
@@ -205,7 +207,7 @@ def is_random_part(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
     return (stopped_at_random and same_items) or (drawn and new.get("status") != "stopped")
 
 
-def _controlled_row(row: Row, controlled: Controlled | None) -> dict[str, Any]:
+def _controlled_row(row: Row, controlled: Controlled | None) -> Cells:
     """A row of ``compare(old, new)`` with what the old run's other items say, where they are used."""
     if controlled is None:
         return {**row, "control_saves": None, "control_phi": None}
@@ -257,7 +259,7 @@ def _incomplete(view: TaskView, record: Row, max_missing: float) -> str:
     return f"Incomplete: {'; '.join(parts)}{allowed}."
 
 
-def _record(row: Row, view: TaskView, sign: int) -> dict[str, Any]:
+def _record(row: Row, view: TaskView, sign: int) -> JsonObject:
     """Read a row of ``compare(old, new)``, new − old; ``sign``: 1 where a higher score is better, else -1."""
     places = {subject.culture: subject.label for subject in view.subjects if subject.language == row["language"]}
     gains = _gains(row, sign)
@@ -288,7 +290,7 @@ def _gains(row: Row, sign: int) -> dict[str, float | None]:
     return gains
 
 
-def _sentence(record: Row, info: Mapping[str, Any], margin: float, *, several: bool) -> str:
+def _sentence(record: Row, info: MetricInfo, margin: float, *, several: bool) -> str:
     """What is known of a loss and where, and for a culture among several what that allows for.
 
     Example: "In Assam, taken by itself, a loss above 5.6 points is excluded (new − old −1.2, 95% interval −5.6 to +3.2;
@@ -320,7 +322,7 @@ def _sentence(record: Row, info: Mapping[str, Any], margin: float, *, several: b
     return sentence[0].upper() + sentence[1:]
 
 
-def _excluded(record: Row, info: Mapping[str, Any], margin: float) -> str:
+def _excluded(record: Row, info: MetricInfo, margin: float) -> str:
     """Which loss the interval of a row excludes: "above 5.6 points", "any"; "" where there can be no larger one."""
     loss = record["loss_excluded"]
     if loss is None or not wording.within_range(loss, info, _digits(record, margin)):
@@ -328,7 +330,7 @@ def _excluded(record: Row, info: Mapping[str, Any], margin: float) -> str:
     return f"above {wording.points(loss, info, _digits(record, margin))}" if loss else "any"
 
 
-def _interval(record: Row, info: Mapping[str, Any], margin: float) -> str:
+def _interval(record: Row, info: MetricInfo, margin: float) -> str:
     return wording.change_interval(record["low"], record["high"], info, _digits(record, margin))
 
 
@@ -339,7 +341,7 @@ def _digits(record: Row, margin: float) -> int:
     return next((k for k in (1, 2, 3) if all(round(end, k) != round(mark, k) for end, mark in pairs)), 4)
 
 
-def _note(old: Run, new: Run, rows: list[dict[str, Any]]) -> str:
+def _note(old: Run, new: Run, rows: list[Cells]) -> str:
     """What stands below the table: which runs, how its lines are meant, what is left out."""
     notes = [f"Old: {old.label}. New: {new.label}. Change: new − old."]
     if len(rows) > 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -14,12 +14,14 @@ from kapwa.report.charts.elements import FEW_ITEMS
 from kapwa.report.sentences import missing
 from kapwa.report.sentences.scores import of_people_note
 from kapwa.report.tables.columns import items_column
-from kapwa.report.tables.table import NONE, Cell, Column, Row, Table, frame_of
+from kapwa.report.tables.table import NONE, Cell, Column, Table, frame_of
 from kapwa.report.view.comparisons import language_facts, variant_name
 from kapwa.report.view.marks import Estimate, Mark, is_unranked
 from kapwa.report.view.means import model_rows, topic_means
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import clean, isolate, label_text
+from kapwa.suites.base import MetricInfo
+from kapwa.value_types import JsonObject, Row
 
 FLOOR = "Without cultural knowledge"
 MARKS = (FLOOR, "Ceiling")
@@ -127,7 +129,7 @@ def _score_row(view: TaskView, label: str, subject: Subject | None, row: Estimat
     )
 
 
-def of_ceiling(top: Mark | None, metric: str) -> dict[str, Any]:
+def of_ceiling(top: Mark | None, metric: str) -> JsonObject:
     """What share of people's score a score is, and by which metric; {} where that is not known."""
     if top is None or top.relative is None:
         return {}
@@ -136,7 +138,7 @@ def of_ceiling(top: Mark | None, metric: str) -> dict[str, Any]:
 
 
 def score_cell(
-    row: Row | None, info: Mapping[str, Any], *, strong: bool = False, few: int = 0, headline: bool = False
+    row: Row | None, info: MetricInfo, *, strong: bool = False, few: int = 0, headline: bool = False
 ) -> Cell:
     """A score; under it its interval and share of what people score; grey where of under ``few`` items.
 
@@ -183,7 +185,7 @@ def metrics_table(view: TaskView, *, reference: bool) -> Table | None:
 
     Of several cultures it shows the mean over them, each counting alike; the CSV holds each.
     """
-    metrics = [name for name, info in view.metrics.items() if bool(info.get("reference")) is reference]
+    metrics = [name for name, info in view.metrics.items() if bool(info.reference) is reference]
     means = model_rows([(view, name) for name in metrics])
     shown = tidy(view, ((label, view.whole, means[label][k]) for k, label in product(range(len(metrics)), view.labels)))
     if not shown.height:
@@ -250,7 +252,7 @@ def culture_table(view: TaskView, metric: str) -> Table | None:
     columns += [Column(MARKS[side], partial(mark_cell, side)) for side in kept]
     every = product(view.subjects, view.variants, enumerate(view.labels))
     notes = [f"{FLOOR}: {next(iter(names))}." if len(names) == 1 else "", of_people_note(view, [metric])]
-    if info.get("higher_is_better", True) is None:  # most words are no first rank
+    if info.higher_is_better is None:  # most words are no first rank
         shown = shown.with_columns(rank_low=None, rank_high=None)
     ranked = shown["rank_low"].count() > 0
     notes += [f"Order and ranks are by the {view.compared(metric).words}. {RANKS}"] if ranked else []

@@ -11,8 +11,8 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.tables import csv_text
+from kapwa.value_types import Row
 
-Row = Mapping[str, Any]
 _R = TypeVar("_R")
 # What the fields of a row (:func:`frame_of`) are in a frame; each may be None.
 _TYPES = {str | None: pl.String, float | None: pl.Float64, int | None: pl.Int64}

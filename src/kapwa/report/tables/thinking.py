@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.sentences import missing
-from kapwa.report.tables.table import NONE, Cell, Column, Row, Table
+from kapwa.report.tables.table import NONE, Cell, Column, Table
 from kapwa.report.view.comparisons import language_facts
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import culture_name, isolate, label_text
 from kapwa.runs.directory import Run
 from kapwa.runs.thoughts import IDENTIFIED, NOT_TOLD, SCHEMA, TABLE
 from kapwa.stats.families import is_clear, is_undecided
+from kapwa.suites.base import MetricInfo
+from kapwa.value_types import Row
 
 MOST_TOLD = 8  # cultures in a sentence
 _THOUGHTS_NOTE = (
@@ -89,7 +88,7 @@ def thinking_sentence(a: Run, b: Run, compared: pl.DataFrame) -> str:
     known = [row for row in rows.to_dicts() if wording.known(row["difference"])]
     if not known:
         return ""
-    info = a.manifest["metrics"][metric]
+    info = a.metrics[metric]
     told = sorted(known, key=lambda row: (not is_clear(row), -abs(row["difference"])))
     parts = [_effect(row, info, turned=thinks[0]) for row in told[:MOST_TOLD]]
     more = len(told) - len(parts)
@@ -97,10 +96,10 @@ def thinking_sentence(a: Run, b: Run, compared: pl.DataFrame) -> str:
     clear, still_open = sum(map(is_clear, known)), sum(map(is_undecided, known))
     verdict = f"more than noise in {wording.of_all(clear, len(known), 'culture')}"
     verdict += f", not decided in {still_open}, because answers are missing" if still_open else ""
-    return f"What thinking does to {label_text(info.get('title') or metric)}: {', '.join(parts)}; {verdict}."
+    return f"What thinking does to {label_text(info.title or metric)}: {', '.join(parts)}; {verdict}."
 
 
-def _effect(row: Mapping[str, Any], info: Mapping[str, Any], *, turned: bool) -> str:
+def _effect(row: Row, info: MetricInfo, *, turned: bool) -> str:
     """The change in one culture with its interval; ``turned``: the first run is the one that thinks."""
     ends = ("low", "high") if wording.known(row["low"]) and wording.known(row["high"]) else ()
     change, *between = (-row[name] if turned else row[name] for name in ("difference", *ends))

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.sentences import missing
 from kapwa.report.tables.columns import change_column, count_column, text_column
-from kapwa.report.tables.table import Cell, Column, PageSection, Row, Table, frame_of
+from kapwa.report.tables.table import Cell, Column, PageSection, Table, frame_of
 from kapwa.report.view.marks import is_unranked
 from kapwa.report.view.means import direction
 from kapwa.report.view.track import RIGHT, UNKNOWN, WRONG, Track, TrackedStep, outer
 from kapwa.stats.series import Direction, SeriesChange
+from kapwa.suites.base import MetricInfo
+from kapwa.value_types import JsonObject, Row
 
 MOST_FLIPS = 20
 _VERBS: Mapping[Direction, str] = {"up": "rose", "down": "fell"}
@@ -104,11 +105,11 @@ def brief_block(track: Track) -> PageSection:
     return replace(track_block(track), more=[cost_table(track), *shown])
 
 
-def track_record(track: Track) -> dict[str, Any]:
+def track_record(track: Track) -> JsonObject:
     """Return all of it as plain values, for JSON."""
     moved = track.trend
     low, high = (None, None) if moved is None else outer(moved)
-    slope: dict[str, Any] | None = None
+    slope: JsonObject | None = None
     if moved is not None:
         slope = {"value": moved.comparison.difference, "low": low, "high": high, "level": moved.level}
         slope |= {"shown": moved.shown, "n": moved.comparison.n}
@@ -233,11 +234,11 @@ def _row(track: Track, step: TrackedStep) -> CheckpointRow:
     )
 
 
-def _moved(name: str, moved: SeriesChange | None) -> dict[str, Any]:
+def _moved(name: str, moved: SeriesChange | None) -> JsonObject:
     if moved is None:
         return dict.fromkeys((name, *(f"{name}_{part}" for part in ("low", "high", "level", "shown"))))
     low, high = outer(moved)
-    told: dict[str, Any] = {name: moved.comparison.difference, f"{name}_low": low, f"{name}_high": high}
+    told: JsonObject = {name: moved.comparison.difference, f"{name}_low": low, f"{name}_high": high}
     return {**told, f"{name}_level": moved.level, f"{name}_shown": moved.shown}
 
 
@@ -269,7 +270,7 @@ def _tokens(value: float | None) -> int | None:
     return _whole(value) or None
 
 
-def _score_cell(row: Row, info: Mapping[str, Any]) -> Cell:
+def _score_cell(row: Row, info: MetricInfo) -> Cell:
     if row["value"] is None:
         return Cell("no score", number=True, muted=True)
     return Cell(wording.amount(row["value"], info), wording.interval(row["low"], row["high"], info), number=True)
@@ -359,7 +360,7 @@ def _single_cultures(track: Track) -> Iterator[str]:
             yield f"Since the first checkpoint it {verb} in {', '.join(map(wording.isolate, changed))}."
 
 
-def _with_interval(moved: SeriesChange, info: Mapping[str, Any]) -> str:
+def _with_interval(moved: SeriesChange, info: MetricInfo) -> str:
     """A change with its interval, in more digits where these are needed to see on which side of 0 it lies."""
     low, high = outer(moved)
     difference = moved.comparison.difference

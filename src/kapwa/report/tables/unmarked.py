@@ -6,7 +6,8 @@ from kapwa.report import wording
 from kapwa.report.sentences.unmarked import percent, percent_span
 from kapwa.report.tables.columns import count_column, p_column, share_column
 from kapwa.report.tables.table import Cell, Column, Table
-from kapwa.report.view.analysis import AnalysisView, CorpusView, Row, fine, span
+from kapwa.report.view.analysis import AnalysisView, CorpusView, fine, span
+from kapwa.value_types import Row
 
 _BESIDE = {
     "other identities": "a text about another identity",

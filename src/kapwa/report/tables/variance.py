@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
 from kapwa.report import wording
-from kapwa.report.tables.table import NONE, Cell, Column, Row, Table, frame_of
+from kapwa.report.tables.table import NONE, Cell, Column, Table, frame_of
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.view.wordings import score_grid, wordings_of
 from kapwa.report.wording import isolate
 from kapwa.stats.components import Decomposition, variance_components
+from kapwa.suites.base import MetricInfo
+from kapwa.value_types import Row
 
 # What differs, by the name of a component of variance.
 _WORDS: Mapping[str, str] = {
@@ -117,14 +119,14 @@ def _total(name: str) -> pl.Expr:
     return pl.col(name).fill_null(0.0).clip(0.0).sum().over("model").alias(f"total_{name}")
 
 
-def _deviation(row: Row, info: Mapping[str, Any], end: str = "variance") -> str:
+def _deviation(row: Row, info: MetricInfo, end: str = "variance") -> str:
     """The standard deviation of a component, or one ``end`` of its interval."""
     if (row["freedom"] or 0) < FEWEST:
         return NONE.text
     return wording.points(sqrt(max(row[end] or 0.0, 0.0)), info, 1)
 
 
-def _interval(row: Row, info: Mapping[str, Any]) -> str:
+def _interval(row: Row, info: MetricInfo) -> str:
     """The interval of a standard deviation, or by what it is not told."""
     if (row["freedom"] or 0) < FEWEST:
         few = {"prompt": wording.count(row["prompts"], "wording"), "culture": wording.count(row["cultures"], "culture")}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from kapwa.errors import KapwaError, RunError, UnfinishedRunError
 from kapwa.report import wording
@@ -15,11 +14,12 @@ from kapwa.report.view.tasks import arrange
 from kapwa.runs.directory import Run, brief_model
 from kapwa.runs.schema import NAME, RUN
 from kapwa.runs.store import JOURNAL, AnswerStore
+from kapwa.value_types import Cells, JsonObject
 
 _NO_SCORE = {"metric": None, "value": None, "low": None, "high": None, "cultures": 0, "score": ""}
 
 
-def list_runs(folder: Path) -> list[dict[str, Any]]:
+def list_runs(folder: Path) -> list[Cells]:
     """Return every run in ``folder``, the newest first; raise RunError where there is no such folder.
 
     Of each: path, task, model, label, state ("complete", "failed", "stopped", "unfinished", "damaged"), ``detail``
@@ -34,7 +34,7 @@ def list_runs(folder: Path) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: row["date"] or "", reverse=True)
 
 
-def _row(place: Path) -> dict[str, Any]:
+def _row(place: Path) -> Cells:
     try:
         run = Run(place)
         state, detail = ("complete", "") if run.complete else ("failed", f"{run.failed} without an answer")
@@ -60,7 +60,7 @@ def _row(place: Path) -> dict[str, Any]:
     }
 
 
-def _headline(run: Run) -> dict[str, Any]:
+def _headline(run: Run) -> JsonObject:
     view = arrange([run])[0]
     cultures = sum(view.estimate(0, subject, view.metric) is not None for subject in view.subjects)
     ((row,),) = model_rows([(view, view.metric)]).values()
@@ -74,7 +74,7 @@ def _headline(run: Run) -> dict[str, Any]:
     if is_of_first(found):
         value = low = high = None
     words += f", mean of {cultures} cultures" if cultures > 1 else ""
-    if found.get("value") is None and info.get("judged_by") == "verdicts":
+    if found.get("value") is None and info.judged_by == "verdicts":
         words = "waits for verdicts"
     return {"metric": view.metric, "value": value, "low": low, "high": high, "cultures": cultures, "score": words}
 
@@ -93,7 +93,7 @@ def _changed(place: Path) -> str | None:
     return datetime.fromtimestamp(max(times), tz=UTC).isoformat(timespec="seconds") if times else None
 
 
-def run_lines(rows: list[dict[str, Any]]) -> list[str]:
+def run_lines(rows: list[Cells]) -> list[str]:
     """Tell the rows of :func:`list_runs`, two lines each: the path, whole so that it can be copied, and the rest."""
     lines = []
     for row in rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -24,6 +24,7 @@ from kapwa.report.wording import label_text
 from kapwa.runs.directory import Run
 from kapwa.runs.signature import differing
 from kapwa.stats.tables import with_sides_turned
+from kapwa.suites.base import MetricInfo
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
@@ -96,7 +97,7 @@ def _cultures(view: TaskView) -> str:
     return plain(", ".join(parts))
 
 
-def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, Any]]) -> Group:
+def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, MetricInfo]) -> Group:
     """Return how a second run differs from a first (:func:`kapwa.compare`) as a table with a verdict for each row.
 
     ``metrics``: how they read (a manifest's ``metrics``); shares are told in percentage points.
@@ -130,13 +131,13 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
     return Group(*map(Text, lines), terminal_table(table), Text(note, style="dim"))
 
 
-def _over_cultures(
-    frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]
-) -> list[str]:
+def _over_cultures(frame: pl.DataFrame, metrics: Mapping[str, MetricInfo], names: Mapping[str, str]) -> list[str]:
     """The differences over cultures of the first metric, in sentences; each with its variant where several have one."""
     metric = frame["metric"][0]
     rows = over_cultures(frame.filter(metric=metric))
-    sentences = over_sentences([{**row, **names} for row in rows], metrics.get(metric, {}), ("item", "items"))
+    sentences = over_sentences(
+        [{**row, **names} for row in rows], metrics.get(metric, wording.UNDESCRIBED), ("item", "items")
+    )
     heads = [f"{label_text(row['variant'])}: " if len(rows) > 1 else "" for row in rows]
     return [head + sentence for head, sentence in zip(heads, sentences, strict=True)]
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -15,8 +15,8 @@ from kapwa.errors import UsageError
 from kapwa.records import CROSS
 from kapwa.report import wording
 from kapwa.report.wording import clean, isolate, label_text, truncate
+from kapwa.value_types import JsonMapping, Row
 
-Row = Mapping[str, Any]
 # What a task generates.
 TASKS: Mapping[str, str] = {
     "qa": "answers to questions",
@@ -249,12 +249,12 @@ def _notes(view: AnalysisView, *, warnings: bool = True) -> list[str]:
     return list(dict.fromkeys(label_text(row["text"]) for row in rows if (row["severity"] == "warning") is warnings))
 
 
-def facts(value: Mapping[str, Any]) -> list[tuple[str, str]]:
+def facts(value: Mapping[str, object]) -> list[tuple[str, str]]:
     """A manifest as flat lines, "settings › seed: 0"; long lists are counted, not told."""
     return list(_flat({key: one for key, one in value.items() if key not in LISTED_SEPARATELY}))[:MOST_FACTS]
 
 
-def _flat(value: Any, *path: str) -> Iterator[tuple[str, str]]:
+def _flat(value: object, *path: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         for key, one in value.items():
             # Where files lay is nobody's business; what they were called is.
@@ -270,13 +270,13 @@ def _flat(value: Any, *path: str) -> Iterator[tuple[str, str]]:
         yield " › ".join(path), clean(value)
 
 
-def versions(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+def versions(manifest: JsonMapping) -> list[tuple[str, str]]:
     """Versions of what made the analysis."""
     every = {"kapwa": manifest.get("kapwa"), **dict(manifest.get("versions") or {})}
     return [(label_text(name), clean(value)) for name, value in every.items() if value is not None]
 
 
-def signatures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+def signatures(manifest: JsonMapping) -> list[tuple[str, str]]:
     """What tells how the numbers came about: digests of the analysis and of each corpus, how it was computed."""
     found = [("analysis, digest", manifest.get("digest"))]
     for corpus in manifest.get("corpora") or ():

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import combinations
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import polars as pl
 
@@ -19,6 +19,8 @@ from kapwa.report.wording import culture_name, label_text
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.fragility import with_undone_shares
 from kapwa.stats.tables import compare_runs, compare_variants
+from kapwa.suites.base import MetricInfo
+from kapwa.value_types import Cells, Row
 
 LOCAL = "local"
 Axis = Literal["asked", "prompt"]
@@ -76,7 +78,7 @@ def part_words(part: str, axis: str = "prompt") -> str:
     return PROMPTS[part][0] if part in PROMPTS else f"prompt {label_text(part)}"
 
 
-def part_names(row: Mapping[str, Any], axis: str) -> tuple[str, str]:
+def part_names(row: Mapping[str, object], axis: str) -> tuple[str, str]:
     """What the two variants of a contrast are called: "local language" and "English", "direct" and "persona"."""
     parts = [str(row[side]).split("/", 1)[axis == "prompt"] for side in ("a", "b")]
     if axis == "asked":
@@ -105,7 +107,7 @@ def language_facts(code: str) -> tuple[str, str]:
     return str(info.name), str(info.resource) if info.resource in LEVELS else ""
 
 
-def contrast_language(view: TaskView, row: Mapping[str, Any]) -> str:
+def contrast_language(view: TaskView, row: Row) -> str:
     """The language of the first variant of a contrast: the local one."""
     subject = next(subject for subject in view.subjects if subject.culture == row["culture"])
     return view.language_of(subject, row["a"])
@@ -142,7 +144,7 @@ def _contrast(view: TaskView, run: int, axis: Axis, contrast: Contrast) -> pl.Da
     scores = view.runs[run].scores.filter((pl.col("metric") == view.metric) & chosen).with_columns(language=pl.lit(""))
     if not scores.height:
         return scores
-    metrics = {view.metric: bool(view.metrics[view.metric].get("binary"))}
+    metrics = {view.metric: bool(view.metrics[view.metric].binary)}
     single = compare_variants(scores, metrics=metrics)
     over = compare_variants(scores, metrics=metrics, pooled=True)
     table = pl.concat([over, single.with_columns(cultures=pl.lit(1, pl.Int64))], how="diagonal")
@@ -173,7 +175,7 @@ def run_pairs(view: TaskView, equal_within: float | None = None, planned: Sequen
     the others would multiply a long table.
     """
     named = planned or (view.headline[:1] if view.many else view.headline)
-    metrics = {name: bool(view.metrics[name].get("binary")) for name in named}
+    metrics = {name: bool(view.metrics[name].binary) for name in named}
     wanted = (pl.col("variant") == view.variant) & pl.col("metric").is_in(list(metrics))
     scores = [(label, run.scores.filter(wanted)) for label, run in zip(view.labels, view.runs, strict=True)]
     tables = []
@@ -188,17 +190,17 @@ def run_pairs(view: TaskView, equal_within: float | None = None, planned: Sequen
     return with_undone_shares(table, dict(scores), judged_by_machine(view.metrics, metrics))
 
 
-def judged_by_machine(infos: Mapping[str, Mapping[str, Any]], metrics: Mapping[str, bool]) -> dict[str, bool]:
+def judged_by_machine(infos: Mapping[str, MetricInfo], metrics: Mapping[str, bool]) -> dict[str, bool]:
     """Those of ``metrics`` (right or wrong) of which an automatic judge says what is right: MetricInfo.judged_by."""
-    return {name: binary for name, binary in metrics.items() if infos[name].get("judged_by")}
+    return {name: binary for name, binary in metrics.items() if infos[name].judged_by}
 
 
-def over_cultures(frame: pl.DataFrame) -> list[dict[str, Any]]:
+def over_cultures(frame: pl.DataFrame) -> list[Cells]:
     """The rows of comparisons that are over several cultures."""
     return frame.filter(pl.col("cultures") > 1).to_dicts() if "cultures" in frame.columns else []
 
 
-def place_words(row: Mapping[str, Any]) -> str:
+def place_words(row: Mapping[str, object]) -> str:
     """Of which culture a comparison is, or of how many the mean."""
     return f"mean of {row['cultures']} cultures" if row["culture"] is None else culture_name(row["culture"])
 
@@ -212,7 +214,7 @@ def variant_pairs(view: TaskView) -> pl.DataFrame:
     for label, run in zip(view.labels, view.runs, strict=True):
         if run.comparisons.height:
             this = pl.col("metric") == view.metric
-            metrics = {view.metric: bool(view.metrics[view.metric].get("binary"))}
+            metrics = {view.metric: bool(view.metrics[view.metric].binary)}
             parts = [run.comparisons.filter(this).with_columns(cultures=pl.lit(1, pl.Int64))]
             if view.many:
                 parts.insert(0, compare_variants(run.scores.filter(this), metrics=metrics, pooled=True))

@@ -10,6 +10,7 @@ from kapwa.report.wording import known
 from kapwa.runs.floors import GUESSING as GUESSING  # noqa: PLC0414 - shown to others
 from kapwa.stats.families import ALPHA
 from kapwa.stats.significance import holm
+from kapwa.value_types import Row
 
 Estimate = dict[str, Any]
 Verdict = Literal["above", "below", "unclear", "undecided"]
@@ -31,18 +32,18 @@ PEOPLE = ("human", "a person (leave one out)")
 BESIDE, UNRANKED = 0.01, 0.20
 
 
-def share_of(row: Mapping[str, Any] | None) -> float:
+def share_of(row: Row | None) -> float:
     """The share of the answers of an estimate that are missing."""
     asked = row.get("asked") if row else None
     return (row.get("missing") or 0) / asked if row and asked else 0.0
 
 
-def is_unranked(row: Mapping[str, Any] | None) -> bool:
+def is_unranked(row: Mapping[str, object] | None) -> bool:
     """Whether a score is no headline and has no rank: much is missing, or only what came first was asked."""
     return share_of(row) > UNRANKED or is_of_first(row)
 
 
-def is_of_first(row: Mapping[str, Any] | None) -> bool:
+def is_of_first(row: Mapping[str, object] | None) -> bool:
     """Whether an estimate is of a run that ended early in the order of the data (:attr:`TaskView.ended_in_order`)."""
     return bool(row and row.get("ended_in_order"))
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -18,6 +18,7 @@ from kapwa.stats.missing import mean_over_cultures
 from kapwa.stats.spread import shares_of
 from kapwa.stats.tables import COMPARISON_SCHEMA, compare_runs
 from kapwa.suites.base import holds_shares
+from kapwa.value_types import Row
 
 # Of two cultures compared on shares of what people score: the columns of their scores, by those of the shares.
 SCORE_GAP = {
@@ -77,10 +78,10 @@ def model_rows(columns: Sequence[TaskMetric], variant: str | None = None) -> dic
 
 def direction(view: TaskView, metric: str) -> int:
     """1 where a higher score is better, -1 where a lower one is."""
-    return -1 if view.metrics[metric].get("higher_is_better") is False else 1
+    return -1 if view.metrics[metric].higher_is_better is False else 1
 
 
-def rank_key(row: Mapping[str, Any] | None, sign: int = 1) -> float:
+def rank_key(row: Row | None, sign: int = 1) -> float:
     """Sort better scores first (``sign``: :func:`direction`), and systems without a score or a rank last."""
     value = None if row is None or is_unranked(row) else row["value"]
     return -sign * value if wording.known(value) else math.inf

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -26,14 +26,15 @@ from kapwa.report.view.marks import (
     share_of,
     verdicts,
 )
-from kapwa.report.wording import clean, culture_name, is_share, known, label_text
+from kapwa.report.wording import UNDESCRIBED, clean, culture_name, is_share, known, label_text
 from kapwa.runs.directory import Run, ended_in_order
 from kapwa.runs.schema import CEILINGS
 from kapwa.runs.systems import Named, System, systems_of
 from kapwa.stats.families import adjust_spreads
 from kapwa.stats.missing import item_bounds, ranges_of, with_bounds
 from kapwa.stats.spread import CultureSpread, culture_spread, shares_of
-from kapwa.suites.base import Suite, holds_shares
+from kapwa.suites.base import MetricInfo, Suite, holds_shares
+from kapwa.value_types import JsonMapping, Keywords
 
 # Systems that dots of different shapes and colours can tell apart (``SERIES`` of the charts).
 MOST_DRAWN = 8
@@ -108,7 +109,7 @@ class TaskView:
     def __post_init__(self) -> None:
         """Look up once what every part of a report asks for."""
         manifests = [run.manifest for run in self.runs]
-        self.manifest: Mapping[str, Any] = manifests[0]
+        self.manifest: JsonMapping = manifests[0]
         self.ended_in_order = [ended_in_order(one) for one in manifests]
         self.source, self.title = "", self.task
         digest = str(self.manifest.get("data", {}).get("digest", ""))
@@ -134,11 +135,11 @@ class TaskView:
         # The metric whose values are held against a ceiling, by metric and ceiling, where it is not the metric itself.
         self.paired: dict[tuple[str, str], str] = {}
         self._held: dict[str, dict[tuple[int, Subject], Held]] = {}
-        metrics: dict[str, Mapping[str, Any]] = {}
+        metrics: dict[str, MetricInfo] = {}
         for run, estimates in zip(self.runs, self._estimates, strict=True):
-            metrics = dict(run.manifest.get("metrics", {})) | metrics
+            metrics = {**run.metrics, **metrics}
             for culture, language, variant, _, metric in estimates:
-                metrics.setdefault(metric, {})
+                metrics.setdefault(metric, MetricInfo(metric, "", higher_is_better=True))
                 languages = self._spoken.setdefault((culture, variant), [])
                 languages += [] if language in languages else [language]
             if CEILINGS in run.tables:
@@ -146,8 +147,8 @@ class TaskView:
                 self.paired |= {(metric, name): paired for metric, name, paired in pairs if metric != paired}
         self.metric = next(iter([*self.headline, *metrics]), "")
         ordered = dict.fromkeys([*self.headline, self.metric, *metrics])
-        self.metrics: dict[str, Mapping[str, Any]] = {name: metrics.get(name) or {"name": name} for name in ordered}
-        self.titles = {name: label_text(info.get("title") or name) for name, info in self.metrics.items()}
+        self.metrics: dict[str, MetricInfo] = {name: metrics.get(name) or MetricInfo(name, "") for name in ordered}
+        self.titles = {name: label_text(info.title or name) for name, info in self.metrics.items()}
         named = [name for one in manifests for name in one.get("selection", {}).get("variants") or ()]
         asked = list(dict.fromkeys(variant for _, variant in self._spoken))
         self.variants: list[str] = [name for name in dict.fromkeys(named) if name in asked] or asked
@@ -188,7 +189,7 @@ class TaskView:
     @property
     def waits(self) -> bool:
         """Whether nothing but verdicts of people or a judging model gives answers a score: the runs hold none."""
-        return self.metrics[self.metric].get("judged_by") == "verdicts"
+        return self.metrics[self.metric].judged_by == "verdicts"
 
     @property
     def cultures(self) -> int:
@@ -243,12 +244,12 @@ class TaskView:
                 its_own = whose is not None and alone and (row["note"] == whose or len(self.subjects) == 1)
                 exact = i == run and (over_all or its_own)
                 tested = TEST_RESULTS if exact else ()
-                facts: dict[str, Any] = {fact: row.get(fact) for fact in (*OWN_INTERVAL, *tested)}
+                facts: Keywords = {fact: row.get(fact) for fact in (*OWN_INTERVAL, *tested)}
                 facts["paired_with"] = self.paired.get((metric, row["name"]), "")
                 facts["several"] = row["kind"] == "list"
                 mark = Mark(name, float(row["value"]), row["kind"] == "ceiling", *words, **facts)
                 found.setdefault((mark.name, mark.ceiling), mark)
-        return Marks.of(found.values(), low_is_good=self.metrics.get(metric, {}).get("higher_is_better") is False)
+        return Marks.of(found.values(), low_is_good=self.metrics.get(metric, UNDESCRIBED).higher_is_better is False)
 
     def tops(self, metrics: Sequence[str]) -> list[Mark]:
         """The ceilings that scores of any culture are held against, one of each kind: people, perfect models."""

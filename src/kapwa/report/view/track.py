@@ -99,7 +99,7 @@ class Track:
         metric that is not right or wrong.
         """
         schema = {**dict.fromkeys(KEYS, pl.String), "flips": pl.Int64, "pattern": pl.String}
-        if not self.info.get("binary"):
+        if not self.info.binary:
             return pl.DataFrame(schema=schema)
         signs: dict[tuple[str, ...], list[str]] = {}
         for place, items in enumerate(self._items):

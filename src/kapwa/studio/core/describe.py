@@ -22,11 +22,12 @@ from kapwa.studio.core.background import asked, count_people, shown_before
 from kapwa.studio.core.consent import unwilling_authors
 from kapwa.studio.core.reading import members_of
 from kapwa.studio.core.tables import Event, Project, Release
+from kapwa.value_types import Cells, JsonMapping, JsonObject
 
 Tables = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
-def log_facts(project: Project, items: Iterable[str], unwilling: Collection[str]) -> dict[str, Any]:
+def log_facts(project: Project, items: Iterable[str], unwilling: Collection[str]) -> JsonObject:
     """Return what the log and people say of how ``items`` came about, without a name or text of anybody.
 
     How often people did what, and how many; the consent texts they agreed to; and what those who agreed to that said
@@ -119,7 +120,7 @@ def datasheet(release: Release, folder: Path, mechanism: str, names: Mapping[str
 _CONTEXT = json.loads((Path(__file__).parent / "croissant_context.json").read_text(encoding="utf-8"))
 
 
-def croissant(release: Release, card: Mapping[str, Any], about: str, tables: Tables, hashes: Mapping[str, str]) -> str:
+def croissant(release: Release, card: JsonMapping, about: str, tables: Tables, hashes: Mapping[str, str]) -> str:
     """Return the metadata of the release in Croissant 1.0: its tables, their columns, hashes and licence."""
     files = [
         {
@@ -155,7 +156,7 @@ def croissant(release: Release, card: Mapping[str, Any], about: str, tables: Tab
     return json.dumps(metadata, ensure_ascii=False, indent=2) + "\n"
 
 
-def _fields(file: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _fields(file: str, rows: Sequence[Mapping[str, object]]) -> list[Cells]:
     """Return the columns of a table as Croissant says them; a list of texts is a repeated text."""
     values = {name: value for row in rows for name, value in row.items()}
     kinds: dict[type, str] = {bool: "sc:Boolean", int: "sc:Integer"}
@@ -183,7 +184,7 @@ def as_markdown(text: str) -> str:
     return re.sub(r"^(\d*)([#+=~.)-])", r"\1\\\2", flat(html.escape(text, quote=False)))
 
 
-def readme(card: Mapping[str, Any], about: str, tables: Tables) -> str:
+def readme(card: Mapping[str, object], about: str, tables: Tables) -> str:
     """Return a first page, whose head tells ``datasets`` and the Hugging Face Hub which files hold the rows."""
     names = ["default"] if len(tables) == 1 else [Path(table).stem for table in tables]
     head = {

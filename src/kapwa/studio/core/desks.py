@@ -21,6 +21,7 @@ from kapwa.studio.core.log import record
 from kapwa.studio.core.reading import once_a_page
 from kapwa.studio.core.tables import Event, Membership, Project
 from kapwa.studio.core.text import LONGEST, tidy
+from kapwa.value_types import JsonObject
 
 BUTTON = "button"
 
@@ -126,7 +127,7 @@ class Desk(Protocol):
     def left(self, member: Membership) -> int:
         """Return how many tasks wait for the member."""
 
-    def body(self, member: Membership, task: DeskTask, values: Mapping[str, str]) -> dict[str, Any]:
+    def body(self, member: Membership, task: DeskTask, values: Mapping[str, str]) -> JsonObject:
         """Return the event's body for what was filled in, checked by :func:`checked` already."""
 
     def said(self, event: Event) -> tuple[str, dict[str, str]]:
@@ -192,7 +193,7 @@ def task_of(member: Membership, desk: str, subject: str, seen: str) -> DeskTask:
     return task
 
 
-def filled_in(member: Membership, task: DeskTask, values: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
+def filled_in(member: Membership, task: DeskTask, values: Mapping[str, str]) -> tuple[str, JsonObject]:
     """Return kind and body of the event that says what a member filled in; raise FieldError for what is wrong in it."""
     desk = DESKS[task.desk]
     return desk.kind, desk.body(member, task, checked(task, values))

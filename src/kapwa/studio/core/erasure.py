@@ -20,6 +20,7 @@ from kapwa.studio.core.log import lock_project, rebuild
 from kapwa.studio.core.notices import NewsRead
 from kapwa.studio.core.release import LIMITS
 from kapwa.studio.core.tables import Event, Lease, Membership, Project, TracesDue
+from kapwa.value_types import JsonMapping, JsonObject
 
 # What stays of an emptied body: numbers are given once.
 FIELDS_KEPT = ("number", "round")
@@ -122,13 +123,13 @@ def _sentences(texts: Iterable[str]) -> set[str]:
     return {piece for piece in pieces if len(piece) >= _QUOTED}
 
 
-def _without(value: Any, pattern: re.Pattern[str]) -> Any:
+def _without(value: object, pattern: re.Pattern[str]) -> Any:
     if isinstance(value, list):
         return [_without(part, pattern) for part in value]
     return "" if isinstance(value, str) and pattern.search(value) else value
 
 
-def _without_repeated(drawn: Mapping[str, Any], words: re.Pattern[str], answers: re.Pattern[str]) -> dict[str, Any]:
+def _without_repeated(drawn: JsonMapping, words: re.Pattern[str], answers: re.Pattern[str]) -> JsonObject:
     """Return what was drawn from a run without texts that hold any of ``words``, and answers any of ``answers``."""
     if "shown" not in drawn:
         return dict(drawn)
@@ -136,7 +137,7 @@ def _without_repeated(drawn: Mapping[str, Any], words: re.Pattern[str], answers:
     return {**drawn, "shown": shown, "texts": _without(drawn["texts"], answers)}
 
 
-def _without_names(body: Mapping[str, Any], author: str, topics: Mapping[str, str]) -> dict[str, Any]:
+def _without_names(body: JsonMapping, author: str, topics: Mapping[str, str]) -> JsonObject:
     """Return a body that names ``author`` nowhere and calls each of ``topics`` by its number."""
     made = dict(body)
     for name, value in body.items():

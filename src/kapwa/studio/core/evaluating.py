@@ -22,7 +22,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -35,6 +35,7 @@ from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.freeze import freeze
 from kapwa.studio.core.tables import Event, Project, Release
 from kapwa.studio.core.withdrawals import CONTRIBUTIONS, LEFT
+from kapwa.value_types import JsonObject
 
 EMBEDDED = "smollm2"
 _LINES = 12  # of the output, that are shown
@@ -77,7 +78,7 @@ def _abouts(project: Project) -> list[Path]:
     return [about for about in sorted(folder_of(project).glob("*.json")) if _read(about)]
 
 
-def _read(about: Path) -> dict[str, Any]:
+def _read(about: Path) -> JsonObject:
     """Return what such a file says; {} of one that is torn or is none."""
     try:
         said = json.loads(about.read_text(encoding="utf-8"))

@@ -28,6 +28,7 @@ from kapwa.studio.core.log import rebuild, single_writer
 from kapwa.studio.core.members import hashed, new_code
 from kapwa.studio.core.nameless import nameless_rows
 from kapwa.studio.core.tables import ConsentText, Event, Invitation, Membership, PeopleCounted, Person, Project, Release
+from kapwa.value_types import Cells
 
 _ABOUT = "archive.json"
 # Far more than a project of any size needs; an archive that unpacks to more would fill the memory.
@@ -74,7 +75,7 @@ def export_project(project: Project, out: Path, *, whole: bool = True, secret: P
     return len(rows["events"])
 
 
-def _rows(project: Project, model: Any, by: str, left_behind: Iterable[str]) -> Iterable[dict[str, Any]]:
+def _rows(project: Project, model: Any, by: str, left_behind: Iterable[str]) -> Iterable[Cells]:
     for row in model.objects.filter(**{by: project.pk}).order_by("pk").values():
         if row.get("member_id"):  # ids of rows differ from database to database, authors do not
             row["member_id"] = Membership.objects.get(pk=row["member_id"]).author
@@ -108,7 +109,7 @@ def import_project(slug: str, archive: Path, *, secret: Path | None = None, with
     return made
 
 
-def read_archive(archive: Path) -> dict[str, list[dict[str, Any]]]:
+def read_archive(archive: Path) -> dict[str, list[Cells]]:
     """Return the rows of an archive's tables; raise DataError for what is none, or is too large."""
     try:
         with zipfile.ZipFile(archive) as opened:
@@ -168,7 +169,7 @@ def read_private(path: Path) -> str:
     return salt
 
 
-def _put_back(slug: str, tables: dict[str, list[dict[str, Any]]], withdrawn: Mapping[str, str]) -> Project:
+def _put_back(slug: str, tables: dict[str, list[Cells]], withdrawn: Mapping[str, str]) -> Project:
     with single_writer(), transaction.atomic():
         if Project.objects.filter(slug=slug).exists():
             raise UsageError(f"A project {slug!r} already exists.", hint="Import the archive under another name.")

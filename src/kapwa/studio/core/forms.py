@@ -14,6 +14,7 @@ from kapwa.studio.core.release import ReleaseForm
 from kapwa.studio.core.searching import TextShown
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Project
+from kapwa.value_types import JsonMapping
 
 
 class Todo(NamedTuple):
@@ -106,7 +107,7 @@ class Form:
     guide: Callable[[Visit], Guide]
     tables: ItemTables
     take_other: Callable[[Project, str | Path], str] = lambda project, data: ""
-    overview: Callable[[Visit], Mapping[str, Any]] = lambda visit: {}
+    overview: Callable[[Visit], JsonMapping] = lambda visit: {}
     begin: Callable[[Project], None] = lambda project: None
     answered: bool = False
     options_task: str = "kalahi/mc"

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import yaml
 from django.db import transaction
@@ -37,6 +37,7 @@ from kapwa.studio.core.tables import Event, Membership, Project, Release
 from kapwa.suites.eecc.form import MANY_LANGUAGES
 from kapwa.suites.folders.adding import check_folder
 from kapwa.tables import csv_text
+from kapwa.value_types import JsonMapping, JsonObject
 
 _VERSION = re.compile(r"(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})")
 MANIFEST = "release.json"
@@ -202,7 +203,7 @@ def _step(form: ReleaseForm, release: Release) -> tuple[str, str]:
     return "patch", _("nothing changed") if same else _("its description changed")
 
 
-def _card(form: ReleaseForm, languages: Sequence[str]) -> dict[str, Any]:
+def _card(form: ReleaseForm, languages: Sequence[str]) -> JsonObject:
     """Return what the card of a release says, but for its authors, who may still withdraw their names."""
     project = form.project
     limits = [line.strip() for line in project.limits.split("\n") if line.strip()]
@@ -291,8 +292,8 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
     return files
 
 
-def _tables(published: Sequence[Published]) -> dict[str, list[Mapping[str, Any]]]:
-    tables: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
+def _tables(published: Sequence[Published]) -> dict[str, list[JsonMapping]]:
+    tables: defaultdict[str, list[JsonMapping]] = defaultdict(list)
     for item in published:
         for name, rows in item.tables.items():
             tables[name] += rows
@@ -318,7 +319,7 @@ def _held(tables: Tables) -> str:
     return digest(parts)
 
 
-def _json_lines(rows: Sequence[Mapping[str, Any]]) -> bytes:
+def _json_lines(rows: Sequence[Mapping[str, object]]) -> bytes:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 
 

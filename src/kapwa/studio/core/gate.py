@@ -18,11 +18,11 @@ from django.utils.translation import gettext as _
 
 from kapwa.errors import DataError
 from kapwa.files import sibling_hint
-from kapwa.tables import Most, read_parts
+from kapwa.tables import WORKBOOKS, Most, read_parts
 
 # Not Parquet, of which a small file unpacks to any size.
-TABLES = (".csv", ".tsv", ".xlsx")
-QUESTIONS = (".csv", ".tsv", ".jsonl", ".xlsx")
+TABLES = (".csv", ".tsv", *WORKBOOKS)
+QUESTIONS = (".csv", ".tsv", ".jsonl", *WORKBOOKS)
 ITEMS = (*QUESTIONS, ".zip")
 PACKS = (*QUESTIONS, ".yaml")  # what an archive holds of a release
 WORK = (*TABLES, ".json")
@@ -109,7 +109,7 @@ def admit(path: Path, kinds: Sequence[str], most: int = MOST_BYTES) -> Size:
         raise DataError(message, path=path, hint=_("Choose a file of one of these kinds: %s.") % ", ".join(kinds))
     if path.stat().st_size > most:
         raise DataError(_("is too large."), path=path, hint=_("Split it."))
-    if suffix == ".xlsx" and zipfile.is_zipfile(path):
+    if suffix in WORKBOOKS and zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             _refuse_packed(path, archive)
     if suffix not in QUESTIONS:

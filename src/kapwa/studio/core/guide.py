@@ -47,32 +47,39 @@ def guide(visit: Visit) -> Guide:
         if link := visit.link("quality", aside.desk):
             about = _("Somebody asks to set one person's answers aside. A second person decides.")
             todos.append(Todo(_("Quality of answers"), link, about, 0))  # no reminder to a group speaks of it
-    todos += of_form
+    made, release = releases_of(visit.project), release_of(visit.project)
+    lacking, unwilling = release.lacks(), unwilling_authors(visit.project)
+    held = release.held(unwilling) if unwilling else set[str]()
+    link, ready = visit.link("releases"), set[str]() if lacking else release.ready() - held
+    todos += [todo for todo in of_form if todo.n]
+    if ready and link:
+        n = len(ready)
+        title = ngettext("Make a release: %(n)s item is new", "Make a release: %(n)s items are new", n) % {"n": n}
+        todos.append(Todo(title, link))
+    todos += [todo for todo in of_form if not todo.n]
     if visit.may(COORDINATORS):
-        todos += _of_coordinators(visit)
-    made = releases_of(visit.project)
-    link = visit.link("releases")
+        todos += _of_coordinators(visit, len(held))
     newest = next(reversed(made), None)
     if newest and not link and not visit.may(JUDGES):  # whoever makes none reads how models do on it
         link = visit.link("evaluation", newest.version)
     if newest and visit.may(COORDINATORS) and any(row.report for row in evaluations(visit.project, newest)):
         done = _("An evaluation of release %(version)s is done.") % {"version": newest.version}
         todos.append(Todo(_("Show the report"), visit.link("evaluation", newest.version), done, 0))
-    last = Stage(_("Releases"), link, len(made), waits=[] if made else [_("coordinators")])
-    lacks = [
-        (lack.what, visit.link(lack.page, *lack.arguments), lack.who) for lack in release_of(visit.project).lacks()
-    ]
+    last = Stage(_("Releases"), link, len(made), waits=[_("coordinators")] if ready or not made else [])
+    lacks = [(lack.what, visit.link(lack.page, *lack.arguments), lack.who) for lack in lacking]
     return Guide(todos, [*path, last, *(stage for more in PATHS for stage in more(visit))], lacks)
 
 
-def _of_coordinators(visit: Visit) -> list[Todo]:
-    """Return what coordinators alone can do: for publication, for those who lose their codes, and to invite people."""
+def _of_coordinators(visit: Visit, held: int) -> list[Todo]:
+    """Return what coordinators alone can do: for publication, for those who lose their codes, and to invite people.
+
+    ``held``: how many items no release has, because their authors have not agreed to publication.
+    """
     todos, project = [], visit.project
     if n := waiting_requests(project).count():
         about = _("They came by a link for many, and see nothing of the project before you let them in.")
         todos.append(Todo(_("Decide who may join"), visit.link("group_links"), about, n))
-    unwilling = unwilling_authors(project)
-    if unwilling and (n := len(release_of(project).held(unwilling))):
+    if n := held:
         sentence = ngettext(
             "%(n)d item is in no release while somebody whose words it contains has not agreed to publication.",
             "%(n)d items are in no release while somebody whose words they contain has not agreed to publication.",

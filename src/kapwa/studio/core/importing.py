@@ -66,7 +66,7 @@ class ItemTables(Protocol):
     def read(self, project: Project, role: str, table: TextTable) -> Rows:
         """Return the rows of a table in the form's columns."""
 
-    def take(self, project: Project, role: str, item: Any, *, actor: str) -> bool:
+    def take(self, project: Project, role: str, item: object, *, actor: str) -> bool:
         """Record an item and say whether it is new; raise KapwaError where that cannot be."""
 
 

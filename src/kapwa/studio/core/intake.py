@@ -31,6 +31,7 @@ from kapwa.studio.core.security import agreed
 from kapwa.studio.core.tables import Event, Membership, Person, Project
 from kapwa.studio.core.text import listed
 from kapwa.tables import read_sheet
+from kapwa.value_types import Cells, JsonObject, Keywords
 
 _ROWS = uuids.UUID("6b0f8d1e-93b4-4c53-8a55-1c1f8f5f2a10")
 _CONFLICTING = uuids.UUID("2d1f0a3e-7b0c-4f57-9d0e-5a3a1f5b8c11")
@@ -53,7 +54,7 @@ class IntakeRecord(BaseModel):
 
     @field_validator("device_time", mode="wrap")
     @classmethod
-    def _readable(cls, sent: Any, read: Callable[[Any], datetime | None]) -> datetime | None:
+    def _readable(cls, sent: object, read: Callable[[Any], datetime | None]) -> datetime | None:
         """Return None for what a strange clock says; what was filled in counts all the same."""
         try:
             time = read(sent)
@@ -103,7 +104,7 @@ class PresenceCookie:
         return answer
 
 
-def take(members: Mapping[str, Membership], sent: Any) -> dict[str, Any]:
+def take(members: Mapping[str, Membership], sent: object) -> JsonObject:
     """Take a record as that of one of ``members``, by token, and answer for it: ``uuid``, ``status`` and ``message``.
 
     200: it is recorded, now or before. 403: somebody else filled it in; nothing is recorded. 409: its number is taken
@@ -138,7 +139,7 @@ def _take(members: Mapping[str, Membership], sent: IntakeRecord) -> tuple[int, s
         # With the names that the desk's own events have, by which an erasure finds what rests on others' words.
         body = filled_in(member, task, sent.values)[1] | {"desk": sent.desk, "uuid": str(sent.uuid)}
         once = uuids.uuid5(_CONFLICTING, json.dumps([member.author, sent.subject, body]))
-        of: dict[str, Any] = {"actor": member.author, "subject": sent.subject, "device_time": sent.device_time}
+        of: Keywords = {"actor": member.author, "subject": sent.subject, "device_time": sent.device_time}
         record(member.project, "record.conflicting", body, uuid=once, **of)
         return 409, str(error)
     return 200, ""
@@ -165,7 +166,7 @@ def take_in(project: Project, path: Path, *, only: Membership | None = None, by:
     return Outcome(new, len(records) - len(refused) - new, refused)
 
 
-def _take_part(project: Project, records: Sequence[tuple[int, Any]], *, only: Membership | None, by: str) -> Outcome:
+def _take_part(project: Project, records: Sequence[tuple[int, object]], *, only: Membership | None, by: str) -> Outcome:
     """Take in as many records as a phone sends at once, each with its row, while others wait."""
     answers = Event.objects.filter(project=project).exclude(kind="record.conflicting")
     with single_writer(), transaction.atomic():
@@ -201,7 +202,7 @@ def read_sent(content: bytes, path: Path | None = None) -> Sent:
         raise DataError("holds no answers of a phone.", path=path, hint=hint) from None
 
 
-def _rows(project: Project, path: Path) -> list[tuple[int, dict[str, Any]]]:
+def _rows(project: Project, path: Path) -> list[tuple[int, Cells]]:
     """Return the tasks that are filled in; a row of a workbook has one, a submission of Collect several."""
     rows = read_sheet(path)
     ours = {heading: match.groups("") for heading in rows[0].cells if (match := _OURS.search(heading))}
@@ -218,7 +219,7 @@ def _rows(project: Project, path: Path) -> list[tuple[int, dict[str, Any]]]:
     return records
 
 
-def _record(project: Project, filled: dict[str, str]) -> dict[str, Any]:
+def _record(project: Project, filled: dict[str, str]) -> JsonObject:
     bound = filled.pop("task", "").split()
     # With the project's secret: nobody else can take the number first.
     number = uuids.uuid5(_ROWS, json.dumps([project.salt, *bound]))

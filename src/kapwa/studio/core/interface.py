@@ -138,7 +138,7 @@ def _versions(project: Project | None) -> dict[str, tuple[Any, ...]]:
 
 
 @lru_cache(maxsize=64)
-def _translation(tag: str, project: Project | None, version: tuple[Any, ...], *, guarded: bool = False) -> Any:
+def _translation(tag: str, project: Project | None, version: tuple[object, ...], *, guarded: bool = False) -> Any:
     """Return what Django translates with: the catalog, and over it a project's texts, read anew in each version."""
     made = trans_real.DjangoTranslation(tag)
     unread = {entry.msgid for entry in catalog(tag) if guards(entry)}
@@ -175,14 +175,17 @@ def beside_english(texts: polib.POFile, *, guarded: bool) -> polib.POFile:
     return texts
 
 
-def activate_language(request: HttpRequest, project: Project | None, *, guarded: bool = False) -> None:
+def activate_language(
+    request: HttpRequest, project: Project | None, *, guarded: bool = False, worded: bool = True
+) -> None:
     """Let the page speak the visitor's language: their choice, else what their browser prefers, else English.
 
     A page of a project is entered twice: by its address, when nothing of the project may show yet, and by its member.
     ``guarded``: people agree or withdraw on it, so that none of its texts is one that nobody approved but a machine's.
+    ``worded``: whether people of the project may have worded some.
     """
     unknown = project is None and request.path.startswith("/p/")
-    versions = {} if unknown else _versions(project)
+    versions = _versions(project) if worded and not unknown else {}
     offered = _offered(versions)
     tag = _chosen(request, offered)
     version = versions.get(tag, (0,))

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from kapwa.errors import KapwaError
 from kapwa.files import table_rows
 from kapwa.studio.core.tables import Current, Event
+from kapwa.value_types import JsonObject
 
 Row = TypeVar("Row", bound=Current)
 Apply = Callable[..., None]  # called with an event, and ``live``; raises RefusedError where it cannot happen
@@ -36,7 +37,7 @@ class Kind(NamedTuple):
     counted: str = ""
     stays: bool = False
     remarks: tuple[str, ...] = ()
-    left: Callable[[Event, Sequence[Event]], dict[str, Any]] | None = None
+    left: Callable[[Event, Sequence[Event]], JsonObject] | None = None
     repeats: bool = False
     nameless: bool = False
 
@@ -56,17 +57,17 @@ def kind(*names: str, **rules: Any) -> Callable[[Apply], Apply]:
     return register
 
 
-def common(event: Event) -> dict[str, Any]:
+def common(event: Event) -> JsonObject:
     """Return what every current row has from its event: its id, project and place in the log."""
     return {"id": str(event.uuid), "project_id": event.project_id, "seq": event.seq}
 
 
-def without_reason_of_nobody(event: Event, others: Sequence[Event]) -> dict[str, Any]:
+def without_reason_of_nobody(event: Event, others: Sequence[Event]) -> JsonObject:
     """Return a body without its ``reason`` where whoever gave it withdrew their words; what they decided stays."""
     return event.body if event.actor or "reason" not in event.body else event.body | {"reason": ""}
 
 
-def refuse_without_reason(event: Event, against: Mapping[str, Any] | None, message: str, *, hint: str) -> None:
+def refuse_without_reason(event: Event, against: Mapping[str, object] | None, message: str, *, hint: str) -> None:
     """Refuse a decision against most people that holds no reason, or not what these said.
 
     ``against``: what they say now, None where the decision does not go against it. ``message`` may name its fields.
@@ -75,7 +76,7 @@ def refuse_without_reason(event: Event, against: Mapping[str, Any] | None, messa
         raise RefusedError(message % against, hint=hint)
 
 
-def row_or_refused(table: type[Row], event: Event, gone: str, *, hint: str = "", **where: Any) -> Row:
+def row_or_refused(table: type[Row], event: Event, gone: str, *, hint: str = "", **where: object) -> Row:
     """Return the row of ``table`` that an event is about; raise RefusedError, saying ``gone``, where there is none.
 
     ``where``: what else must be true of it.

@@ -12,7 +12,6 @@ import uuid as uuids
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from datetime import datetime
-from typing import Any
 
 from django.apps import apps
 from django.db import connection, transaction
@@ -21,6 +20,7 @@ from django.utils.translation import gettext as _
 from kapwa.errors import KapwaError
 from kapwa.studio.core.kinds import KINDS, RefusedError
 from kapwa.studio.core.tables import Current, Event, Membership, Project
+from kapwa.value_types import JsonObject
 
 # SQLite takes one writer at a time; whoever waits inside the database may wait for ever, so they wait here.
 _WRITER = threading.RLock()
@@ -48,7 +48,7 @@ def lock_project(project: Project) -> None:
 def record(
     project: Project,
     kind: str,
-    body: Mapping[str, Any],
+    body: Mapping[str, object],
     *,
     actor: str,
     uuid: uuids.UUID | None = None,
@@ -96,7 +96,7 @@ def rebuild(project: Project) -> None:
             continue  # it rested on what was erased
 
 
-def snapshot(project: Project) -> dict[str, dict[str, dict[str, Any]]]:
+def snapshot(project: Project) -> dict[str, dict[str, JsonObject]]:
     """Return every row of the current tables of ``project``, by table and id."""
     return {
         table.__name__: {row["id"]: row for row in table.objects.filter(project=project).order_by("id").values()}

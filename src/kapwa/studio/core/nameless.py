@@ -20,14 +20,14 @@ from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.tables import Project
 from kapwa.studio.core.text import key_of
 from kapwa.studio.core.withdrawals import LEFT, alias, mark
+from kapwa.value_types import Cells, JsonObject, Row
 
-Row = Mapping[str, Any]
 # What of a person's consent stays with words that bear no name: without it no release holds them.
 _PUBLISH = "publish"
 _ASIDE = "work.aside-"
 
 
-def nameless_rows(project: Project, members: Sequence[Row], events: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
+def nameless_rows(project: Project, members: Sequence[Row], events: Sequence[Row]) -> dict[str, list[Cells]]:
     """Return the rows of an archive's tables (``members``, ``events``, and three that are empty) for coordinators.
 
     No person, no name, no code, no vote that is not revealed, and nothing of when somebody came in. Of who wants
@@ -61,10 +61,10 @@ def _is_kept(kind: str) -> bool:
     return not kind.startswith("member.") or kind == LEFT
 
 
-def _member(row: Row, author: str, scopes: Collection[str]) -> dict[str, Any]:
+def _member(row: Row, author: str, scopes: Collection[str]) -> JsonObject:
     """Return a row of somebody who is not there any more: what their words may be used for stays with the words."""
     now = _today()
-    nobody: dict[str, Any] = {"person_id": None, "pseudonym": "", "credit": "", "roles": [], "languages": []}
+    nobody: JsonObject = {"person_id": None, "pseudonym": "", "credit": "", "roles": [], "languages": []}
     nothing = {"background": {}, "background_groups": {}, "background_public": False, "consented": None}
     stays = {"author": author, "consent_scopes": [scope for scope in scopes if scope in (_PUBLISH, "quote")]}
     return {**row, **nobody, **nothing, **stays, "joined": now, "left": now}
@@ -72,7 +72,7 @@ def _member(row: Row, author: str, scopes: Collection[str]) -> dict[str, Any]:
 
 def _by_page(
     row: Row, names: Mapping[str, str], desk_names: Mapping[str, str], of_desks: Mapping[str, str]
-) -> dict[str, Any]:
+) -> JsonObject:
     """Return an event that pages show with a name, on its day; whoever it is about stands in it under an alias, too.
 
     ``of_desks``: the aliases of those alone who did something at a desk that the archive holds.
@@ -86,7 +86,7 @@ def _by_page(
     return {**row, **made, "device_time": None, "server_time": day}
 
 
-def _at_desk(row: Row, desk_names: Mapping[str, str]) -> dict[str, Any]:
+def _at_desk(row: Row, desk_names: Mapping[str, str]) -> JsonObject:
     return {**row, "actor": desk_names.get(row["actor"], ""), "device_time": None, "server_time": _today()}
 
 
@@ -106,7 +106,7 @@ def _in_no_order(project: Project, events: Sequence[Row]) -> list[Row]:
     return [row for _place, row in sorted(chain.from_iterable(placed), key=lambda pair: pair[0])]
 
 
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+def _renamed(value: object, names: Mapping[str, str]) -> Any:
     """Return what an event says with the aliases of everybody named in it."""
     if isinstance(value, dict):
         return {key: _renamed(part, names) for key, part in value.items()}
@@ -115,7 +115,7 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     return names.get(value, value) if isinstance(value, str) else value
 
 
-def _texts(value: Any) -> Iterable[str]:
+def _texts(value: object) -> Iterable[str]:
     """Yield every text in an event, to find who is named in it."""
     if isinstance(value, str):
         yield value

@@ -12,6 +12,7 @@ from kapwa.datasets.withdrawn import withdrawn_hash
 from kapwa.studio.core.reading import releases_of
 from kapwa.studio.core.tables import Current, Event, Project, Release
 from kapwa.studio.core.text import key_of
+from kapwa.value_types import JsonMapping, JsonObject
 
 # What a card says of limits where the project says nothing.
 LIMITS = "It holds what the people who took part thought; others of the culture may differ."
@@ -38,7 +39,7 @@ class Published(NamedTuple):
     name: str
     revision: Any
     privacy_unit: str
-    tables: Mapping[str, Sequence[Mapping[str, Any]]]
+    tables: Mapping[str, Sequence[JsonMapping]]
 
 
 class ReleaseForm:
@@ -66,14 +67,14 @@ class ReleaseForm:
         """The newest release."""
         return next(reversed(releases_of(self.project)), None)
 
-    def items(self, unwilling: Collection[str]) -> dict[str, Any]:
+    def items(self, unwilling: Collection[str]) -> JsonObject:
         """Return the revision of each item that people accepted; of one under review again that of the last release.
 
         Words of the authors ``unwilling`` are in none of them.
         """
         raise NotImplementedError
 
-    def published(self, items: Items, facts: Mapping[str, Any]) -> list[Published]:
+    def published(self, items: Items, facts: Mapping[str, object]) -> list[Published]:
         """Return what a release of ``items`` publishes, without the items of which words were removed since."""
         raise NotImplementedError
 
@@ -82,12 +83,16 @@ class ReleaseForm:
         rows = self.model.objects.filter(id__in=list(items)).values_list("authors", flat=True)
         return {author for authors in rows for author in authors}
 
-    def facts(self, items: Items) -> dict[str, Any]:
+    def facts(self, items: Items) -> JsonObject:
         """Return what :meth:`published` needs to know besides the items, as it is now."""
         return {}
 
     def lacks(self) -> list[Lack]:
         """Return what a release cannot be made without now, and who must act."""
+        raise NotImplementedError
+
+    def ready(self) -> set[str]:
+        """Return the items that are done and that the newest release has not, as a new one would have them."""
         raise NotImplementedError
 
     def held(self, unwilling: Collection[str]) -> set[str]:
@@ -117,7 +122,7 @@ class ReleaseForm:
         return keys
 
 
-def _without(row: Mapping[str, Any], names: Collection[str]) -> list[tuple[str, Any]]:
+def _without(row: Mapping[str, object], names: Collection[str]) -> list[tuple[str, Any]]:
     return sorted((name, value) for name, value in row.items() if name not in names and value != "")
 
 

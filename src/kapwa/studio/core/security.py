@@ -29,7 +29,7 @@ from kapwa.studio.core.notices import unread_of_members
 from kapwa.studio.core.posted import ID, Posted, ended
 from kapwa.studio.core.reading import one_page
 from kapwa.studio.core.roles import NOBODY
-from kapwa.studio.core.tables import ConsentText, Event, Membership, Person, Project
+from kapwa.studio.core.tables import ConsentText, Event, InterfaceText, Membership, Person, Project
 
 SAFE = ("GET", "HEAD")
 KEPT = "Kapwa-Kept"  # the header of what static/studio/keep.js sends
@@ -50,7 +50,7 @@ class Visit(NamedTuple):
         """Whether the visitor has one of ``roles``."""
         return any(role in roles for role in self.member.roles)
 
-    def link(self, name: str, *arguments: Any) -> str:
+    def link(self, name: str, *arguments: object) -> str:
         """Return the address of a page of the project; "" for one that the visitor may not read."""
         address = reverse(
             name, args=[self.project.slug, *arguments]
@@ -101,14 +101,14 @@ def page(
     def register(view: View) -> View:
         @require_http_methods(allowed)
         @wraps(view)
-        def guarded(request: HttpRequest, project: str, **captured: Any) -> HttpResponse:
+        def guarded(request: HttpRequest, project: str, **captured: object) -> HttpResponse:
             if not isinstance(request.user, Person):
                 return _nobody(request, api=api)
             # That a project exists is nobody else's business.
             member = _present(project__slug=project, person=request.user.pk)
             visit = Visit(request, member.project, member)
             # Its people may have worded the interface anew.
-            activate_language(request, member.project, guarded=not consented)
+            activate_language(request, member.project, guarded=not consented, worded=member.worded)
             # What somebody agreed to and what they withdraw is theirs, also once they have no role any more.
             if consented and not visit.may(read if request.method in SAFE else write):
                 return _forbidden(request)
@@ -225,10 +225,12 @@ def _anew(visit: Visit) -> Visit:
     return Visit(visit.request, member.project, member)
 
 
-def _present(**which: Any) -> Membership:
+def _present(**which: object) -> Membership:
     others = Membership.objects.filter(person=OuterRef("person"), left=None).exclude(pk=OuterRef("pk"))
     newer = ConsentText.objects.filter(project=OuterRef("project"), version__gt=OuterRef("consent_version"))
+    worded = InterfaceText.objects.filter(project=OuterRef("project"))
     about = {"elsewhere": Exists(others), "asked_anew": Exists(newer), "unread": unread_of_members()}
+    about |= {"worded": Exists(worded)}
     known = Membership.objects.select_related("project").annotate(**about)
     return get_object_or_404(known, left=None, **which)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from typing import Any
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import models
@@ -24,7 +23,7 @@ def new_author() -> str:
     return secrets.token_hex(8)
 
 
-def change(row: models.Model, **values: Any) -> None:
+def change(row: models.Model, **values: object) -> None:
     """Set columns of a row, and save it."""
     for name, value in values.items():
         setattr(row, name, value)

@@ -11,7 +11,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
@@ -26,6 +25,7 @@ from kapwa.studio.core.log import record
 from kapwa.studio.core.reading import releases_of
 from kapwa.studio.core.tables import Event, Membership, Project, Release, TracesDue
 from kapwa.studio.core.text import key_of
+from kapwa.value_types import Cells
 
 NAME = "withdrawals.jsonl"
 LEFT = "member.left"
@@ -56,7 +56,7 @@ def _aliases(project: Project, withdrawn: Mapping[str, str]) -> dict[str, str]:
     return dict.fromkeys(marks, CONTRIBUTIONS)
 
 
-def lines(events: Iterable[Event]) -> list[dict[str, Any]]:
+def lines(events: Iterable[Event]) -> list[Cells]:
     """Return the withdrawals that ``events`` tell of, without who only stopped being contacted."""
     every = ({"who": event.body.get("who"), "depth": event.body.get("depth")} for event in events if event.kind == LEFT)
     return [line for line in every if line["who"] and line["depth"] in (IDENTITY, CONTRIBUTIONS)]

@@ -33,6 +33,7 @@ from kapwa.suites.eecc.form import (
     takes_the,
 )
 from kapwa.tables import TextTable
+from kapwa.value_types import JsonObject
 
 _ARTICLE = re.compile(r"(?<![\w'’/-])(an?|(?<![^.!?\n] )An?)\s+(?=([^\W_]+))")
 _TWO_ARTICLES = re.compile(r"(?<![\w'’-])(?:an?|the)\s+(?:an?|the)\b(?![-'’])", re.IGNORECASE)
@@ -50,7 +51,7 @@ class _Draft(Template):
         yield from ()
 
 
-MODELS: dict[str, Any] = {CONCEPT: Concept, IDENTITY: identity_model(IDENTITY), TEMPLATE: _Draft}
+MODELS: JsonObject = {CONCEPT: Concept, IDENTITY: identity_model(IDENTITY), TEMPLATE: _Draft}
 
 
 class Fault(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -69,7 +68,7 @@ class PromptTables:
         """Return the rows as parts of prompts."""
         return read_table(_ROLES[role], table, project)
 
-    def take(self, project: Project, role: str, item: Any, *, actor: str) -> bool:
+    def take(self, project: Project, role: str, item: object, *, actor: str) -> bool:
         """Record a part, unless it is here; another of its name is refused."""
         part = _ROLES[role]
         here = PromptPart.objects.filter(project=project, role=part, retired=False)

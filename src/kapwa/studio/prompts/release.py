@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any, ClassVar
+from collections.abc import Collection
+from typing import ClassVar
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -13,6 +13,7 @@ from kapwa.studio.core.release import Items, Lack, Published, ReleaseForm, publi
 from kapwa.studio.core.tables import APPROVED, Event, Release
 from kapwa.studio.prompts.events import CONCEPT, IDENTITY, PLURALS
 from kapwa.studio.prompts.tables import PromptPart
+from kapwa.value_types import JsonMapping, JsonObject
 
 _OWN = ("notes", "source")  # the writers' own; never released
 
@@ -28,7 +29,7 @@ class PromptRelease(ReleaseForm):
     model = PromptPart
     describing: ClassVar[frozenset[str]] = frozenset()
 
-    def items(self, unwilling: Collection[str]) -> dict[str, Any]:
+    def items(self, unwilling: Collection[str]) -> JsonObject:
         """Return the text of each part; the hash says that it was withdrawn when its name is erased."""
         salt, items = public_salt(self.project), {}
         for part in PromptPart.objects.filter(project=self.project, retired=False):
@@ -51,6 +52,12 @@ class PromptRelease(ReleaseForm):
                 lacks.append(Lack(_(plural.capitalize()), "prompt_parts", who, (role,)))
         return lacks
 
+    def ready(self) -> set[str]:
+        """Return the parts in use to which people agreed since the newest release."""
+        agreed = PromptPart.objects.filter(project=self.project, retired=False, state=APPROVED)
+        last = {text for text, _hash in self.last.items.values()} if self.last else set()
+        return {pk for pk, text in agreed.values_list("id", "text_event") if text not in last}
+
     def held(self, unwilling: Collection[str]) -> set[str]:
         """Return the parts in use that hold words of the authors ``unwilling``."""
         parts = PromptPart.objects.filter(project=self.project, retired=False)
@@ -62,7 +69,7 @@ class PromptRelease(ReleaseForm):
         changes = Event.objects.filter(uuid__in=list(texts), erased=False, body__has_key="against").order_by("seq")
         return {texts[str(event.uuid)]: [str(event.uuid)] for event in changes}
 
-    def published(self, items: Items, facts: Mapping[str, Any]) -> list[Published]:
+    def published(self, items: Items, facts: JsonMapping) -> list[Published]:
         """Return a row for each part; concepts may be private, templates and identities are in every part."""
         events = Event.objects.filter(uuid__in=[text for text, _hash in items.values()], erased=False)
         texts = {str(event.uuid): event.body["fields"] for event in events}
@@ -77,7 +84,7 @@ class PromptRelease(ReleaseForm):
                 published.append(Published(pk, pk, text, pk if role == CONCEPT else "", {file: [row]}))
         return published
 
-    def facts(self, items: Items) -> dict[str, Any]:
+    def facts(self, items: Items) -> JsonObject:
         """Return what identities are, which names their column."""
         return {"attribute": self.project.attribute}
 

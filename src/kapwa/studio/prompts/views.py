@@ -32,6 +32,7 @@ from kapwa.studio.prompts.events import CONCEPT, IDENTITY, PLURALS, ROLES, TEMPL
 from kapwa.studio.prompts.importing import COLUMNS
 from kapwa.studio.prompts.tables import PromptPart
 from kapwa.tables import Record, TextTable
+from kapwa.value_types import JsonObject
 
 SHOWN, CAUSES = 50, 40
 MOST_SHOWN = 50  # texts to which somebody agrees at once
@@ -49,8 +50,8 @@ def guide(visit: Visit) -> Guide:
         waits = _("two other people who agree") if parts else _("writers")
         if visit.may(AGREERS) and (waiting := _open(visit, parts)):
             todos.append(Todo(f"{_('Waiting for your agreement')}: {title}", link, n=len(waiting)))
-        if not parts and link:
-            todos.append(Todo(f"{_('Add')}: {title}", link, _("Nothing has been added yet."), 0))
+        if visit.may(WORDERS):
+            todos.append(Todo(f"{_('Add')}: {title}", link, "" if parts else _("Nothing has been added yet."), 0))
         path.append(Stage(title, link, agreed, len(parts), [waits] if agreed < len(parts) or not parts else []))
     return Guide(todos, path)
 
@@ -224,7 +225,7 @@ def prompt_part(request: HttpRequest, visit: Visit, role: str, part: str) -> Htt
     if request.method == "POST":
         rows, wrong = read_table(role, _typed(request, visit, role, row.fields), visit.project)
         if not wrong:
-            body: dict[str, Any] = {"fields": rows[0].item, "base": request.POST.get("base", "")}
+            body: JsonObject = {"fields": rows[0].item, "base": request.POST.get("base", "")}
             if row.agreement:
                 body |= {"against": row.agreement, "reason": reason_of(request)}
             act(visit, f"{role}.revised", body, subject=row.id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -12,9 +11,10 @@ from kapwa.studio.core.kinds import RefusedError, common, kind
 from kapwa.studio.core.tables import Event, change
 from kapwa.studio.questions.answer_events import count_people
 from kapwa.studio.questions.tables import DESK, Answer, Wording
+from kapwa.value_types import JsonObject
 
 
-def _note_left(event: Event, left: Sequence[Event]) -> dict[str, Any]:
+def _note_left(event: Event, left: Sequence[Event]) -> JsonObject:
     """Keep that answers are set aside, and not what was noted by somebody whose words were removed."""
     return event.body if event.actor else {**event.body, "note": ""}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -23,6 +22,7 @@ from kapwa.studio.quality.material import Material, material
 from kapwa.studio.quality.signals import Signals, signals_of
 from kapwa.studio.questions.events import askable
 from kapwa.studio.questions.tables import Question
+from kapwa.value_types import Cells
 
 
 def _desk_or_404(project: Project, name: str) -> Desk:
@@ -36,7 +36,7 @@ def _people(project: Project, desk: str) -> tuple[Material, list[Signals]]:
     return made, signals_of(project, made)
 
 
-def _agreement(made: Material, without: Collection[str]) -> list[dict[str, Any]]:
+def _agreement(made: Material, without: Collection[str]) -> list[Cells]:
     """Return how far people agree, without some of them."""
     left = {item: {who: by[who] for who in by if who not in without} for item, by in made.answers.items()}
     left = {item: by for item, by in left.items() if by}

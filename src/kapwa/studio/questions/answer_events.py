@@ -6,7 +6,6 @@ Votes never change by a decision: who gave two answers that were merged is one p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -23,6 +22,7 @@ from kapwa.studio.core.tables import Event
 from kapwa.studio.core.text import key_of
 from kapwa.studio.questions.merging import Merged, against_people, merged_answers
 from kapwa.studio.questions.tables import DESK, Answer, Decision, Question, Wording
+from kapwa.value_types import JsonObject
 
 
 @kind("answer.given", remarks=("depends",))
@@ -79,7 +79,7 @@ def count_people(project: int, question: str, language: str, counted: Sequence[l
     Wording.objects.filter(id=f"{question}:{language}").update(counted=counted, people=people)
 
 
-def _english_left(event: Event, left: Sequence[Event]) -> dict[str, Any]:
+def _english_left(event: Event, left: Sequence[Event]) -> JsonObject:
     """Of translations, those of answers that somebody else gave."""
     answers = [other for other in left if other.kind == "answer.given" and other.subject == event.subject]
     keys = {key_of(event.project, text) for answer in answers for text in answer.body["texts"]}
@@ -87,13 +87,14 @@ def _english_left(event: Event, left: Sequence[Event]) -> dict[str, Any]:
 
 
 @kind("answers.merged", "answers.named", stays=True, remarks=("reason",), left=without_reason_of_nobody)
-@kind("answers.split", "answers.confirmed", "answers.proposed", stays=True)
+@kind("answers.split", "answers.confirmed", "answers.proposed", "answers.compared", stays=True)
 @kind("answers.translated", left=_english_left)
 def answers_decided(event: Event, *, live: bool) -> None:
     """The subject is a question. Body: ``language``, and what is decided of answers, which are named by keys.
 
     ``keys``: the groups that hold these are one; ``key``: this one leaves its group and stands alone, or stands first
-    in it; ``english``: what they are in English, "" for none; ``seen`` and ``now``: those to former texts count now.
+    in it; ``english``: what they are in English, "" for none; ``seen`` and ``now``: those to former texts count now;
+    ``now`` and ``people``: nothing else means the same in what so many people answered to that text.
     What goes against most people has ``against``, what these said, and a ``reason``. Beside that only what an audit
     proposed has words, a model's: ``text``, with ``votes`` of ``raters``, ``draw`` and ``rubric``.
     """

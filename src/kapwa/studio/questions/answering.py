@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from django.db.models import QuerySet
 from django.utils.translation import get_language
@@ -19,6 +17,7 @@ from kapwa.studio.core.roles import ANSWERER
 from kapwa.studio.core.tables import Event, Membership, Project
 from kapwa.studio.questions.events import PROMPT, askable, was_agreed
 from kapwa.studio.questions.tables import ANSWERED, DESK, NO_ANSWER, NOT_APPLICABLE, UNKNOWN, Answer, Wording
+from kapwa.value_types import JsonMapping, JsonObject
 
 LONGEST = 200  # characters of one answer: a few words, not a text
 LONGEST_DEPENDS = 1000
@@ -67,7 +66,7 @@ class AnsweringDesk:
         """Return how many questions wait for the member, now or once others have caught up."""
         return waiting(member, self.name, _done(member), target=member.project.people_each)
 
-    def body(self, member: Membership, task: DeskTask, values: Mapping[str, Any]) -> dict[str, Any]:
+    def body(self, member: Membership, task: DeskTask, values: JsonMapping) -> JsonObject:
         """Return the event's body; raise FieldError for an answer that holds several."""
         language, question, wording, again = _SEEN.fullmatch(task.seen).groups()  # type: ignore[union-attr]
         spoken, texts = language_for(language), dict[str, str]()

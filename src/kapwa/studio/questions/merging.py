@@ -6,16 +6,18 @@ everybody who gives it later, and holds no words of anybody. Two answers are one
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db.models import QuerySet
 
+from kapwa.studio.core.reading import once_a_page
 from kapwa.studio.core.tables import APPROVED, Project
 from kapwa.studio.core.text import key_of
 from kapwa.studio.questions.tables import Answer, Decision, Wording
 from kapwa.suites.blend.questions import IDK_KEYS
+from kapwa.value_types import JsonMapping
 
 
 class MergedGroup(NamedTuple):
@@ -28,7 +30,7 @@ class MergedGroup(NamedTuple):
     texts: dict[str, str]
     english: list[str]
     people: set[str]
-    proposal: Mapping[str, Any] | None = None
+    proposal: JsonMapping | None = None
 
     @property
     def key(self) -> str:
@@ -65,6 +67,11 @@ class Merged(NamedTuple):
         return self.wording.state == APPROVED and not self.wording.question.retired
 
     @property
+    def is_compared(self) -> bool:
+        """Whether somebody said that no other answers mean the same, as they are now."""
+        return bool(compared([self.wording], self.decisions))
+
+    @property
     def idks(self) -> dict[str, int]:
         """How many people gave no answer, by the reasons of the answer form."""
         return {reason: sum(answer.outcome == reason for answer in self.counted) for reason in IDK_KEYS}
@@ -80,6 +87,28 @@ class Merged(NamedTuple):
         """Of each who answered, the head of the group of their first answer."""
         heads = {text: group.head for group in self.groups for text in group.texts.values()}
         return {answer.author: heads[answer.texts[0]] for answer in self.counted if answer.texts}
+
+
+@once_a_page
+def comparisons(project: Project) -> list[Decision]:
+    """Return where somebody said that no other answers mean the same."""
+    return list(Decision.objects.filter(project=project, kind="answers.compared"))
+
+
+def compared(wordings: Iterable[Wording], decisions: Iterable[Decision]) -> set[str]:
+    """Return the ids of those ``wordings`` of whose answers somebody said that no others mean the same, as they are.
+
+    Where more people answered since, or the text is another one, they are to be compared again.
+    """
+    said: dict[str, list[JsonMapping]] = {}
+    for decision in decisions:
+        if decision.kind == "answers.compared":
+            said.setdefault(decision.wording, []).append(decision.body)
+    return {one.id for one in wordings if any(_is_of(one, body) for body in said.get(one.id, ()))}
+
+
+def _is_of(wording: Wording, body: JsonMapping) -> bool:
+    return bool(body["now"] == [wording.question.revision, wording.revision] and body["people"] >= wording.people)
 
 
 def against_people(project: Project, merged: Merged, kind: str, keys: Collection[str]) -> dict[str, int] | None:

@@ -23,9 +23,10 @@ from kapwa.studio.core.release import Items, Lack, Published, ReleaseForm, item_
 from kapwa.studio.core.tables import APPROVED, Event
 from kapwa.studio.core.text import key_of
 from kapwa.studio.questions.events import PROMPT, questions_of
-from kapwa.studio.questions.merging import Given, Merged, given_to, merge
+from kapwa.studio.questions.merging import Given, Merged, compared, comparisons, given_to, merge
 from kapwa.studio.questions.tables import ANSWERED, DESK, Answer, Question
 from kapwa.suites.blend.data import PROMPT_FILE
+from kapwa.value_types import Cells, JsonMapping, JsonObject
 
 # Every question of the form has a topic; the name of one goes with who added it.
 NO_TOPIC = "other"
@@ -81,7 +82,7 @@ class EverydayRelease(ReleaseForm):
                 barred.add(pk)
         return barred
 
-    def items(self, unwilling: Collection[str]) -> dict[str, Any]:
+    def items(self, unwilling: Collection[str]) -> JsonObject:
         """Return the events of the texts of each question in a language, and its groups of answers with their votes.
 
         English goes with a release where questions are written in it, or the project asks for it.
@@ -100,7 +101,7 @@ class EverydayRelease(ReleaseForm):
                 items[merged.wording.id] = texts | _answers(merged, barred)
         return items
 
-    def published(self, items: Items, facts: Mapping[str, Any]) -> list[Published]:
+    def published(self, items: Items, facts: JsonMapping) -> list[Published]:
         """Return the row of each question in a language with those of its answers, and how models are asked."""
         words: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
         kinds = ("answer.given", "answers.proposed")
@@ -121,7 +122,7 @@ class EverydayRelease(ReleaseForm):
             published.append(Published(f"{pk}:{tag}", f"{culture}/{name}", revision["wording"], name, tables))
         return [*published, *self._prompts(facts["prompts"], {tag for _pk, tag in pairs})]
 
-    def _rows(self, revision: Mapping[str, Any], words: Mapping[str, str]) -> tuple[dict[str, Any], list[Any]]:
+    def _rows(self, revision: JsonMapping, words: Mapping[str, str]) -> tuple[Cells, list[Any]]:
         """Return what the rows of a question and of its answers say; raise KeyError where a word was withdrawn."""
         about = self._events[revision["about"]].body
         row = {"topic": about["topic"] or NO_TOPIC, "local": self._events[revision["wording"]].body["text"]}
@@ -187,6 +188,16 @@ class EverydayRelease(ReleaseForm):
                 lacks.append(Lack(what, "translate_into", agreeing, (tag,)))
         return lacks
 
+    def ready(self) -> set[str]:
+        """Return the wordings whose answers are compared, and that the newest release has not."""
+        last = self.last.items if self.last else {}
+        used = [question for question in self._questions.values() if not question.retired]
+        agreed = [word for question in used for word in question.wordings.all() if word.state == APPROVED]
+        english = {word.question_id for word in agreed if _is_english(word.language)}
+        done, wanted = compared(agreed, comparisons(self.project)), self._in_english()
+        words = [word for word in agreed if word.id in done and (not wanted or word.question_id in english)]
+        return {word.id for word in words if last.get(word.id, {}).get("wording") != word.text_event}
+
     def _in_english(self) -> bool:
         """Whether a release has English texts: where questions are written in it, or the project asks for it."""
         used = [question for question in self._questions.values() if not question.retired and question.kind != PROMPT]
@@ -209,7 +220,7 @@ class EverydayRelease(ReleaseForm):
                 decided.setdefault(item, []).append(revision["wording"])
         return decided
 
-    def facts(self, items: Items) -> dict[str, Any]:
+    def facts(self, items: Items) -> JsonObject:
         """Return, by language and id, the texts of agreed prompts; and why answers of people are set aside, if any."""
         barred = self._barred(unwilling_authors(self.project))
         prompts: defaultdict[str, dict[str, str]] = defaultdict(dict)
@@ -225,7 +236,7 @@ def _is_english(tag: str) -> bool:
     return tag.partition("-")[0] == "en"
 
 
-def _answers(merged: Merged, barred: Collection[str]) -> dict[str, Any]:
+def _answers(merged: Merged, barred: Collection[str]) -> JsonObject:
     """Return votes and keys of the groups, what put them into English, and how many gave no answer."""
     translations: dict[str, str] = {}
     for decision in merged.decisions:

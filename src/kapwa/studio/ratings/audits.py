@@ -18,6 +18,7 @@ from kapwa.report.tables.people import agreement_table
 from kapwa.report.tables.table import PageSection
 from kapwa.studio.ratings.events import drawn_item
 from kapwa.tables import read_sheet
+from kapwa.value_types import JsonObject, Row
 
 AUDIT = "audit"
 # The columns of labels before that of the criterion, and after it.
@@ -64,8 +65,8 @@ def _asked(place: Path) -> dict[str, tuple[str, str]]:
 
 
 def _drawable(
-    row: Mapping[str, Any], asked: Mapping[str, tuple[str, str]], about: Mapping[str, str], place: Path
-) -> tuple[Item, dict[str, Any]]:
+    row: Row, asked: Mapping[str, tuple[str, str]], about: Mapping[str, str], place: Path
+) -> tuple[Item, JsonObject]:
     if row["answer"] not in asked:
         raise DataError(
             f"no sheet has the answer {row['answer']}.", path=place, hint="Keep the sheets beside the draw."
@@ -80,7 +81,7 @@ def _drawable(
     return item, drawable
 
 
-def label_columns(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+def label_columns(rows: Sequence[Row]) -> tuple[str, ...]:
     """Return the columns of a table of labels, as ``kapwa label apply`` reads it."""
     return (*_BEFORE, *dict.fromkeys(row["criterion"] for row in rows), *_AFTER)
 
@@ -90,7 +91,7 @@ def label_of(item: Mapping[str, str], values: Mapping[str, str]) -> dict[str, st
     return {"answer": item["id"], item["criterion"]: values.get(item["criterion"]) or CANNOT}
 
 
-def label_block(rows: Sequence[Mapping[str, Any]]) -> PageSection:
+def label_block(rows: Sequence[Row]) -> PageSection:
     """Return what people said so far as a block of a report; the scores that it corrects need the runs."""
     about, values = ("item_id", "cluster", "variant", "answer", "rater"), {"yes": 1.0, "no": 0.0}
     # An answer's code is one of its draw.

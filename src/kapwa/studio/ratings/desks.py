@@ -6,9 +6,8 @@ which option is the best: whoever judges sends back places, and the studio knows
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
@@ -27,6 +26,7 @@ from kapwa.studio.ratings.events import mark_of
 from kapwa.studio.ratings.tables import Drawn, TaskSet
 from kapwa.studio.situations.fields import prompts
 from kapwa.studio.situations.tables import Revision, Situation, Vote
+from kapwa.value_types import JsonMapping, JsonObject
 
 _TITLES = listed("desks of judgements")
 _SHOWN = listed("texts above judgements")
@@ -65,7 +65,7 @@ class RatingDesk:
         task = self._task(member, drawn) if drawn is not None and self._may(member, [drawn]) else None
         return task if task is not None and task.seen == seen else None
 
-    def body(self, member: Membership, task: DeskTask, values: Mapping[str, Any]) -> dict[str, Any]:
+    def body(self, member: Membership, task: DeskTask, values: JsonMapping) -> JsonObject:
         """Return what was said, by the identity of the texts and not by their places."""
         drawn = Drawn.objects.get(id=task.subject)
         order = _order(member, drawn)

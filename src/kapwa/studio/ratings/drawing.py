@@ -26,6 +26,7 @@ from kapwa.studio.ratings.tables import Drawn, TaskSet
 from kapwa.studio.situations.events import ACCEPTED, FROZEN
 from kapwa.studio.situations.fields import as_item
 from kapwa.studio.situations.tables import Situation
+from kapwa.value_types import Cells
 
 # What people do with texts, and by which suite's criteria they rate.
 BASELINE, PAIRS = "baseline", "pairs"
@@ -108,7 +109,7 @@ def naming(made: TaskSet) -> int:
     return sum(any(map(names_model, labels, texts)) for texts in rows)
 
 
-def _left(project: Project, kind: str, runs: Sequence[Any], drawable: _Drawable, seed: int) -> list[dict[str, Any]]:
+def _left(project: Project, kind: str, runs: Sequence[object], drawable: _Drawable, seed: int) -> list[Cells]:
     """Return what no earlier set of the kind holds of the same runs, in a random order that spreads over clusters."""
     sets = [task_set.id for task_set in TaskSet.objects.filter(project=project, kind=kind) if task_set.runs == runs]
     before = {(drawn.item["id"], drawn.item["variant"], drawn.mark) for drawn in Drawn.objects.filter(set__in=sets)}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
 
@@ -16,6 +15,7 @@ from kapwa.studio.core.tables import Event, Project
 from kapwa.studio.ratings.tables import Drawn, Judgement, TaskSet
 from kapwa.studio.situations.fields import Fields, as_item
 from kapwa.studio.situations.tables import Revision, Situation
+from kapwa.value_types import JsonMapping, JsonObject
 
 
 def mark_of(project: Project, fields: Fields) -> str:
@@ -48,7 +48,7 @@ def drawn_id(event: uuid.UUID, number: int) -> str:
     return str(uuid.uuid5(event, str(number)))
 
 
-def _of_situation(project: Project, reference: Mapping[str, Any]) -> dict[str, Any] | None:
+def _of_situation(project: Project, reference: JsonMapping) -> JsonObject | None:
     """Return what is drawn of a situation at a revision; None where an erasure took it or changed its words."""
     revision = Revision.objects.filter(id=f"{reference['situation']}:{reference['revision']}", project=project).first()
     if revision is None or mark_of(project, revision.fields) != reference["mark"]:
@@ -58,7 +58,7 @@ def _of_situation(project: Project, reference: Mapping[str, Any]) -> dict[str, A
     return {**drawn_item(item, options_of(item)), "situation": situation.id, "mark": reference["mark"]}
 
 
-def drawn_item(item: Item, texts: Sequence[str]) -> dict[str, Any]:
+def drawn_item(item: Item, texts: Sequence[str]) -> JsonObject:
     """Return what is kept of an item that people read above ``texts``."""
     about = {name: getattr(item, name) for name in ("id", "culture", "language", "variant", "cluster")}
     return {"item": about, "shown": [["prompt", asked_of(item), item.language]], "texts": list(texts)}

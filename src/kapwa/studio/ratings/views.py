@@ -44,6 +44,7 @@ from kapwa.studio.ratings.tables import Drawn, Judgement, TaskSet
 from kapwa.studio.situations.release import first_number
 from kapwa.studio.situations.tables import Situation
 from kapwa.tables import csv_bytes
+from kapwa.value_types import Cells, Keywords
 
 _RATES = {suite: kind for kind, suite in RATED.items()}
 _PREFERRED = {0: FIRST, 1: SECOND, "tie": TIE, "bad": BAD, "": ""}
@@ -62,7 +63,7 @@ def result_tables(project: Project, kind: str) -> dict[str, bytes]:
     return {f"{kind}-{slug(draw)}.csv": _table(kind, [row for row in rows if row["draw"] == draw]) for draw in draws}
 
 
-def _table(kind: str, rows: list[dict[str, Any]]) -> bytes:
+def _table(kind: str, rows: list[Cells]) -> bytes:
     columns: tuple[str, ...] = PAIR_COLUMNS
     if kind == BASELINE:
         columns = ("item_id", "rater", "choice", "remark")
@@ -75,7 +76,7 @@ def _table(kind: str, rows: list[dict[str, Any]]) -> bytes:
     return csv_bytes(columns, [[row.get(column, "") for column in columns] for row in rows])
 
 
-def _rows(project: Project, kind: str) -> list[dict[str, Any]]:
+def _rows(project: Project, kind: str) -> list[Cells]:
     drawn = _drawn(project, checked_kind(kind))
     aside = set_aside(project, kind)
     judged = [(thing, judgement) for thing in drawn for judgement in thing.judgements.all()]
@@ -98,7 +99,7 @@ def _drawn(project: Project, kind: str) -> list[Drawn]:
     return rows
 
 
-def _row(project: Project, drawn: Drawn, judgement: Judgement) -> dict[str, Any]:
+def _row(project: Project, drawn: Drawn, judgement: Judgement) -> Cells:
     """Return what any table says of a judgement, by column."""
     code = f"{project.slug}-{drawn.set.number}-R{drawn.number:03d}"
     row = drawn.item | {"item_id": drawn.item["id"], "pair_id": code, "remark": judgement.remark}
@@ -218,7 +219,7 @@ def result(request: HttpRequest, visit: Visit, kind: str) -> HttpResponse:
         block, error = figures(visit.project, kind), None
     except KapwaError as missing:
         block, error = PageSection(), missing
-    shown: dict[str, Any] = {"kind": kind, "title": DESKS[kind].title(), "found": block, "error": error}
+    shown: Keywords = {"kind": kind, "title": DESKS[kind].title(), "found": block, "error": error}
     return show(visit, "result", **shown, contested=contested(visit.project) if kind == BASELINE else None)
 
 

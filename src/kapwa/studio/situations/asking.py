@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from functools import cache
-from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -14,6 +13,7 @@ from kapwa.loading import load_model
 from kapwa.models.base import Model
 from kapwa.records import Message, Params, Request, Response
 from kapwa.studio.situations.fields import GROUPS, Fields, best_response, prompts
+from kapwa.value_types import JsonObject
 
 LONGEST_ANSWER = 96  # tokens
 _BUSY = threading.Lock()
@@ -29,7 +29,7 @@ def _model() -> Model:
     return load_model(model_name())
 
 
-def ask(fields: Fields) -> dict[str, Any]:
+def ask(fields: Fields) -> JsonObject:
     """Return what the model makes of a whole situation: ``model``, ``asked``, ``fails``, ``likelihoods``, ``answer``.
 
     ``asked``: the model as the studio was told it; ``fails``: whether an irrelevant response is likelier than the best
@@ -44,7 +44,7 @@ def ask(fields: Fields) -> dict[str, Any]:
         raise UsageError(_("The model is answering somebody else."), hint=_("Try again in a minute."))
     try:
         model = _model()
-        verdict: dict[str, Any] = {"model": model.id, "asked": model_name(), "fails": None, "answer": None}
+        verdict: JsonObject = {"model": model.id, "asked": model_name(), "fails": None, "answer": None}
         message = (Message("user", prompts(fields)["full"]),)
         if "score" in model.capabilities:
             verdict |= _likelihoods(model, fields, message)
@@ -57,7 +57,7 @@ def ask(fields: Fields) -> dict[str, Any]:
         _BUSY.release()
 
 
-def _likelihoods(model: Model, fields: Fields, message: tuple[Message, ...]) -> dict[str, Any]:
+def _likelihoods(model: Model, fields: Fields, message: tuple[Message, ...]) -> JsonObject:
     filled = [name for names in GROUPS.values() for name in names if fields.get(name)]
     texts = tuple(dict.fromkeys(fields[name] for name in filled))
     request = Request("draft", "full", "score", message, texts, key="score")

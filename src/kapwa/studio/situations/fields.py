@@ -7,7 +7,6 @@ relevant one; a name ending in ``_en`` is the gloss of the field before it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -15,6 +14,7 @@ from kapwa.records import Item
 from kapwa.studio.core.languages import checked_tag
 from kapwa.studio.core.text import tidy
 from kapwa.suites.kalahi.form import PARTS, PARTS_OF, RESPONSES
+from kapwa.value_types import Cells
 
 SLOTS = 6
 GLOSS = "_en"
@@ -82,9 +82,9 @@ def prompts(fields: Fields) -> dict[str, str]:
     }
 
 
-def as_row(fields: Fields, item_id: str, cluster: str, *, culture: str, base: bool) -> dict[str, Any]:
+def as_row(fields: Fields, item_id: str, cluster: str, *, culture: str, base: bool) -> Cells:
     """Return the row of ``situations.jsonl`` that stands for a situation; see the situation form."""
-    row: dict[str, Any] = {"id": item_id, "cluster": cluster, "culture": culture, "language": fields["language"]}
+    row: Cells = {"id": item_id, "cluster": cluster, "culture": culture, "language": fields["language"]}
     row |= {name: fields.get(name, "") for name in ("category", "topic", *PARTS)}
     row |= {name + GLOSS: fields[name + GLOSS] for name in PARTS if fields.get(name) and fields.get(name + GLOSS)}
     row["best"] = best_response(fields)

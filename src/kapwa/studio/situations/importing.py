@@ -26,6 +26,7 @@ from kapwa.suites.kalahi.drafts import Draft, with_best
 from kapwa.suites.kalahi.form import PARTS, RESPONSES
 from kapwa.suites.kalahi.released import as_form
 from kapwa.tables import Record, TextTable, peek_header
+from kapwa.value_types import JsonObject
 
 _IMPORTED = uuid.UUID("8f7f5c0e-54f1-4b6e-9d58-0d9d1c7a4b1e")
 _DESCRIBING = ("topic", "category", "notes", "source")
@@ -75,7 +76,7 @@ class SituationTables:
     def take(self, project: Project, role: str, item: Any, *, actor: str) -> bool:
         """Record a draft; one that was imported before is left as it is, and with another text refused."""
         own_number, origin, fields = item
-        body: dict[str, Any] = {"changes": fields}
+        body: JsonObject = {"changes": fields}
         if own_number != origin:  # what the first row has and this one lacks must not be carried over
             shared = Revision.objects.filter(pk=f"{origin}:1").first()  # as it was taken in, whatever became of it
             if shared is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -20,6 +19,7 @@ from kapwa.studio.situations.events import (
 )
 from kapwa.studio.situations.fields import as_row
 from kapwa.studio.situations.tables import Elicited, Revision, Situation
+from kapwa.value_types import JsonObject
 
 
 class SituationRelease(ReleaseForm):
@@ -35,10 +35,10 @@ class SituationRelease(ReleaseForm):
     files = ("situations.jsonl",)
     model = Situation
 
-    def items(self, unwilling: Collection[str]) -> dict[str, Any]:
+    def items(self, unwilling: Collection[str]) -> JsonObject:
         """Return the revision of each situation, but for those that hold words of the authors ``unwilling``."""
         barred, unexplained = self._barred(unwilling), self._unexplained(unwilling)
-        items: dict[str, Any] = {}
+        items: JsonObject = {}
         for situation in situations_of(self.project):
             before = self.last.items.get(situation.id, 0) if self.last and situation.state not in CLOSED else 0
             revision = situation.revision if situation.state in (ACCEPTED, FROZEN) else before
@@ -67,7 +67,7 @@ class SituationRelease(ReleaseForm):
                 barred[situation.id] = since
         return barred
 
-    def published(self, items: Items, facts: Mapping[str, Any]) -> list[Published]:
+    def published(self, items: Items, facts: Mapping[str, object]) -> list[Published]:
         """Return a row for each situation; a cluster goes by the situation that the others vary."""
         project = self.project
         revisions = Revision.objects.in_bulk([f"{pk}:{number}" for pk, number in items.items()])
@@ -88,6 +88,10 @@ class SituationRelease(ReleaseForm):
         if any(row.state in (ACCEPTED, FROZEN) for row in situations_of(self.project)):
             return []
         return [Lack(_("accepted situations"), "situations", _("writers, reviewers, and a scribe or coordinator"))]
+
+    def ready(self) -> set[str]:
+        """Return the situations that were accepted since the newest release."""
+        return {row.id for row in situations_of(self.project) if row.state == ACCEPTED}
 
     def held(self, unwilling: Collection[str]) -> set[str]:
         """Return the situations in use, drafts among them, that hold words of the authors ``unwilling``."""

@@ -37,7 +37,7 @@ def form_number() -> str:
 
 
 @register.simple_tag(takes_context=True)
-def interface(context: Mapping[str, Any]) -> Interface:
+def interface(context: Mapping[str, object]) -> Interface:
     """Return what the page says of its own language; English where it was not asked for by a browser."""
     return getattr(context.get("request"), "interface", None) or Interface(language("en"), [], "")
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kapwa.suites.base import Selection, Suite, call, floor_words, settings_of
 from kapwa.suites.blend.variants import SAQ_VARIANTS, VARIANTS, saq_variants
@@ -26,7 +26,7 @@ TASKS = {
 }
 
 
-def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
+def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, object]) -> Task:
     """Read the questions, select among them, and return the task called ``name``."""
     if name == "blend/mcq":
         from kapwa.suites.blend.mcq_task import open_mcq_task

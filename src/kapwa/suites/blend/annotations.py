@@ -197,7 +197,7 @@ def read_annotations(data: DataSet, path: Path) -> list[Annotation]:
     return annotations
 
 
-def _annotation(place: _Place, value: Mapping[str, Any], read: _Entry) -> Annotation:
+def _annotation(place: _Place, value: Mapping[str, object], read: _Entry) -> Annotation:
     annotations, aggregated = (value.get(key) for key in ANSWER_KEYS)
     if annotations is not None and aggregated is not None and annotations != aggregated:
         place.problem("has both 'annotations' and 'aggregated_answers', and they differ.", "Keep one of them.")

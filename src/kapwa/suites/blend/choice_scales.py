@@ -16,6 +16,7 @@ import polars as pl
 from kapwa.records import UNANSWERED, Item, Outcome
 from kapwa.stats.agreement import weighted_kappa
 from kapwa.suites.items import grouped, score_row
+from kapwa.value_types import Cells, Schema
 
 # The metric of how far off a choice is, by that of whether it is right.
 DISTANCES = {
@@ -23,12 +24,12 @@ DISTANCES = {
     "mcq_text": "ordinal_distance_text",
     "mcq_letter": "ordinal_distance_letter",
 }
-SCALE_SCHEMA: dict[str, Any] = {
+SCALE_SCHEMA: Schema = {
     **dict.fromkeys(("culture", "language", "variant", "metric", "right", "chosen"), pl.String),
     **dict.fromkeys(("right_place", "chosen_place", "n", "of"), pl.Int64),
     "share": pl.Float64,
 }
-AGREEMENT_SCHEMA: dict[str, Any] = {
+AGREEMENT_SCHEMA: Schema = {
     **dict.fromkeys(("culture", "variant", "metric"), pl.String),
     **dict.fromkeys(("n", "clusters"), pl.Int64),
     **dict.fromkeys(("kappa", "low", "high"), pl.Float64),
@@ -70,7 +71,7 @@ def _scale_index(item: Item, letter: str) -> int:
     return int(item.fields["scale"].index(item.fields["options"][item.fields["letters"].index(letter)]))
 
 
-def distance_rows(choices: Sequence[ScaleChoice]) -> Iterator[dict[str, Any]]:
+def distance_rows(choices: Sequence[ScaleChoice]) -> Iterator[Cells]:
     """Yield the score rows of how far off each choice on an ordered scale is; null where there is no one choice."""
     for each in choices:
         if each.item.fields["options_are"]:

@@ -25,15 +25,16 @@ from kapwa.suites.blend.questions import CountryQuestion
 from kapwa.suites.blend.saq_grading import Graded
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others, Target, question_id
 from kapwa.suites.items import grouped
+from kapwa.value_types import Schema
 
-CONFUSION_SCHEMA: dict[str, Any] = {
+CONFUSION_SCHEMA: Schema = {
     **dict.fromkeys(("culture", "language", "variant", "other"), pl.String),
     **dict.fromkeys(("wrong", "matches"), pl.Int64),
     **dict.fromkeys(("share", "low", "high", "split"), pl.Float64),
 }
 
 
-def confusion_frame(rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
+def confusion_frame(rows: Iterable[tuple[object, ...]]) -> pl.DataFrame:
     """Return rows of :data:`CONFUSION_SCHEMA` sorted by culture, variant and share, the largest first."""
     table = pl.DataFrame(list(rows), schema=CONFUSION_SCHEMA, orient="row")
     return table.sort("culture", "variant", "share", "other", descending=[False, False, True, False])

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.findings import DataSource
@@ -15,11 +13,10 @@ from kapwa.datasets.packs import DataSet, children, locate, odd_names, table_fil
 from kapwa.datasets.yaml_models import shipped_card
 from kapwa.errors import DataError, raise_first
 from kapwa.suites.blend.form import read_tables
-from kapwa.suites.blend.prompts import PromptBook, PromptTemplate, Templates, read_prompts, written_prompts
+from kapwa.suites.blend.prompts import PromptBook, Templates, read_prompts, written_prompts
 from kapwa.suites.blend.questions import COUNTRIES, CountryQuestion, QuestionEntry, region_of
 from kapwa.suites.blend.released import RELEASE_CARD, CountryFiles, find_release, prompt_files, read_country
-from kapwa.suites.sealed import read_once
-from kapwa.tables import read_records
+from kapwa.tables import WORKBOOKS, read_records
 
 PACKS = Path(__file__).parent / "packs"
 PROMPT_FILE = "prompts.csv"
@@ -29,7 +26,7 @@ BLEND_ID = "nayeon212/BLEnD"
 ANSWER_FILES = tuple(f"data/{role}{end}/*" for role in ("annotations", "questions", "prompts") for end in ("", "_hf"))
 CHOICE_FILES = ("data/mc_questions_hf/*",)
 OTHER_FILES = ("*.csv", "*.tsv", "*.json", "*.jsonl", "*.yaml")
-_SUFFIXES = (".csv", ".tsv", ".jsonl", ".xlsx")
+_SUFFIXES = (".csv", ".tsv", ".jsonl", *WORKBOOKS)
 _TABLES = ("questions", "answers")
 
 
@@ -51,7 +48,8 @@ class QuestionSurvey(DataSet):
 
     def prompts(self) -> PromptBook:
         """Return the prompts of every country; English defaults for those that bring none."""
-        return _prompt_book((entry.question for entry in self.entries), self.templates)
+        pairs = dict.fromkeys((entry.question.country, entry.question.language) for entry in self.entries)
+        return PromptBook([region_of(*pair) for pair in pairs], self.templates)
 
 
 def read_data(data: str | Path | None, prompts: str | Path | None = None) -> BlendData:
@@ -62,31 +60,12 @@ def read_data(data: str | Path | None, prompts: str | Path | None = None) -> Ble
     ones, in place of the data's own.
     Raises UsageError for names that mean nothing, DataError (the first, with a count) for bad files.
     """
-    read = read_once(_Read, partial(_read, data)) if prompts is None else _read(data, Path(prompts))
-    return BlendData(read.questions, _prompt_book(read.questions, dict(read.templates)), read.source)
-
-
-class _Read(NamedTuple):
-    """What is read of a data set: its questions, its templates by culture and id, and where they came from."""
-
-    questions: list[CountryQuestion]
-    templates: list[tuple[tuple[str, str], PromptTemplate]]
-    source: DataSource
-
-
-def _read(data: str | Path | None, prompts: Path | None = None) -> _Read:
     place = locate(data, PACKS, own_dataset=BLEND_ID, patterns=hub_files(data, ANSWER_FILES))
     survey = load_path(place.path, place.name)
     if prompts is not None:
-        _replace_prompts(survey, prompts)
+        _replace_prompts(survey, Path(prompts))
     raise_first(survey.problems)
-    return _Read([entry.question for entry in survey.entries], list(survey.templates.items()), survey.source())
-
-
-def _prompt_book(questions: Iterable[CountryQuestion], templates: Templates) -> PromptBook:
-    """Return the prompts of every country; English defaults for those that bring none."""
-    pairs = dict.fromkeys((question.country, question.language) for question in questions)
-    return PromptBook([region_of(*pair) for pair in pairs], templates)
+    return BlendData([entry.question for entry in survey.entries], survey.prompts(), survey.source())
 
 
 def hub_files(data: str | Path | None, files_of_blend: Sequence[str]) -> Sequence[str]:

@@ -108,14 +108,29 @@ class AnswerRow(NotedRow):
     votes: Annotated[int | None, whole(least=1)] = Field(None, description="How many people gave one of them.")
     english: Annotated[Texts, ENGLISH_NAMES] = Field((), description="The answers in English.")
     culture: Text = Field("", description="Whose answer it is, where several cultures were asked.")
+    each: Annotated[Text, AfterValidator(one_of(("", "yes"), "a word for it"))] = Field(
+        "", description="yes: each text is an answer of its own, and not another word for the same."
+    )
     is_answer: Annotated[Text, AfterValidator(one_of(("", "yes"), "a word for it"))] = Field(
         "", description="yes: an answer, though it reads like none ('none' drinks coffee there)."
     )
 
     def contradictions(self) -> Iterator[CellProblem]:
-        """Yield missing votes where other rows have them."""
+        """Yield missing votes where other rows have them, and English that does not go with its answers one by one."""
         if "votes" in self.model_fields_set and self.votes is None:
             yield CellProblem("votes", "is empty.", _FILL)
+        if self.each and self.english and len(self.english) != len(self.local):
+            message = f"has {len(self.english)} texts for {len(self.local)} answers."
+            yield CellProblem("english", message, "Give one for each answer, or none.")
+
+    def groups(self, in_english: bool) -> list[AnswerGroup]:
+        """The answers of the row; ``in_english``: whether the local texts are English, so that one serves for both."""
+        english = self.local if in_english and not self.english else self.english
+        if not self.each:
+            return [AnswerGroup(self.local, english, self.votes or 1)]
+        return [
+            AnswerGroup((local,), english[place : place + 1], self.votes or 1) for place, local in enumerate(self.local)
+        ]
 
 
 QUESTION_COLUMNS = tuple(columns_of(QuestionRow))
@@ -134,11 +149,12 @@ def read_tables(data: DataSet, questions: TextTable, answers: TextTable, default
     data.oddities += [*renamed, *more]
     before = len(data.problems)
     asked = data.read(questions, QuestionRow, defaults, what="a table of questions")
-    languages = {key: row.language for row in asked for key in (row.id, f"{row.culture}/{row.id}")}
+    languages = {row.id: row.language for row in asked}
+    own_languages = {(row.culture, row.id): row.language for row in asked}
 
     def language_of(record: Record) -> str:
         culture, name = (str(record.cells.get(column, "")).strip() for column in ("culture", "id"))
-        return languages.get(f"{culture}/{name}") or languages.get(name) or defaults.get("language", "")
+        return own_languages.get((culture, name)) or languages.get(name) or defaults.get("language", "")
 
     whose = {"culture": defaults.get("culture") or UNKNOWN_DEFAULTS["culture"]}
     rows = data.read(answers, AnswerRow, whose, what="a table of answers", language_of=language_of)
@@ -160,18 +176,19 @@ def _grouped(
 
     That a question could not be read (``unread``) is said where it stands, not again for each of its answers.
     """
-    groups: defaultdict[tuple[str, str], list[Given]] = defaultdict(list)
-    questions: defaultdict[str, dict[str, QuestionRow]] = defaultdict(dict)
+    groups: dict[tuple[str, str], list[Given]] = {(question.culture, question.id): [] for question in asked}
+    # By id and culture: whether the question is in English, and its language.
+    questions: defaultdict[str, dict[str, tuple[bool, str]]] = defaultdict(dict)
     for question in asked:
-        questions[question.id][question.culture] = question
+        questions[question.id][question.culture] = (question.in_english, question.language)
     for row in rows:
         cultures = questions.get(row.id, {})
         culture = next(iter(cultures)) if len(cultures) == 1 and row.culture == usual else row.culture
         if culture in cultures:
-            english = row.english or (row.local if cultures[culture].in_english else ())
-            group = AnswerGroup(row.local, english, row.votes or 1)
-            nothing = not row.is_answer and says_nothing(group, cultures[culture].language)
-            groups[culture, row.id].append((group, row.origin, nothing))
+            in_english, language = cultures[culture]
+            for group in row.groups(in_english):
+                nothing = not row.is_answer and says_nothing(group, language)
+                groups[culture, row.id].append((group, row.origin, nothing))
         elif cultures:
             hint = f"It was asked of: {', '.join(sorted(cultures))}."
             data.problems.append(row.origin.problem(f"{culture!r} was not asked {row.id!r}.", "culture", hint))
@@ -182,14 +199,17 @@ def _grouped(
 
 
 def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bool) -> QuestionEntry:
-    ordered, idks = sorted(groups, key=lambda answer: -answer[0].votes), dict(row.idks)
-    for group, origin, _ in [answer for answer in ordered if answer[2]]:
+    ordered = sorted(groups, key=lambda answer: -answer[0].votes) if counted else list(groups)
+    idks = dict(row.idks)
+    for group, origin, nothing in ordered:
+        if not nothing:
+            continue
         message = f"{group.local[0]!r} says that there is no answer: it is not taken for one"
         if counted:
             idks["no-answer"] += group.votes
             message += f", and its votes ({group.votes}) count under 'no-answer'"
         data.oddities.append(origin.finding("warning", message, "local"))
-    ordered = [answer for answer in ordered if not answer[2]]
+    real = [answer for answer in ordered if not answer[2]]
     kind: Kind = next((known for known in KINDS if row.kind == known), kind_of(row.english))
     question = CountryQuestion(
         country=row.culture,
@@ -197,7 +217,7 @@ def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bo
         topic=row.topic,
         local=row.local or (row.english if row.in_english else ""),
         english=row.english or (row.local if row.in_english else ""),
-        groups=tuple(group for group, *_ in ordered),
+        groups=tuple([group for group, _, _ in real]),
         idks=idks,
         kind=kind,
         language=row.language,
@@ -207,22 +227,21 @@ def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bo
         messages=row.messages,
         media=row.media,
     )
-    data.oddities += _count_oddities(row, question)
-    return QuestionEntry(question, row.origin, tuple(origin for _, origin, _ in ordered))
+    if row.annotators is not None:
+        data.oddities += _count_oddities(row, question, row.annotators)
+    return QuestionEntry(question, row.origin, tuple([origin for _, origin, _ in real]))
 
 
-def _count_oddities(row: QuestionRow, question: CountryQuestion) -> Iterator[Finding]:
+def _count_oddities(row: QuestionRow, question: CountryQuestion, annotators: int) -> Iterator[Finding]:
     """Votes that the stated number of annotators could not have given."""
-    if row.annotators is None:
-        return
     unable, votes = sum(question.idks.values()), sum(group.votes for group in question.groups)
-    able, most = row.annotators - unable, top_votes(question.groups)
+    able, most = annotators - unable, top_votes(question.groups)
     messages: list[str] = []
     if able < 0:
-        messages.append(f"{unable} did not know, of {row.annotators} annotators")
+        messages.append(f"{unable} did not know, of {annotators} annotators")
     elif most > able:
-        messages.append(f"an answer has {most} votes, but only {able} of {row.annotators} annotators answered")
-    if votes + unable < row.annotators:
-        messages.append(f"{votes} votes and {unable} without an answer do not add up to {row.annotators} annotators")
+        messages.append(f"an answer has {most} votes, but only {able} of {annotators} annotators answered")
+    if votes + unable < annotators:
+        messages.append(f"{votes} votes and {unable} without an answer do not add up to {annotators} annotators")
     for message in messages:
         yield row.origin.finding("warning", message, "annotators")

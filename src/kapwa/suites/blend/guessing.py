@@ -20,6 +20,7 @@ from kapwa.suites.folders.locales import country_of
 from kapwa.suites.folders.paths import cell_at, column_of
 from kapwa.suites.items import ALL_LETTERS
 from kapwa.tables import Record, TextTable, read_records, written_value
+from kapwa.value_types import JsonObject
 
 Form = Literal["blend/saq", "blend/mcq", "opinions/survey"]
 BY_NAME, BY_CELLS = "by its name", "by what its cells hold"
@@ -27,8 +28,10 @@ _LOOKED_AT = 200  # rows
 _MOSTLY = 0.9
 # Fewer rows may share their answers by chance.
 _MOST_LABELS, _FEWEST_ROWS = 5, 10
-# "option_a", "choice 2", "prompt_option_b", "A": columns that differ by a letter or a number at their end.
-_NUMBERED = re.compile(r"(?P<stem>.*?(?:option|choice|answer)[ _]?|)(?P<place>[A-T]|\d{1,2})", re.IGNORECASE)
+# "option_a", "choice 2", "prompt_option_b", "opa", "A": columns that differ by a letter or a number at their end.
+_NUMBERED = re.compile(
+    r"(?P<stem>.*?(?:option|choice|answer|alternative|opción|opt|op)[ _]?|)(?P<place>[A-T]|\d{1,2})", re.IGNORECASE
+)
 # The columns of a table of questions that people may have; what they are called is in the list of all forms' columns.
 _COLUMNS = (
     FormColumn("id", look=CODE),
@@ -57,7 +60,7 @@ class Guessed(NamedTuple):
     sentences on what it could not tell.
     """
 
-    fields: dict[str, Any]
+    fields: JsonObject
     reasons: dict[str, str]
     left_out: list[str]
     unsure: list[str]
@@ -97,7 +100,7 @@ def guess_mapping(files: Sequence[Path]) -> Guessed:
     if len({table.header for table in tables}) > 1:
         raise UsageError("The tables have different columns.", hint="Name tables of one kind.")
     table = tables[0]._replace(records=[row for each in tables for row in each.records[:_LOOKED_AT]])
-    fields: dict[str, Any] = {"form": "", "table": [file.name for file in files] if len(files) > 1 else files[0].name}
+    fields: JsonObject = {"form": "", "table": [file.name for file in files] if len(files) > 1 else files[0].name}
     guessed = Guessed(fields, {}, [], [])
     columns = dict(_guessed_columns(table, guessed.reasons))
     survey = _survey_columns(table, columns, guessed)
@@ -200,9 +203,9 @@ def _option_columns(header: Sequence[str]) -> Iterator[tuple[str, str]]:
             return
 
 
-def _details(form: Form, table: TextTable, columns: Mapping[str, str], guessed: Guessed) -> dict[str, Any]:
+def _details(form: Form, table: TextTable, columns: Mapping[str, str], guessed: Guessed) -> JsonObject:
     """Return what the mapping says besides its columns: how the answer is written, separators, prompts."""
-    details: dict[str, Any] = {}
+    details: JsonObject = {}
     lists = "options" if form == "blend/mcq" else "answers"
     cells = [text_of(record.cells.get(columns[lists], "")) for record in table.records] if lists in columns else []
     whole = any(isinstance(record.cells.get(columns.get(lists, "")), tuple) for record in table.records)
@@ -263,7 +266,7 @@ def _with_paths(table: TextTable) -> TextTable:
     return table._replace(header=(*outer, *paths), records=records)
 
 
-def _paths(name: str, cell: Any) -> Iterator[str]:
+def _paths(name: str, cell: object) -> Iterator[str]:
     if not isinstance(cell, str) or cell[:1] not in ("{", "["):
         return
     try:
@@ -276,6 +279,6 @@ def _paths(name: str, cell: Any) -> Iterator[str]:
         yield from (f"{name}.{key}" for key, inner in value.items() if isinstance(inner, str | int | list))
 
 
-def _quoted(value: Any) -> str:
+def _quoted(value: object) -> str:
     plain = isinstance(value, str) and re.fullmatch(r"[^\W\d][\w /.-]*", value)
     return str(value) if plain else json.dumps(value, ensure_ascii=False)

@@ -21,6 +21,7 @@ from kapwa.stats.agreement import Coefficient, bootstrap_interval
 from kapwa.suites.blend.questions import answers_line
 from kapwa.suites.blend.saq_grading import Graded, to_be_judged
 from kapwa.suites.items import grouped
+from kapwa.value_types import Schema
 
 PROMPT = Path(__file__).with_name("judge_prompt.txt").read_text(encoding="utf-8").rstrip("\n")
 
@@ -30,7 +31,7 @@ _ALL = "all"
 ROOM = 256  # tokens of a reply: a verdict takes ten, and some judges say why before it
 _SHOWN = 120
 
-AGREEMENT_SCHEMA: dict[str, Any] = {
+AGREEMENT_SCHEMA: Schema = {
     **dict.fromkeys(("culture", "language", "variant", "coefficient"), pl.String),
     **dict.fromkeys(("value", "low", "high", "undefined"), pl.Float64),
     **dict.fromkeys(("units", "clusters", "both", "matcher_only", "judge_only", "neither"), pl.Int64),

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from kapwa.errors import nearest
 from kapwa.languages.folding import ascii_digits
 from kapwa.languages.same import same_text
 from kapwa.suites.blend.form import QUESTION_COLUMNS
-from kapwa.suites.choices.signs import OptionSigns
 from kapwa.suites.folders.forms import MappedForm
 from kapwa.suites.items import ALL_LETTERS, NO_TOPIC
 
 if TYPE_CHECKING:
     from kapwa.suites.folders.convert import Converted, MappedRow
+    from kapwa.tables import Cell
 
 _OPTIONS = tuple(f"option_{letter}" for letter in ALL_LETTERS)
+# Fields of short answers that are read apart from the others.
+_APART = frozenset(
+    ("answers", "answers_en", "locale", "culture", "language", "local", "english", "id", "messages", "media")
+)
 _OF_CHOICE = (
     *("id", "country", "language", "question_id", "topic", "question", "answer"),
     *("group", "step", "options_are", "messages", "media"),
@@ -35,27 +39,43 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
     if english and len(english) != len(answers):
         hint = "Give one for each answer, or none; an answer that holds the separator needs another one (separators)."
         row.problem("answers_en", f"has {len(english)} texts for {len(answers)} answers.", hint)
-    names = [name for name in row.names() if name not in ("answers", "answers_en", "locale", *texts)]
-    cells = {name: row.text(name) for name in names} | row.culture_and_language() | texts
-    cells.setdefault("topic", NO_TOPIC)
-    cells["id"] = row.own_id()
-    cells |= row.talk(texts.values())
+    others = {name: row.text(name) for name in row.names() if name not in _APART}
+    whose = row.culture_and_language()
+    talk = row.talk(texts.values())
+    cells: dict[str, str] = {"topic": NO_TOPIC, **others, **whose, **texts, "id": row.own_id(), **talk}
     if row.problems:
         return
-    to.add("questions", cells, row)
-    whose = {"id": cells["id"], **({"culture": cells["culture"]} if "culture" in cells else {})}
+    to.add_rows("questions", [cells], row)
+    named: dict[str, Cell] = {name: cells[name] for name in ("id", "culture") if name in cells}
+    rows = _answers(row.mapping.non_answers, answers, english, cells.get("language", ""))
+    to.add_rows("answers", [{**named, **answer} for answer in rows], row)
+
+
+def _answers(
+    non_answers: Sequence[str], answers: Sequence[str], english: Sequence[str], language: str
+) -> Iterator[dict[str, Cell]]:
+    """Yield the cells of the answers that differ, but for those that the mapping does not call any: in one row.
+
+    Each has a row of its own where the mapping says of one that it is an answer though it reads like none ("!none").
+    """
+    folded = [same_text(answer, language) for answer in answers] if len(answers) > 1 or non_answers else answers
     # Kapwa's own lists of what is no answer are looked at where the form is read, so that a check tells of the row.
-    fold = partial(same_text, language=str(cells.get("language", "")))
-    skipped = {fold(text) for text in row.mapping.non_answers}
-    real = {text.removeprefix("!") for text in skipped if text.startswith("!")}
-    folded = [fold(answer) for answer in answers]
-    for place in map(folded.index, dict.fromkeys(folded)):
-        if folded[place] in skipped:
-            continue
-        group: dict[str, Any] = {"local": [answers[place]], "english": english[place : place + 1]}
-        if real:
-            group["is_answer"] = "yes" if folded[place] in real else ""
-        to.add("answers", {**whose, **group}, row)
+    skipped = {same_text(text, language) for text in non_answers}
+    first: dict[str, int] = {}
+    places = [
+        place for place, text in enumerate(folded) if first.setdefault(text, place) == place and text not in skipped
+    ]
+    real = [skipped and f"!{folded[place]}" in skipped for place in places]
+    together = [places] if places and not any(real) else [[place] for place in places]
+    for number, of_row in enumerate(together):
+        cells: dict[str, Cell] = {"local": tuple([answers[place] for place in of_row])}
+        if english:
+            cells["english"] = tuple([english[place] for place in of_row])
+        if len(of_row) > 1:
+            cells["each"] = "yes"
+        if real[number]:
+            cells["is_answer"] = "yes"
+        yield cells
 
 
 def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
@@ -128,6 +148,8 @@ def _letter(row: MappedRow, options: list[str], written: str, language: str) -> 
     number = ascii_digits(written).removesuffix(".0")
     matching = [i for i, answer in enumerate(known) if answer in (written, number)]
     if not matching and how in ("letter", "text"):
+        from kapwa.suites.choices.signs import OptionSigns  # tables of the form's own letters need none of it
+
         read = OptionSigns(options, language or "en")
         place = read.lettered(written) if how == "letter" else read.exactly(written)
         matching = [] if place is None else [place]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -39,9 +39,9 @@ from kapwa.records import Media
 from kapwa.suites.blend.data import BLEND_ID, CHOICE_FILES, PACKS, hub_files
 from kapwa.suites.blend.released import RELEASE_CARD
 from kapwa.suites.items import ALL_LETTERS, NO_TOPIC
-from kapwa.suites.sealed import read_once
-from kapwa.tables import TextTable, read_records, rearm
+from kapwa.tables import WORKBOOKS, TextTable, read_records, rearm
 from kapwa.tables.yaml_files import load_yaml
+from kapwa.value_types import JsonMapping, Keywords
 
 LETTERS = "ABCD"
 # What the column "options_are" says of the steps of a scale.
@@ -49,7 +49,7 @@ ORDERED = "ordered"
 MCQ_NAME = "mcq.csv"
 # Where a folder holds several versions, the newest is read.
 RELEASED_NAMES = tuple(f"mc_questions_file{v}{end}" for v in ("_v1.1", "") for end in (".csv", ".json", ".jsonl"))
-_TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx")
+_TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", *WORKBOOKS)
 # The released prompt: the question, this instruction, and the options.
 _INSTRUCTION = re.compile(r"\s*Without any explanation, choose only one\b|\n\s*A\. ")
 
@@ -92,7 +92,7 @@ class ChoiceQuestion:
         return ALL_LETTERS[: len(self.options)]
 
 
-def _several(cell: Any) -> Any:
+def _several(cell: object) -> Any:
     """Several right options in one cell ("A; C", or a list) as letters parted by commas."""
     letters = re.split("[,;]", rearm(cell)) if isinstance(cell, str) else cell
     return ",".join(sorted(str(letter).strip() for letter in letters)) if isinstance(letters, list | tuple) else cell
@@ -139,7 +139,7 @@ class ChoiceRow(GroupedRow, Conversed):
         cultures = self._by_letter("culture")[: len(options)]
         named = (self.id, self.country, self.question_id, self.topic or NO_TOPIC, self.question)
         copied = ("language", "group", "step", "options_are", "messages", "media")
-        more: dict[str, Any] = {name: getattr(self, name) for name in copied}
+        more: Keywords = {name: getattr(self, name) for name in copied}
         return ChoiceQuestion(*named, options, cultures, self.answer, **more)
 
     def _by_letter(self, what: str) -> tuple[str, ...]:
@@ -247,10 +247,6 @@ def read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
     that holds it; or a hub id such as "nayeon212/BLEnD". Raises UsageError for a name that means nothing, DataError
     naming file, row and column for a file that is not of either layout.
     """
-    return read_once(tuple[list[ChoiceQuestion], DataSource], partial(_read_mcq, data))
-
-
-def _read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
     try:
         place = locate(data, PACKS, own_dataset=BLEND_ID, patterns=hub_files(data, CHOICE_FILES))
     except UsageError as error:
@@ -377,7 +373,7 @@ def _table_in(place: Path) -> Path | None:
     return tables[0] if tables else None
 
 
-def _card(path: Path) -> Mapping[str, Any]:
+def _card(path: Path) -> JsonMapping:
     """What a builder's or a person's card says."""
     card = load_yaml(path).value
     if not isinstance(card, dict):

@@ -34,6 +34,7 @@ from kapwa.suites.items import (
     unknown_item,
     worst_first,
 )
+from kapwa.value_types import Cells, Schema
 
 How = Literal["generate", "likelihood"]
 HOWS: tuple[How, ...] = ("generate", "likelihood")
@@ -78,13 +79,13 @@ def text_prompt(question: str) -> str:
     return f"{question}\n\nReply with a short answer and nothing else.\n\nAnswer:"
 
 
-ANSWER_SCHEMA: dict[str, Any] = {
+ANSWER_SCHEMA: Schema = {
     **{"item_id": pl.String, "variant": pl.String, "culture": pl.String, "sample": pl.Int64, "text": pl.String},
     **dict.fromkeys(("letter", "read_as", "letter_reference", "right_letter"), pl.String),
     **dict.fromkeys(("chosen", "chosen_culture", "outcome"), pl.String),
     **ABOUT_ANSWER,
 }
-OPTION_SCHEMA: dict[str, Any] = {
+OPTION_SCHEMA: Schema = {
     **{"item_id": pl.String, "variant": pl.String, "culture": pl.String, "letter": pl.String, "right": pl.Boolean},
     **{"option": pl.String, "option_culture": pl.String, "logprob_text": pl.Float64},
     **{"n_tokens": pl.Int64, "n_bytes": pl.Int64, "n_chars": pl.Int64, "logprob_letter": pl.Float64},
@@ -123,7 +124,7 @@ def option_of(item: Item, letter: str | None) -> tuple[str | None, str | None]:
     return item.fields["options"][place], item.fields["cultures"][place]
 
 
-def case_of(item: Item, metric: str, margin: float, got: str | None) -> dict[str, Any]:
+def case_of(item: Item, metric: str, margin: float, got: str | None) -> Cells:
     """One row of the report's cases: what was expected and what the model gave."""
     prompt = f"{item.fields['question']}\n{lettered(item.fields['options'])}".strip()
     expected = " / ".join(str(option_of(item, letter)[0]) for letter in right_letters(item))
@@ -159,7 +160,7 @@ def _reply(item: Item, sample: int, response: Response | None) -> _McqReply:
     return _McqReply(item, sample, response, text, read_choice(text, options, item.language), reference)
 
 
-def _generate_rows(reply: _McqReply) -> Iterator[dict[str, Any]]:
+def _generate_rows(reply: _McqReply) -> Iterator[Cells]:
     item, outcome, sample = reply.item, reply.outcome, reply.sample
     if reply.text is None:
         yield from (score_row(item, name, None, outcome, sample) for name in GENERATE_METRICS)
@@ -171,7 +172,7 @@ def _generate_rows(reply: _McqReply) -> Iterator[dict[str, Any]]:
     yield score_row(item, "mcq_acc_reference", float(released), "right" if released else "wrong", sample)
 
 
-def _case(reply: _McqReply) -> dict[str, Any]:
+def _case(reply: _McqReply) -> Cells:
     chosen, _ = option_of(reply.item, reply.read.letter)
     return case_of(reply.item, "mcq_acc", _MARGINS.get(reply.outcome, 0.0), chosen or reply.text)
 
@@ -253,7 +254,7 @@ class _ScoredOptions(NamedTuple):
             outcome: Outcome = "failed" if values is None else "tie"
             yield ScaleChoice(self.item, metric, best[0] if len(best) == 1 else None, outcome)
 
-    def rows(self) -> Iterator[dict[str, Any]]:
+    def rows(self) -> Iterator[Cells]:
         """A score row for each metric."""
         for metric, values in self.measures():
             if values is None:
@@ -261,7 +262,7 @@ class _ScoredOptions(NamedTuple):
             else:
                 yield score_row(self.item, metric, *accuracy(self.margin(values)))
 
-    def case(self) -> dict[str, Any]:
+    def case(self) -> Cells:
         """What the likelihoods of texts, which are there, found likeliest."""
         values = normalised(self.texts or (), "byte")
         return case_of(self.item, "mcq_text", self.margin(values), self.item.fields["options"][int(values.argmax())])

@@ -9,7 +9,7 @@ set lists its options). A trick that ties scores the share it would win by drawi
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -39,6 +39,7 @@ from kapwa.suites.blend.mcq_judging import (
 )
 from kapwa.suites.choices.reader import READER
 from kapwa.suites.items import ALL_LETTERS, by_culture, greedy_requests, grouped, item_columns, select, shuffle_key
+from kapwa.value_types import JsonMapping, Schema
 
 log = logging.getLogger(__name__)
 # From so many on, the number of items is said before they are asked.
@@ -90,7 +91,7 @@ def likelihood_requests(items: Sequence[Item]) -> Iterator[Request]:
 
 def mcq_item_table(items: Sequence[Item]) -> pl.DataFrame:
     """Return one row per question: prompt, options, the right letter, whose answers the options are."""
-    texts: dict[str, Any] = dict.fromkeys((*ITEM_COLUMNS, "prompt", "question", "answer"), pl.String)
+    texts: Schema = dict.fromkeys((*ITEM_COLUMNS, "prompt", "question", "answer"), pl.String)
     schema = texts | dict.fromkeys(("options", "option_cultures"), pl.List(pl.String))
     rows = [{**item_columns(item), **item.fields, "option_cultures": item.fields["cultures"]} for item in items]
     return pl.DataFrame([{name: row[name] for name in schema} for row in rows], schema=schema)
@@ -161,7 +162,7 @@ def shuffled(question: ChoiceQuestion, seed: int) -> ChoiceQuestion:
     )
 
 
-def open_mcq_task(data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
+def open_mcq_task(data: str | Path | None, selection: Selection, options: JsonMapping) -> Task:
     """Read multiple-choice questions, select among them, and return the task.
 
     ``options``: ``how`` ("generate" or "likelihood"; else the variant selected), ``max_new_tokens``, ``shuffle`` (a

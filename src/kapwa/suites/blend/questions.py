@@ -49,10 +49,11 @@ class AnswerGroup:
 
 def says_nothing(group: AnswerGroup, language: str) -> bool:
     """Whether an answer group, in its language or in its English, says no more than that there is no answer."""
-    return any(
-        texts and all(is_non_answer(text, code) for text in texts)
-        for texts, code in ((group.local, language), (group.en, "en"))
-    )
+    return _each_says_nothing(group.local, language) or _each_says_nothing(group.en, "en")
+
+
+def _each_says_nothing(texts: Sequence[str], language: str) -> bool:
+    return bool(texts) and all(is_non_answer(text, language) for text in texts)
 
 
 def top_votes(groups: Sequence[AnswerGroup]) -> int:

@@ -186,7 +186,7 @@ def _structured(text: str) -> list[str] | None:
     return None
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     """Yield the texts of a list, or those under an object's answer key (else its last value), however nested."""
     waiting = [value]  # no recursion: a reply may nest a thousand brackets
     while waiting:

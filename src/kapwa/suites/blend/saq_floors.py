@@ -34,7 +34,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from math import isnan, nan
 from statistics import fmean
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from kapwa.languages.phrases import non_answers
 from kapwa.records import Floor, Item
@@ -52,6 +52,7 @@ from kapwa.suites.blend.saq_match import (
 from kapwa.suites.blend.variants import AskedIn
 from kapwa.suites.items import by_culture, grouped, shuffle_key
 from kapwa.suites.kept import kept
+from kapwa.value_types import Keywords
 
 UNITED_STATES = "US"
 USUAL = "other cultures' usual answer"
@@ -132,7 +133,7 @@ class FloorMaker:
     def _read(self, text: str, target: Target, asked: str) -> Reply:
         """Read a reply; most are replies to the same question of many countries, and read the same."""
         key = (text, target.language, target.kind)
-        options: dict[str, Any] = {"language": target.language, "kind": target.kind, "limit": self._limit}
+        options: Keywords = {"language": target.language, "kind": target.kind, "limit": self._limit}
         if key not in self._replies:
             self._replies[key] = read_reply(text, **options)
         # The question decides no more than which part of too long a list is judged.

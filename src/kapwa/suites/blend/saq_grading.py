@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from kapwa.languages.identify import identify
 from kapwa.languages.phrases import is_non_answer
@@ -16,6 +16,7 @@ from kapwa.suites.blend.replies import Reply, declines, first_answer, read_reply
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Hit, Others, Target, question_id, reference_reply
 from kapwa.suites.items import grouped, lost_outcome, pair_answers
 from kapwa.suites.similarity import SimilarityOptions
+from kapwa.value_types import JsonObject
 
 MAX_NEW_TOKENS = 128
 SEM_B, SEM_W, SEM_B_LOO = "sem_b", "sem_w", "sem_b_loo"
@@ -35,7 +36,7 @@ class SaqOptions(SimilarityOptions):
 
     whole: ClassVar[tuple[str, ...]] = ("max_new_tokens", "max_answers")
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """Return the options as plain values; they rebuild equal options. Similarities are told where there are any."""
         options = SimilarityOptions.as_dict(self)  # super() does not find its class in one with slots
         return options if self.metrics else {name: options[name] for name in self.whole}

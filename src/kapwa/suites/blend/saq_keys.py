@@ -13,7 +13,6 @@ and a score varies by E[(1 − q)^m] − E[(1 − q)^2m].
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -23,8 +22,9 @@ from kapwa.stats.intervals import wilson_interval
 from kapwa.suites.blend.questions import USUAL_ANNOTATORS, top_votes
 from kapwa.suites.blend.saq_grading import Graded
 from kapwa.suites.items import grouped
+from kapwa.value_types import Schema
 
-KEY_SCHEMA: dict[str, Any] = {
+KEY_SCHEMA: Schema = {
     **dict.fromkeys(("culture", "language", "variant"), pl.String),
     **{"items": pl.Int64, **dict.fromkeys(("value", "se_keys", "low_keys", "high_keys"), pl.Float64)},
 }

@@ -28,8 +28,9 @@ from kapwa.suites.blend.saq_keys import key_table
 from kapwa.suites.blend.saq_match import Grader, Others
 from kapwa.suites.items import ABOUT_ANSWER, SCORE_SCHEMA, about_answer, item_columns, score_frame, worst_first
 from kapwa.suites.similarity import ComparedText, similarity_rows
+from kapwa.value_types import Cells, Schema
 
-ANSWER_SCHEMA: dict[str, Any] = {
+ANSWER_SCHEMA: Schema = {
     **{"item_id": pl.String, "variant": pl.String, "culture": pl.String, "sample": pl.Int64, "text": pl.String},
     **{"judged_text": pl.String, "n_answers": pl.Int64, "too_many": pl.Boolean},
     **{"refused": pl.Boolean, "outcome": pl.String, "matched_group": pl.Int64, "matched_answer": pl.String},
@@ -183,7 +184,7 @@ def _margin(graded: Graded) -> float:
     return -top_votes(groups) / sum(group.votes for group in groups)
 
 
-def _case(graded: Graded) -> dict[str, Any]:
+def _case(graded: Graded) -> Cells:
     fields, english = graded.item.fields, answers_line(graded.item.fields["answers"], english=True)
     texts = {"prompt": fields["question"], "expected": english}
     if graded.item.language != "en":

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -28,6 +27,7 @@ from kapwa.suites.blend.saq_tables import judge_saq
 from kapwa.suites.blend.variants import SAQ_VARIANTS, AskedIn
 from kapwa.suites.items import greedy_requests, item_columns, select, wanted_values
 from kapwa.suites.similarity import similarity_infos
+from kapwa.value_types import JsonMapping, Schema
 
 
 def saq_task(
@@ -90,7 +90,7 @@ def saq_item_table(items: Sequence[Item]) -> pl.DataFrame:
         }
         for item in items
     ]
-    schema: dict[str, Any] = dict.fromkeys((*ITEM_COLUMNS, *texts, "answers", "answers_en", "gloss"), pl.String)
+    schema: Schema = dict.fromkeys((*ITEM_COLUMNS, *texts, "answers", "answers_en", "gloss"), pl.String)
     return pl.DataFrame(rows, schema=schema | {"valid_paper": pl.Boolean})
 
 
@@ -105,7 +105,7 @@ def tools_at_work(items: Sequence[Item]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def open_saq_task(data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
+def open_saq_task(data: str | Path | None, selection: Selection, options: JsonMapping) -> Task:
     """Read questions, select among them, and return the task.
 
     ``options``: those of :class:`SaqOptions`; ``prompts``, a prompt file or folder in place of the data's own; and
@@ -158,9 +158,12 @@ def saq_items(read: BlendData, selection: Selection) -> list[Item]:
     items: list[Item] = []
     for variant in named or default_variants(read.prompts.every_id):
         asked_in, prompt_id = split_variant(variant)
+        offered = {
+            country: bool(named) or read.prompts.find(country, asked_in, prompt_id) != ""
+            for country in dict.fromkeys(question.country for question in questions)
+        }
         for question in questions:
-            offered = bool(named) or read.prompts.find(question.country, asked_in, prompt_id) != ""
-            if offered and question.text(asked_in):
+            if offered[question.country] and question.text(asked_in):
                 items.append(saq_item(question, read.prompts, asked_in, prompt_id))
     return items
 

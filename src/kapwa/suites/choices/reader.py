@@ -21,13 +21,26 @@ from typing import NamedTuple
 
 from kapwa.languages.phrases import any_of
 from kapwa.languages.words import n_words
-from kapwa.suites.choices.rules import CORRECTION, How, Rule, cue, denies, opening_letters, steps
-from kapwa.suites.choices.signs import ANY_SIGN, OptionSigns, named, pattern, plain, sign, signs
+from kapwa.suites.choices.rules import (
+    ANY_SIGN,
+    CORRECTION,
+    How,
+    Rule,
+    cue,
+    denies,
+    named,
+    opening_letters,
+    pattern,
+    sign,
+    signs,
+    steps,
+)
+from kapwa.suites.choices.signs import OptionSigns, plain
 from kapwa.suites.items import grouped
 from kapwa.suites.turns import own_turn
 
 # The version of the rules by which replies are read; it stands in signatures.
-READER = 7
+READER = 8
 UNREAD: tuple[How, ...] = ("empty", "none", "several", "contradiction")
 # What a prompt or a habit makes of the answer itself: prose beside it explains.
 _FORMAL = ("json", "boxed")

@@ -1,9 +1,10 @@
-"""The rules by which choices are read, as ``rules.yaml`` has them."""
+"""The rules by which choices are read, as ``rules.yaml`` has them, and the signs in which they are written."""
 
 from __future__ import annotations
 
 import itertools
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,26 +15,69 @@ from typing import Any, Literal
 import yaml
 
 from kapwa.files import read_text
-from kapwa.languages.phrases import any_of, spaced_and_not
-from kapwa.suites.choices.signs import ANY_SIGN, KINDS, pattern, signs
+from kapwa.languages.phrases import any_of, reply_words, spaced_and_not
+from kapwa.suites.items import ALL_LETTERS
 
 How = Literal[
     "json", "boxed", "stated", "alone", "marked", "text", "contained", "empty", "none", "several", "contradiction"
 ]
-_WORDS = ("article", "conjunction", "connector", "correct", "hedge", "joiner", "negation", "option")
+# ``clear``: it can be no word; ``marked``: in bold, brackets or quotes; ``capital``: an "A" that may be an article;
+# ``native``: a letter of another script that may be a word; ``text``: an option's text.
+KINDS = ("clear", "marked", "capital", "native", "text", "json", "boxed")
+_FIRST, _ROOM = 0xE000, 32
+ANY_SIGN = f"{chr(_FIRST)}-{chr(_FIRST + _ROOM * len(KINDS) - 1)}"
+_SIGN = re.compile(f"[{ANY_SIGN}]")
+# Vowel signs are no letters to the module re: one beside a letter makes it part of a word (Assamese কে).
+VOWELS = "".join(each for each in map(chr, range(0x900, 0x1800)) if unicodedata.category(each)[0] == "M")
+# Nothing parts words in these scripts: what ends so may stand before a letter or a text.
+_LEADS = "|".join(f"(?<={lead})" for lead in any_of("lead").split("|"))
+BEGINS = rf"(?:(?<![\w{VOWELS})\]])|{_LEADS})"
+_WORDS = (
+    *("answer", "article", "conjunction", "connector", "copula", "correct", "hedge", "joiner", "negation"),
+    *("number_end", "number_sign", "option"),
+)
 _TABLE = Path(__file__).with_name("rules.yaml")
 _PART = re.compile(r"\{([a-z_]+)\}")
 _CUE = re.compile(r"\(\?P<cue>\(?(?:\?>)?\{([a-z_]+)\}")
+
+
+def sign(kind: str, place: int) -> str:
+    """The sign for the option at ``place`` (from 0), named as ``kind`` says."""
+    return chr(_FIRST + _ROOM * KINDS.index(kind) + place)
+
+
+def signs(*kinds: str) -> str:
+    """What stands in a character class for all signs of these kinds."""
+    return "".join(f"{sign(kind, 0)}-{sign(kind, _ROOM - 1)}" for kind in kinds)
+
+
+def named(text: str) -> frozenset[str]:
+    """The letters of the options whose signs stand in ``text``."""
+    places = {(ord(each) - _FIRST) % _ROOM for each in _SIGN.findall(text)}
+    return frozenset(map(ALL_LETTERS.__getitem__, places))
+
+
+def pattern(text: str) -> re.Pattern[str]:
+    """Compile a pattern for normalised replies."""
+    # Replies are normalised, so the words looked for must be too (Thai and Korean letters change).
+    return re.compile(unicodedata.normalize("NFKC", text), re.IGNORECASE | re.MULTILINE)
+
+
+# "Incorrect:" at the start of a line says so of what follows, and not of what stands before.
+_LABEL = rf"[^\w\n{ANY_SIGN}]*(?:{any_of('mistake')}|{any_of('denial')})[ \t*_]*:"
 # "B is wrong", of an option that was chosen, and of one that is only named: between them stands no other option.
 _GAP = rf"(?:[^\w.!?。,;{ANY_SIGN}]{{0,20}}\w+)"
 _DENIED, _DENIAL = (
-    rf"{start}(?:\s*\([^()]{{0,200}}\))?{_GAP}{{0,{n}}}?[^\w.!?。,;{ANY_SIGN}]{{0,20}}(?:{any_of('denial')})"
+    rf"(?!\s*\n{_LABEL}){start}(?:\s*\([^()]{{0,200}}\))?{_GAP}{{0,{n}}}?[^\w.!?。,;{ANY_SIGN}]{{0,20}}"
+    rf"(?:{any_of('denial')})"
     for start, n in (("", 1), (rf"[^\w{ANY_SIGN}]?", 3))
 )
 # "That's wrong, B": a few words between two stops that say so of what stands before, and name no option.
 _STOPS = r"\-.!?;,:…—–\n。，、،！？।።؟؛፣"
 _REMARK = rf"[^{_STOPS}{ANY_SIGN}]"
-_MISTAKE = rf"(?:\A|(?<=[{_STOPS}]))\s*{_REMARK}{{0,24}}?(?:{any_of('mistake')}){_REMARK}{{0,24}}[{_STOPS}]"
+_MISTAKE = (
+    rf"(?:\A|(?<=[{_STOPS}]))(?<!\n(?={_LABEL}))\s*{_REMARK}{{0,24}}?(?:{any_of('mistake')}){_REMARK}{{0,24}}[{_STOPS}]"
+)
 CORRECTION = pattern(f"(?:{any_of('correction')}|{_MISTAKE})")
 
 
@@ -82,7 +126,6 @@ def _table() -> Mapping[str, Any]:
 
 
 def _rule(row: Mapping[str, Any]) -> Rule:
-    examples = (line.rpartition(" = ") for line in row["gives"].splitlines())
     return Rule(
         step=row["step"],
         how=row["as"],
@@ -91,8 +134,14 @@ def _rule(row: Mapping[str, Any]) -> Rule:
         dress=row.get("dress", ""),
         negated=row.get("negated", 0),
         within=row.get("within", ""),
-        gives=tuple((reply, letter) for reply, _, letter in examples),
+        gives=tuple(_examples(row["gives"])),
     )
+
+
+def _examples(gives: str) -> list[tuple[str, str]]:
+    """Pairs of a reply, perhaps of several lines, and what it says after " = "."""
+    ends = re.finditer(r"((?:.|\n)+?) = (\S+)\n", gives)
+    return [(hit[1], hit[2]) for hit in ends]
 
 
 @cache
@@ -118,4 +167,32 @@ def _parts() -> Mapping[str, str]:
     spaced, unspaced = spaced_and_not("choice")
     cue = rf"(?:(?<!in)(?<![\w-])(?:{spaced})|{unspaced})"
     turns = {"denied": _DENIED, "denial": _DENIAL, "turn": f"(?:{CORRECTION.pattern}|{any_of('conclusion')})"}
-    return {**kinds, **words, **turns, "any": letters, "sign": ANY_SIGN, "choice_word": cue, **_table()["parts"]}
+    numbers = {"begins": BEGINS, "numeral": "|".join(sorted(numerals(), key=len, reverse=True))}
+    numbers["unspaced_option"] = spaced_and_not("option")[1]
+    own = {"any": letters, "sign": ANY_SIGN, "choice_word": cue}
+    return {**kinds, **words, **turns, **numbers, **own, **_table()["parts"]}
+
+
+@cache
+def numbered() -> re.Pattern[str]:
+    """What names an option by its place; the group of the number is called "option_0", "answer_4", after its row."""
+    rows = enumerate(_table()["numbers"])
+    return pattern("|".join(filled(row["pattern"]).replace("P<n>", f"P<{row['with']}_{place}>") for place, row in rows))
+
+
+@cache
+def share_forms(*, signed: bool) -> tuple[re.Pattern[str], ...]:
+    """The ways to give options their percentages, with the sign for per cent or without it everywhere."""
+    return tuple(pattern(filled(row["pattern"])) for row in _table()["shares"] if row["signed"] is signed)
+
+
+def examples(kind: str) -> list[tuple[str, str]]:
+    """The examples of a part of the table, "numbers" or "shares", each with what is read in it."""
+    return [example for row in _table()[kind] for example in _examples(row["gives"])]
+
+
+@cache
+def numerals() -> dict[str, int]:
+    """Words that name an option by its place, in every language, each with its number."""
+    every = (pair for words in reply_words().values() for pair in words.numerals.items())
+    return {unicodedata.normalize("NFKC", word): place + 1 for word, place in every}

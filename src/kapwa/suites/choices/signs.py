@@ -1,9 +1,9 @@
 """Write a reply so that rules can be held against it: whatever names an option becomes one sign of its own.
 
-A sign says which option is meant and how it is named (:data:`KINDS`). Letters are Latin ones and the list letters of
-every language, in any dress; numbers count beside a word for "option" or alone; texts are compared in the spelling of
-their language. JSON objects and boxes that hold an answer are signs, too, so that what else stands in them says
-nothing.
+A sign says which option is meant and how it is named (:data:`kapwa.suites.choices.rules.KINDS`). Letters are Latin ones
+and the list letters of every language, in any dress; numbers count beside a word for "option" or alone; texts are
+compared in the spelling of their language. JSON objects and boxes that hold an answer are signs, too, so that what else
+stands in them says nothing.
 """
 
 from __future__ import annotations
@@ -19,35 +19,8 @@ from kapwa.languages.codes import canonical
 from kapwa.languages.fallback import language_for
 from kapwa.languages.folding import Folding, ascii_digits
 from kapwa.languages.phrases import any_of, reply_words, spaced_and_not
+from kapwa.suites.choices.rules import ANY_SIGN, BEGINS, VOWELS, named, numbered, numerals, pattern, sign, signs
 from kapwa.suites.items import ALL_LETTERS
-
-# ``clear``: it can be no word; ``marked``: in bold, brackets or quotes; ``capital``: an "A" that may be an article;
-# ``native``: a letter of another script that may be a word; ``text``: an option's text.
-KINDS = ("clear", "marked", "capital", "native", "text", "json", "boxed")
-_FIRST, _ROOM = 0xE000, 32
-ANY_SIGN = f"{chr(_FIRST)}-{chr(_FIRST + _ROOM * len(KINDS) - 1)}"
-
-
-def sign(kind: str, place: int) -> str:
-    """The sign for the option at ``place`` (from 0), named as ``kind`` says."""
-    return chr(_FIRST + _ROOM * KINDS.index(kind) + place)
-
-
-def signs(*kinds: str) -> str:
-    """What stands in a character class for all signs of these kinds."""
-    return "".join(f"{sign(kind, 0)}-{sign(kind, _ROOM - 1)}" for kind in kinds)
-
-
-def named(text: str) -> frozenset[str]:
-    """The letters of the options whose signs stand in ``text``."""
-    places = {(ord(each) - _FIRST) % _ROOM for each in _SIGN.findall(text)}
-    return frozenset(map(ALL_LETTERS.__getitem__, places))
-
-
-def pattern(text: str) -> re.Pattern[str]:
-    """Compile a pattern for normalised replies."""
-    # Replies are normalised, so the words looked for must be too (Thai and Korean letters change).
-    return re.compile(unicodedata.normalize("NFKC", text), re.IGNORECASE | re.MULTILINE)
 
 
 class _Span(NamedTuple):
@@ -185,12 +158,12 @@ class OptionSigns:
         named = _FIGURE.search(text) or _first_words() & set(_WORD.findall(text.lower()))
         if not named or any(map(str.isdigit, self.texts)):
             return
-        for hit in _numbered().finditer(text):
+        for hit in numbered().finditer(text):
             group = str(hit.lastgroup)
-            number = _number(hit[group])
-            unmarked = group in _WITHOUT_OPTION
-            if 1 <= number <= len(self.letters) and not (unmarked and any(map(_DIGIT.search, self.texts))):
-                start, end = hit.span(group) if group == "answer" else hit.span()
+            number, beside = _number(hit[group]), group.partition("_")[0]
+            unmarked = beside != "option" and any(map(_DIGIT.search, self.texts))
+            if 1 <= number <= len(self.letters) and not unmarked:
+                start, end = hit.span(group) if beside == "answer" else hit.span()
                 yield _Span(start, end, sign("marked", number - 1))
 
     def _found_letters(self, text: str) -> Iterator[_Span]:
@@ -238,11 +211,9 @@ _LATIN = r"A-Za-zÀ-ÖØ-öø-ʯḀ-ỿ0-9"
 _BRACKET = re.compile(r"[*_`\"“”'‘’«»(\[{$（【「『|\\]")
 _SURE_MARK, _CLOSING = re.compile(r"[*`$\\]"), re.compile(r"[)\]）】]")
 _END = re.compile(r"\s*(?:$|[.,:;!?()\]\n。，：；！？、।።؟،–—-])")
-# Vowel signs are no letters to the module re: one beside a letter makes it part of a word (Assamese কে).
-_VOWELS = "".join(each for each in map(chr, range(0x900, 0x1800)) if unicodedata.category(each)[0] == "M")
-_CHUNK = re.compile(rf"(?P<word>[\w{_VOWELS}\u0300-\u036f\u064b-\u065f]+)|(?s:.)")
+_CHUNK = re.compile(rf"(?P<word>[\w{VOWELS}\u0300-\u036f\u064b-\u065f]+)|(?s:.)")
 _DIGIT, _SPACES = re.compile(r"\d"), re.compile(r"[ \t]{2,}")
-_FIGURE, _WORD = re.compile(r"[\d一二三四五六七八九十፩-፲]"), re.compile(rf"[\w{_VOWELS}]+")
+_FIGURE, _WORD = re.compile(r"[\d一二三四五六七八九十፩-፲]"), re.compile(rf"[\w{VOWELS}]+")
 _ACCENT = re.compile(r"(?<!n)[\u0300-\u036f]")
 _CONNECTOR = pattern(rf"\s+(?:{any_of('connector')}|{any_of('conjunction')})\b")
 # "Dear A", "Plan B", "Vitamin C", "D씨": the letter is part of a name.
@@ -253,13 +224,9 @@ _OPTION = pattern(rf"\b(?:{any_of('option')})\s*\Z")
 # Who speaks, where there are nine options or more: "I would say"; "I is right" and "I and J" name the option.
 _SPEAKER = re.compile(r"I(?:['’]|\s+(?!(?:is|was|and|or|because|since|as)\b)[a-z])", re.IGNORECASE)
 _BORNE, _COPULA = pattern(any_of("borne")), pattern(any_of("copula"))
-# Nothing parts words in these scripts: what ends so may stand before a letter or a text.
-_LEADS = "|".join(f"(?<={lead})" for lead in any_of("lead").split("|"))
-_BEFORE = rf"(?:(?<![\w{_VOWELS})\]])|{_LEADS})"
-
 # A text stands as whole words: no letter beside it, nor a digit of the same number or time.
-_STARTS = re.compile(rf"{_BEFORE}(?<!\d[.,:/])")
-_ENDS = re.compile(rf"(?!(?!{_COPULA.pattern})[\w{_VOWELS}])(?![.,:/]\d)", re.IGNORECASE)
+_STARTS = re.compile(rf"{BEGINS}(?<!\d[.,:/])")
+_ENDS = re.compile(rf"(?!(?!{_COPULA.pattern})[\w{VOWELS}])(?![.,:/]\d)", re.IGNORECASE)
 
 
 def _in_name(text: str, start: int, end: int) -> bool:
@@ -293,8 +260,8 @@ def _token(letters: str, language: str) -> re.Pattern[str]:
     # Small ones are words but for a bracket after them; Cyrillic ones that look like Latin letters stand for these.
     small = "".join(one.lower() for one in native if len(one) == 1 and one.lower() not in f"{one}вс")
     # Korean and Japanese write particles and the copula on a letter, Chinese and Japanese nothing before it.
-    after = rf"(?!(?!{_COPULA.pattern})[\w{_VOWELS}])"
-    other = rf"{_BEFORE}(?:(?:{'|'.join((*longer, single))}){after}|[{small}](?=[)*]|[ .!]*\Z))"
+    after = rf"(?!(?!{_COPULA.pattern})[\w{VOWELS}])"
+    other = rf"{BEGINS}(?:(?:{'|'.join((*longer, single))}){after}|[{small}](?=[)*]|[ .!]*\Z))"
     return re.compile(
         rf"(?<![{_LATIN}'’])(?P<open>[{_OPEN}]{{0,6}})(?P<letter>{latin}|{other})(?P<close>[{_OPEN}]{{0,6}})"
     )
@@ -316,42 +283,9 @@ def _unaccented(text: str) -> str:
     return unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))
 
 
-# Such a number names an option only where no option's text holds one.
-_WITHOUT_OPTION = ("alone", "answer")
-
-
-@cache
-def _numbered() -> re.Pattern[str]:
-    """A number or ordinal that names an option: beside a word for "option", after one for "answer", or alone."""
-    option, words = any_of("option"), "|".join(sorted(_numerals(), key=len, reverse=True))
-    beside = r"\d{1,2}(?!\d|[.,:]\d)|[一二三四五六七八九十፩-፲]"
-    # A particle or the copula may stand right after it, where nothing parts words: 選択肢2が.
-    figure = rf"(?:{beside})(?!(?!{_COPULA.pattern})\w)"
-    unspaced = spaced_and_not("option")[1]
-    article = rf"(?:(?:{any_of('article')})\s+)?"
-    before, after = rf"(?:(?:{any_of('number_sign')})\s*)?", rf"[.]?\s*(?:{any_of('number_end')})?\s*"
-    copula = rf"(?:{_COPULA.pattern})?"
-    # Not '"answer": 2': nobody knows from which number a field of JSON counts.
-    colon = r"[ \t*_]{0,4}[:：=–—-][ \t*_(#]{0,4}"
-    return pattern(
-        rf"{_BEFORE}(?:{option})\s*[#:]?\s*{before}(?P<beside>{figure}|(?:{words})(?!\w))"
-        rf"|{_BEFORE}{article}{before}(?P<before>(?:{words})(?!\w)|{beside}){after}(?:{option})(?!\w)"
-        rf"|(?<![\w.])(?P<unspaced>[1-9]|1\d|20)\s*(?:{unspaced})"
-        rf"|\A\W*{article}{before}(?P<alone>{beside}|(?:{words})(?:(?!\w)|(?={_COPULA.pattern})))"
-        rf"{after}{copula}(?:\s*one)?\W*\Z"
-        rf"|{_BEFORE}(?:{any_of('answer')})(?:{colon}|\s+\w{{1,4}}\s+)(?P<answer>{beside})(?=[^\w\n}}]*(?:\n|\Z))"
-    )
-
-
 @cache
 def _first_words() -> frozenset[str]:
-    return frozenset(word.partition(" ")[0] for word in _numerals())
-
-
-@cache
-def _numerals() -> dict[str, int]:
-    every = (pair for words in reply_words().values() for pair in words.numerals.items())
-    return {unicodedata.normalize("NFKC", word): place + 1 for word, place in every}
+    return frozenset(word.partition(" ")[0] for word in numerals())
 
 
 def _number(written: str) -> int:
@@ -359,5 +293,5 @@ def _number(written: str) -> int:
     figures = ascii_digits(written)
     if figures.isascii() and figures.isdigit():
         return int(figures)
-    known = _numerals().get(written.casefold())
+    known = numerals().get(written.casefold())
     return known if known is not None else int(unicodedata.numeric(written, 0))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,6 +21,7 @@ from kapwa.suites.eecc.items import build_items, choose_concepts, choose_identit
 from kapwa.suites.eecc.variants import VARIANTS
 from kapwa.suites.items import answered_twice, greedy_requests, item_columns, item_of, text_facts, unknown_item
 from kapwa.suites.varying import Samples, check_draws
+from kapwa.value_types import JsonMapping, JsonObject
 
 SAMPLES, TEMPERATURE = 5, 0.3
 # The paper's limits (section 4.2): explanations are cut short, stories may end.
@@ -50,7 +50,7 @@ class EeccOptions:
         check_draws(self.samples, self.temperature)
         object.__setattr__(self, "temperature", float(self.temperature))
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """Return what settles the answers, as plain values; which prompts are asked, the requests themselves say."""
         return {name: getattr(self, name) for name in ("samples", "temperature", "max_new_tokens", "seed")}
 
@@ -136,7 +136,7 @@ def eecc_item_table(items: Sequence[Item]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict.fromkeys((*ITEM_COLUMNS, *texts), pl.String))
 
 
-def open_eecc_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
+def open_eecc_task(name: str, data: str | Path | None, selection: Selection, options: JsonMapping) -> Task:
     """Return ``eecc/qa`` or ``eecc/stories`` over the chosen concepts and identities of ``data``."""
     named_options = dict(options)
     if "nationalities" in named_options:  # what most users call identities
@@ -188,7 +188,7 @@ def _task(
     return Samples(settings.samples, settings.temperature, settings.seed).around(task)
 
 
-def reopen_task(manifest: Mapping[str, Any], items: pl.DataFrame) -> Task:
+def reopen_task(manifest: JsonMapping, items: pl.DataFrame) -> Task:
     """Return the task of a run; see :attr:`kapwa.suites.base.Suite.reopen`."""
     options = manifest["options"]
     settings = EeccOptions(**{name: options[name] for name in EeccOptions().as_dict() if name in options})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,8 +14,9 @@ from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import canonical
 from kapwa.suites.folders.locales import Locale, clashing, country_of, language_of, locale_of
 from kapwa.suites.folders.mapping import JSON_LIST, OTHERS, TURNS, ColumnMapping
-from kapwa.suites.folders.reading import FolderReading, MappedField
+from kapwa.suites.folders.reading import FolderReading, MappedField, RowFields
 from kapwa.tables import Cell, json_cell, written_value
+from kapwa.value_types import JsonObject
 
 TALK = ("messages", "media")
 
@@ -43,12 +44,17 @@ class Converted:
         """How many rows the mapping says to leave out, for something is wrong with each."""
         return len({(problem.path, problem.row) for problem in self.left_out})
 
-    def add(self, table: str, cells: Mapping[str, Any], row: MappedRow) -> None:
+    def add(self, table: str, cells: Mapping[str, object], row: MappedRow) -> None:
         """Add a row to one of the form's tables, without lists that hold nothing."""
         laid = {
             name: value if isinstance(value, str) else json_cell(value) for name, value in cells.items() if value != []
         }
-        self.tables.setdefault(table, []).append(LaidRow(laid, row.origin, row.fields))
+        self.add_rows(table, [laid], row)
+
+    def add_rows(self, table: str, rows: Iterable[Mapping[str, Cell]], row: MappedRow) -> None:
+        """Add the rows that one row gives, whose cells are such as tables hold."""
+        origin, fields = row.origin, row.fields
+        self.tables.setdefault(table, []).extend([LaidRow(cells, origin, fields) for cells in rows])
 
 
 class MappedRow:
@@ -62,7 +68,7 @@ class MappedRow:
         self,
         mapping: ColumnMapping,
         origin: Origin,
-        fields: Mapping[str, MappedField],
+        fields: RowFields,
         languages: dict[str, tuple[str, Origin]],
         locales: frozenset[Locale] = frozenset(),
     ) -> None:
@@ -72,19 +78,18 @@ class MappedRow:
 
     def problem(self, name: str, message: str, hint: str | None = None) -> None:
         """Note what is wrong with a field, by the cell that it comes from."""
-        _, origin, column = self.fields.get(name, MappedField("", self.origin, name))
+        _, origin, column = self.fields.get(name) or MappedField("", self.origin, name)
         self.problems.append(origin.problem(message, column, hint))
 
     def has(self, name: str) -> bool:
         """Whether the mapping says where the field comes from."""
-        return name in self.fields or name in self.mapping.constants
+        return name in self.fields.names or name in self.mapping.constants
 
-    def names(self) -> list[str]:
+    def names(self) -> Sequence[str]:
         """Return the form's fields that the mapping says."""
-        known = self.fields.keys() | self.mapping.constants.keys()
-        return [name for name in self.mapping.to.fields if name in known]
+        return self.fields.known(self.mapping.to.fields)
 
-    def cells(self, question: str, id_name: str = "id") -> dict[str, Any]:
+    def cells(self, question: str, id_name: str = "id") -> JsonObject:
         """Return the row by the form's fields: what it calls itself, whose it is, its texts, and those of its lists.
 
         ``question``: the field that a conversation goes before.
@@ -97,21 +102,22 @@ class MappedRow:
 
     def text(self, name: str, default: str = "") -> str:
         """Return a field's text, stripped, in the mapping's other words for it; ``default`` where there is none."""
-        if name in self.mapping.constants:
-            constant = self.mapping.constants[name]
+        constant = self.mapping.constants.get(name)
+        if constant is not None:
             return constant if isinstance(constant, str) else "; ".join(constant)
-        if name not in self.fields:
+        cell = self.fields.cell(name)
+        if cell is None:
             return default
-        cell = self.fields[name].cell
         if isinstance(cell, tuple):
             self.problem(name, "is a list, but one text is needed.")
             return default
-        return self._in_words(name, cell.strip()) or default
+        text = cell.strip()
+        return (self._in_words(name, text) if name in self.mapping.values else text) or default
 
     def _in_words(self, name: str, text: str) -> str:
         """Return a text in the mapping's other words for it."""
-        words = self.mapping.values.get(name)
-        if words is None or not text:
+        words = self.mapping.values[name]
+        if not text:
             return text
         others = words.get(OTHERS)
         if text not in words and others is None:
@@ -127,21 +133,28 @@ class MappedRow:
 
     def items(self, name: str) -> list[str]:
         """Return the texts of a list's cell, parted as the mapping says, without the empty ones."""
-        cell = self.fields[name].cell if name in self.fields else self.mapping.constants.get(name, "")
+        cell = self.fields.cell(name)
+        held = self.mapping.constants.get(name, ()) if cell is None else cell
+        parts = self._parts(name, held) if isinstance(held, str) else held
+        texts = [text for part in parts if (text := part.strip())]
+        return [self._in_words(name, text) for text in texts] if name in self.mapping.values else texts
+
+    def _parts(self, name: str, cell: str) -> list[str]:
+        """Part a list's cell; one that should be a list or object of JSON and is none is a problem."""
         sign = self.mapping.separators.get(name, ";")
-        parts: Any = cell.split(sign) if isinstance(cell, str) else cell
-        start = cell.lstrip()[:1] if isinstance(cell, str) else ""
-        if isinstance(cell, str) and (sign == JSON_LIST or start == "{" or (start == "[" and written_value(cell))):
-            parts = written_value(cell) if cell.strip() else []
-            if isinstance(parts, dict):  # {"A": …, "B": …}, in the order of its keys
-                parts = [parts[key] for key in sorted(parts)]
-            if name in self.mapping.to.numbers and isinstance(parts, list):
-                parts = [str(part) if type(part) in (int, float) else part for part in parts]
-            if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-                message = "is no JSON list or object of texts."
-                self.problem(name, message, 'Such as ["tea", "coffee"]; else name its separator.')
-                return []
-        return [self._in_words(name, part.strip()) for part in parts if part.strip()]
+        start = cell.lstrip()[:1]
+        if sign != JSON_LIST and start != "{" and not (start == "[" and written_value(cell)):
+            return cell.split(sign)
+        parts: Any = written_value(cell) if cell.strip() else []
+        if isinstance(parts, dict):  # {"A": …, "B": …}, in the order of its keys
+            parts = [parts[key] for key in sorted(parts)]
+        if name in self.mapping.to.numbers and isinstance(parts, list):
+            parts = [str(part) if type(part) in (int, float) else part for part in parts]
+        if isinstance(parts, list) and all(isinstance(part, str) for part in parts):
+            return parts
+        message = "is no JSON list or object of texts."
+        self.problem(name, message, 'Such as ["tea", "coffee"]; else name its separator.')
+        return []
 
     def culture_and_language(self) -> dict[str, str]:
         """Return culture and language as far as the row says them, by their own columns or by its locale."""
@@ -171,7 +184,7 @@ class MappedRow:
     def talk(self, questions: Iterable[str]) -> dict[str, str]:
         """The media, and the conversation before the question, perhaps of two lists whose last turn is the question."""
         talk = {name: self.text(name) for name in TALK if self.has(name)}
-        if not any(self.has(name) for name in TURNS):
+        if not (self.has(TURNS[0]) or self.has(TURNS[1])):
             return talk
         roles, contents = (self.items(name) for name in TURNS)
         if len(roles) != len(contents):
@@ -181,7 +194,8 @@ class MappedRow:
         if turns and turns[-1]["role"] == "user" and turns[-1]["content"] in questions:
             turns.pop()
         # Errors about the turns stand where their texts do.
-        self.fields = {**self.fields, "messages": self.fields.get(TURNS[1], MappedField("", self.origin, TURNS[1]))}
+        content = self.fields.get(TURNS[1]) or MappedField("", self.origin, TURNS[1])
+        self.fields = self.fields.having({"messages": content})
         return {**talk, "messages": json.dumps(turns, ensure_ascii=False)}
 
 
@@ -222,9 +236,7 @@ def _leave_out_groups(groups: Mapping[Origin, tuple[str, ...]], converted: Conve
     converted.tables = {name: rows for name, rows in tables.items() if rows}
 
 
-def _at_steps(
-    mapping: ColumnMapping, origin: Origin, fields: Mapping[str, MappedField]
-) -> Iterator[Mapping[str, MappedField]]:
+def _at_steps(mapping: ColumnMapping, origin: Origin, fields: RowFields) -> Iterator[RowFields]:
     """Yield the fields of a row at each step of the mapping's ladder, a group; as they are where it has no steps."""
     if not mapping.steps:
         yield fields
@@ -232,13 +244,14 @@ def _at_steps(
     for step, columns in mapping.steps.items():
         texts = {field: fields[f"{step}/{field}"] for field in columns}
         named = {"id": name._replace(cell=f"{name.cell}-{step}"), "step": name._replace(cell=step)}
-        yield {"group": name, **fields, **texts, **named}
+        group = {} if "group" in fields else {"group": name}
+        yield fields.having({**group, **texts, **named})
 
 
-def _clashing_locales(
-    mapping: ColumnMapping, rows: Iterable[tuple[Origin, Mapping[str, MappedField]]]
-) -> frozenset[Locale]:
+def _clashing_locales(mapping: ColumnMapping, rows: Iterable[tuple[Origin, RowFields]]) -> frozenset[Locale]:
     """Return the locales of all rows whose territories clash with ISO 3166-1: what one means, the others say."""
+    if "locale" not in mapping.named:
+        return frozenset()
     read = (MappedRow(mapping, origin, fields, {}) for origin, fields in rows)
     pairs = {(row.text("locale"), row.text("language")) for row in read if row.has("locale")}
     return clashing(filter(None, (locale_of(*pair) for pair in pairs)))

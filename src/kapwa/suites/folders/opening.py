@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from kapwa.catalog import entries
 from kapwa.catalog.entries import Benchmark
 from kapwa.catalog.fetching import known_to_work
 from kapwa.catalog.lookup import Fetched, fetched_benchmark
-from kapwa.errors import DataError, KapwaError, UsageError, raise_first
+from kapwa.errors import DataError, UsageError, raise_first
 from kapwa.suites.base import OpenTask, Selection, Suite, Task
 from kapwa.user_suites import FILE_NAME, Registered, config_folder
 
@@ -67,7 +67,7 @@ class _Opener:
     folder: Path
     mapping: Path | None
 
-    def __call__(self, name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
+    def __call__(self, name: str, data: str | Path | None, selection: Selection, options: Mapping[str, object]) -> Task:
         of_form = f"{self.base.name}/{name.partition('/')[2]}"
         if data is not None:
             hint = f"For other data of this form: {of_form} --data …"
@@ -123,7 +123,7 @@ class _BenchmarkOpener:
     entry: Benchmark
     fetched: Fetched
 
-    def __call__(self, name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
+    def __call__(self, name: str, data: str | Path | None, selection: Selection, options: Mapping[str, object]) -> Task:
         with _naming_what_works(self.entry, self.fetched):
             task = self.opener(name, data, selection, {**self.entry.options, **options})
         limits = [*self.entry.card["limits"], *task.data.card.get("limits", ())]
@@ -136,7 +136,7 @@ def open_task(
     task: str,
     data: str | Path | None,
     selection: Selection,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     *,
     mapping: Path | None = None,
 ) -> Task:
@@ -162,35 +162,20 @@ def open_task(
 
 
 def _open_mapped(
-    suite: Suite, task: str, path: Path, mapping_path: Path, selection: Selection, options: Mapping[str, Any]
+    suite: Suite, task: str, path: Path, mapping_path: Path, selection: Selection, options: Mapping[str, object]
 ) -> Task:
-    """Open a task over mapped tables, as they were read before where these very tables were."""
-    from kapwa.suites.folders.keeping import seal_of
+    """Open a task over mapped tables; errors about them name the places that the user knows."""
     from kapwa.suites.folders.layout import laid_out
-    from kapwa.suites.sealed import CachedReading, reading_of
 
     folder = path if path.is_dir() else path.parent
-    source = {"name": path.resolve().name, "path": path}
-    seal = seal_of(folder, mapping_path, task)
-    kept = seal.opened() if seal else None
-    if kept is not None:
-        # What is wrong with a selection or an option is said of the tables themselves, which tell its place.
-        with suppress(KapwaError, ValueError), reading_of(kept):
-            opened = suite.open_task(task, folder, selection, options)
-            if kept.used:  # else an option had other files read
-                return _with_source(opened, kept.remark, **source)
-    fresh = CachedReading() if seal else None
-    with laid_out(folder, mapping_path) as place, reading_of(fresh):
+    with laid_out(folder, mapping_path) as place:
         raise_first(place.converted.problems)
         try:
             opened = suite.open_task(task, place.data, selection, options)
         except DataError as error:
             raise place.translated(error) from None
         remark = _left_out(place.converted)
-    if seal and fresh and seal == seal_of(folder, mapping_path, task):  # else a table changed while it was read
-        fresh.remark = remark
-        seal.keep(fresh)
-    return _with_source(opened, remark, **source)
+    return _with_source(opened, remark, name=path.resolve().name, path=path)
 
 
 def _left_out(converted: Converted) -> str:

@@ -48,7 +48,7 @@ def cell_at(path: str, cell: Cell) -> Cell | None:
     return tuple(written) if many else "".join(written)
 
 
-def _followed(value: Any, steps: list[tuple[str, str]]) -> Iterator[Any]:
+def _followed(value: object, steps: list[tuple[str, str]]) -> Iterator[Any]:
     """Yield what the steps lead to, in order; nothing where a key or a place is not there."""
     if not steps:
         yield value

@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,7 +35,75 @@ class MappedField(NamedTuple):
     column: str
 
 
-Fields = Mapping[str, MappedField]
+@dataclass(frozen=True)
+class FieldPlaces:
+    """Where the fields of many rows stand: by name, in which of the rows put together, and in which column of it.
+
+    ``wide``: how a wide table was made long, if it was; its cells stand in the columns that the file has.
+    ``known``: the form's fields that columns or constants give, in the form's order.
+    """
+
+    columns: Mapping[str, tuple[int, str]]
+    wide: Unpivot | None
+    known: Sequence[str]
+
+    def shown(self, column: str, cells: Mapping[str, Cell]) -> str:
+        """Return how the file calls a column."""
+        return str(cells[self.wide.name]) if self.wide and column in (self.wide.name, self.wide.value) else column
+
+
+class RowFields(Mapping[str, MappedField]):
+    """The fields of a row and of those put together with it; a cell is looked up when it is asked for.
+
+    ``more``: fields that no column gives.
+    """
+
+    __slots__ = ("_more", "_places", "_rows")
+
+    def __init__(
+        self, places: FieldPlaces, rows: Sequence[Located], more: Mapping[str, MappedField] | None = None
+    ) -> None:
+        self._places = places
+        self._rows = rows
+        self._more = more or {}
+
+    def cell(self, name: str) -> Cell | None:
+        """Return a field's cell, "" where the row has none; None for a field that no column gives."""
+        if name in self._more:
+            return self._more[name].cell
+        place = self._places.columns.get(name)
+        return None if place is None else self._rows[place[0]][1].get(place[1], "")
+
+    def having(self, more: Mapping[str, MappedField]) -> RowFields:
+        """Return these fields with others, which go before those of the same name."""
+        return RowFields(self._places, self._rows, {**self._more, **more})
+
+    def __getitem__(self, name: str) -> MappedField:
+        if name in self._more:
+            return self._more[name]
+        row, column = self._places.columns[name]
+        origin, cells = self._rows[row]
+        return MappedField(cells.get(column, ""), origin, self._places.shown(column, cells) if row == 0 else column)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places.columns or name in self._more
+
+    def known(self, of_form: Sequence[str]) -> Sequence[str]:
+        """Return the fields of the form that a column or a constant gives, in the form's order ``of_form``."""
+        if not self._more:
+            return self._places.known
+        return [name for name in of_form if name in self._more or name in self._places.known]
+
+    @property
+    def names(self) -> Mapping[str, object]:
+        """Every field, as the keys of a mapping."""
+        return {**self._places.columns, **self._more} if self._more else self._places.columns
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
 
 
 @dataclass
@@ -53,29 +122,59 @@ class FolderReading:
     oddities: list[Finding] = field(default_factory=list)
     tables: dict[Path, TextTable] = field(default_factory=dict)
 
-    def rows(self) -> Iterator[tuple[Origin, Mapping[str, MappedField]]]:
+    def rows(self) -> Iterator[tuple[Origin, RowFields]]:
         """Yield each row of the form's table: where it is, and the cell of each field that a column gives.
 
         Of two rows of one table that are put together, only the first is a row of its own.
         """
-        mapping, columns = self.mapping, self.mapping.every_column
-        tables = self._tables(mapping.tables, {**columns, **{name: name for name in mapping.only}})
-        rows = [row for table in tables for row in _wanted_rows(table, mapping.only)]
-        fields = [_fields(columns, cells, origin, mapping.unpivot) for origin, cells in rows]
-        joined: set[Origin] = set()
-        incomplete: set[int] = set()
-        for join in mapping.joins:
-            others = self._others(join)
-            for place, (origin, cells) in enumerate(rows):
-                other = self._other(join, others, origin, cells)
-                if other is not None:
-                    fields[place] |= _fields(join.columns, other[1], other[0])
-                    joined.add(other[0])
-                elif not join.within(mapping):
-                    incomplete.add(place)  # what is missing was said
-        for place, (origin, _) in enumerate(rows):
-            if origin not in joined and place not in incomplete:
-                yield origin, fields[place]
+        mapping = self.mapping
+        needed = {**mapping.every_column, **{name: name for name in mapping.only}}
+        tables = list(self._tables(mapping.tables, needed))
+        firsts = [row for table in tables for row in _wanted_rows(table, mapping.only)]
+        others = [self._joined(join, firsts) for join in mapping.joins]
+        own = {table.path for table in tables}
+        within = [not own.isdisjoint(files_named(self.folder, join.table)) for join in mapping.joins]
+        joined = {row[0] for rows in itertools.compress(others, within) for row in rows if row is not None}
+        places: dict[tuple[bool, ...], FieldPlaces | None] = {}
+        for rows in zip(firsts, *others, strict=True):
+            present = tuple([row is not None for row in rows])
+            if present not in places:
+                places[present] = self._places(present)
+            of_fields = places[present]
+            origin = rows[0][0]
+            if of_fields is not None and not (joined and origin in joined):
+                yield origin, RowFields(of_fields, rows)
+
+    def _joined(self, join: Join, firsts: Sequence[Located]) -> list[Located | None]:
+        """Return for each row the one of another table, or of the same, that is put together with it.
+
+        None where it is that row itself, or there is none. Of two tables that is a problem; rows of one table (a
+        question in English beside the local one) may be alone.
+        """
+        others = self._others(join)
+        columns = tuple(join.pairs)
+        within = join.within(self.mapping)
+        together: list[Located | None] = []
+        for origin, cells in firsts:
+            other = others.get(_key(cells, columns))
+            if other is None:
+                self._alone(join, others, origin, cells)
+            together.append(None if within and other and other[0] == origin else other)
+        return together
+
+    def _places(self, present: Sequence[bool]) -> FieldPlaces | None:
+        """Return where fields stand in rows put together of those ``present``: the first, and that of each join.
+
+        None where one is missing that had to be there, which was said.
+        """
+        columns = {name: (0, column) for name, column in self.mapping.every_column.items()}
+        for number, join in enumerate(self.mapping.joins, start=1):
+            if present[number]:
+                columns |= {name: (number, column) for name, column in join.columns.items()}
+            elif not join.within(self.mapping):
+                return None
+        known = [name for name in self.mapping.to.fields if name in columns or name in self.mapping.constants]
+        return FieldPlaces(columns, self.mapping.unpivot, known)
 
     def bad_row(self, problem: DataError) -> None:
         """Note what is wrong with a row, which stops a run unless the mapping says to leave such rows out."""
@@ -96,26 +195,20 @@ class FolderReading:
                     self.bad_row(origin.problem(message, columns[0], hint))
         return others
 
-    def _other(
+    def _alone(
         self, join: Join, others: Mapping[tuple[str, ...], Located], origin: Origin, cells: Mapping[str, Cell]
-    ) -> Located | None:
-        """The row that is put together with the one at ``origin``; None where it is that row itself, or there is none.
-
-        Of two tables that is a problem; rows of one table (a question in English beside the local one) may be alone.
-        """
-        columns = list(join.pairs)
+    ) -> None:
+        """Note that no row has what the one at ``origin`` is put together by."""
+        columns = tuple(join.pairs)
         key = _key(cells, columns)
-        other = others.get(key)
-        if other is not None:
-            return None if other[0] == origin else other
-        message = f"no {'other ' * join.within(self.mapping)}row of {join.table} has {' '.join(key)!r}"
-        if join.within(self.mapping):
+        within = join.within(self.mapping)
+        message = f"no {'other ' * within}row of {join.table} has {' '.join(key)!r}"
+        if within:
             message += " in common with this one: it stands alone"
             self.oddities.append(origin.finding("note", message, columns[0]))
         elif others or not self.problems:  # else the other table could not be read, and that is the problem
             hint = nearest(" ".join(key), [" ".join(known) for known in others])
             self.bad_row(origin.problem(f"{message}.", columns[0], hint))
-        return None
 
     def _tables(self, names: Sequence[str], needed: Mapping[str, str]) -> Iterator[TextTable]:
         """Yield the tables that hold every column of ``needed`` (by its field); what is wrong with others is noted."""
@@ -267,22 +360,31 @@ def parts_of(cell: str, form: str) -> dict[str, str] | None:
 
     Each part ends where the sign after it first stands, so one look at the cell is enough.
     """
-    first, *pieces, last = re.split(r"\{(\w+)\}", form)
+    first, last, ended, last_name = _pieces(form)
     if not (cell.startswith(first) and cell.endswith(last)):
         return None
     start, stop, parts = len(first), len(cell) - len(last), {}
-    for name, sign in zip(pieces[:-1:2], pieces[1::2], strict=True):
+    for name, sign in ended:
         end = cell.find(sign, start + 1, stop)
         if end < 0:
             return None
         parts[name] = cell[start:end]
         start = end + len(sign)
-    parts[pieces[-1]] = cell[start:stop]
+    parts[last_name] = cell[start:stop]
     return parts if start < stop else None
+
+
+@cache
+def _pieces(form: str) -> tuple[str, str, list[tuple[str, str]], str]:
+    """Return what a form begins and ends with, each name with the sign after it, and the name at the end."""
+    first, *pieces, last = re.split(r"\{(\w+)\}", form)
+    return first, last, list(zip(pieces[:-1:2], pieces[1::2], strict=True)), pieces[-1]
 
 
 def _wanted_rows(table: TextTable, only: Only) -> list[Located]:
     """The rows of a table whose cells are among those the mapping names."""
+    if not only:
+        return [(Origin(table.path, row), cells) for row, cells in table.records]
     return [(Origin(table.path, row), cells) for row, cells in table.records if _is_wanted(cells, only)]
 
 
@@ -298,14 +400,4 @@ def _is_wanted(cells: Mapping[str, Cell], only: Only) -> bool:
 
 
 def _key(cells: Mapping[str, Cell], columns: Sequence[str]) -> tuple[str, ...]:
-    return tuple(str(cells.get(name, "")).strip() for name in columns)
-
-
-def _fields(
-    columns: Mapping[str, str], cells: Mapping[str, Cell], origin: Origin, wide: Unpivot | None = None
-) -> dict[str, MappedField]:
-    """The cell of each field; one of a wide table stands in the column that the file has."""
-    shown = {wide.name: str(cells[wide.name]), wide.value: str(cells[wide.name])} if wide else {}
-    return {
-        name: MappedField(cells.get(column, ""), origin, shown.get(column, column)) for name, column in columns.items()
-    }
+    return tuple([str(cells.get(name, "")).strip() for name in columns])

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kapwa.errors import UsageError
 from kapwa.suites.base import Selection, Suite, call, floor_words, settings_of
 from kapwa.suites.kalahi.variants import VARIANTS
+from kapwa.value_types import JsonMapping
 
 if TYPE_CHECKING:
     from kapwa.suites.base import Task
@@ -23,7 +23,7 @@ TASKS = {
 }
 
 
-def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
+def open_task(name: str, data: str | Path | None, selection: Selection, options: JsonMapping) -> Task:
     """Read the situations, select among them, and return the task called ``name``."""
     from kapwa.suites.items import select
     from kapwa.suites.kalahi.data import read_situations

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from kapwa.datasets.rows import CellProblem, Text, Texts, split_texts
 from kapwa.datasets.text_checks import only_difference
 from kapwa.suites.kalahi.form import SituationRow
+from kapwa.value_types import JsonObject
 
 
 class Draft(SituationRow):
@@ -26,7 +26,7 @@ class Draft(SituationRow):
             yield from super().contradictions()
 
 
-def with_best(cells: Mapping[str, Any]) -> dict[str, Any]:
+def with_best(cells: Mapping[str, object]) -> JsonObject:
     """Return a row whose best response is one of the relevant ones; it may be their number, or stand by itself."""
     best, relevant = str(cells.get("best", "")).strip(), split_texts(cells.get("relevant", ()))
     if best.isdecimal() and 1 <= int(best) <= len(relevant):

@@ -27,6 +27,7 @@ from kapwa.datasets.rows import (
 from kapwa.datasets.text_checks import only_difference
 from kapwa.files import table_rows
 from kapwa.records import ITEM_COLUMNS, Item
+from kapwa.value_types import Cells, JsonMapping, Keywords, Schema
 
 if TYPE_CHECKING:
     import polars as pl
@@ -115,7 +116,7 @@ def reference_response(text: str) -> str:
 
 
 def situation_item(
-    row: Any, variant: str, prompt: str, parts: Mapping[str, str], gloss: Mapping[str, Any], **more: Any
+    row: Any, variant: str, prompt: str, parts: Mapping[str, str], gloss: JsonMapping, **more: Any
 ) -> Item:
     """Return a row of the form or of the released layout as an item; ``more``: further fields of it."""
     fields = {
@@ -164,13 +165,13 @@ def situation_items(situations: Sequence[SituationRow]) -> list[SituationEntry]:
         }
         filled = {name: value for name, value in gloss.items() if value}
         prompt = "\n".join(filter(None, parts.values()))
-        more: dict[str, Any] = {"messages": row.messages, "media": row.media}
+        more: Keywords = {"messages": row.messages, "media": row.media}
         more |= {"group": row.group, "step": row.step} if row.group else {}
         entries.append(SituationEntry(situation_item(row, variant, prompt, parts, filled, **more), row.origin))
     return entries
 
 
-def situation_case(item: Item, metric: str, margin: float, got: str | None, gloss: str | None = None) -> dict[str, Any]:
+def situation_case(item: Item, metric: str, margin: float, got: str | None, gloss: str | None = None) -> Cells:
     """Return a row of the report's cases; ``got``: what the model gave, ``gloss``: the same in English."""
     from kapwa.suites.items import item_columns
 
@@ -195,7 +196,7 @@ def situation_table(items: Sequence[Item]) -> pl.DataFrame:
     from kapwa.suites.items import item_columns
 
     texts = ("prompt", *PARTS, "best")
-    schema: dict[str, Any] = dict.fromkeys((*ITEM_COLUMNS, *texts), pl.String)
+    schema: Schema = dict.fromkeys((*ITEM_COLUMNS, *texts), pl.String)
     schema |= {**dict.fromkeys(RESPONSES, pl.List(pl.String)), "gloss": pl.String, "best_gloss": pl.String}
     rows = [
         {

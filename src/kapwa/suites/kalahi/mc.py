@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -25,6 +25,7 @@ from kapwa.suites.base import Judged, Task, metrics_of
 from kapwa.suites.items import CASE_SCHEMA, by_culture, item_columns, score_frame, score_row, unknown_item
 from kapwa.suites.kalahi.form import GROUPS, reference_response, situation_case, situation_table
 from kapwa.suites.kalahi.variants import VARIANTS
+from kapwa.value_types import Cells, Schema
 
 # The ends of metrics' names, by what they divide log-probabilities by.
 _SUFFIXES = {norm: "" if norm == "byte" else f"_{norm}" for norm in NORMS}
@@ -77,9 +78,9 @@ def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
             raise unknown_item(answer.request)
         if not answer.response.unanswered:
             asked[key] = answer
-    scores: list[dict[str, Any]] = []
-    continuations: list[dict[str, Any]] = []
-    cases: list[dict[str, Any]] = []
+    scores: list[Cells] = []
+    continuations: list[Cells] = []
+    cases: list[Cells] = []
     for item in items:
         answered = asked.get((item.id, item.variant))
         if answered is None:
@@ -113,7 +114,7 @@ def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
     return Judged(score_frame(scores), tables)
 
 
-def _score_rows(scored: _ScoredResponses) -> Iterator[dict[str, Any]]:
+def _score_rows(scored: _ScoredResponses) -> Iterator[Cells]:
     item = scored.item
     values = {suffix: normalised(scored.plain, norm) for norm, suffix in _SUFFIXES.items()}
     sums = [score.logprob_sum_reference for score in scored.reference]
@@ -132,7 +133,7 @@ def _score_rows(scored: _ScoredResponses) -> Iterator[dict[str, Any]]:
             yield score_row(item, "mc1_shared", shared, "scored")
 
 
-def _case(scored: _ScoredResponses) -> dict[str, Any]:
+def _case(scored: _ScoredResponses) -> Cells:
     """What the model preferred among best and irrelevant responses, for the report's list of failures."""
     item, values = scored.item, normalised(scored.plain, "byte")
     irrelevant = values[scored.n :]
@@ -145,7 +146,7 @@ def _case(scored: _ScoredResponses) -> dict[str, Any]:
 
 
 _MEASURED = ("logprob_sum", "n_tokens", "n_bytes", "n_chars", "boundary")
-_CONTINUATION_SCHEMA: dict[str, Any] = {
+_CONTINUATION_SCHEMA: Schema = {
     **dict.fromkeys(("item_id", "variant", "culture"), pl.String),
     "index": pl.Int64,
     **dict.fromkeys(("group", "text"), pl.String),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import polars as pl
 
@@ -33,6 +33,7 @@ from kapwa.suites.items import (
 from kapwa.suites.kalahi.closeness import Closeness, cached_floors, closeness, trial
 from kapwa.suites.kalahi.form import GROUPS, situation_case, situation_table
 from kapwa.suites.similarity import MODEL_FREE, SimilarityOptions
+from kapwa.value_types import Cells, Schema
 
 # Margins, closest responses and the headline are taken from this one, so it is always computed.
 HEADLINE_METRIC = "chrfpp"
@@ -84,7 +85,7 @@ def _similarity_infos(metric: Metric) -> Iterator[MetricInfo]:
         yield replace(acc, name=f"{name}_acc_reference", title=released, reference=True, source=_CODE)
 
 
-ANSWER_SCHEMA: dict[str, Any] = {
+ANSWER_SCHEMA: Schema = {
     **dict.fromkeys(("item_id", "variant", "culture"), pl.String),
     "sample": pl.Int64,
     **dict.fromkeys(("text", "language_asked", "language_answered"), pl.String),
@@ -174,7 +175,7 @@ def _closenesses(replies: Sequence[_OpenReply], options: OpenOptions) -> list[di
 
 def _score_rows(
     reply: _OpenReply, near: Mapping[str, Closeness], options: OpenOptions, metrics: Sequence[str]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Cells]:
     row = partial(score_row, reply.item, sample=reply.sample)
     if reply.text is None:
         yield from (row(metric, None, lost_outcome(reply.response)) for metric in metrics)
@@ -198,7 +199,7 @@ def _score_rows(
     yield row(EMPTY, float(bool(reply.empty)), "scored")
 
 
-def _answer_row(reply: _OpenReply, near: Closeness | None) -> dict[str, Any]:
+def _answer_row(reply: _OpenReply, near: Closeness | None) -> Cells:
     response, fields = reply.response, reply.item.fields
     return {
         "item_id": reply.item.id,

@@ -7,7 +7,7 @@ of their question with points that may be negative.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
@@ -27,6 +27,7 @@ from kapwa.datasets.rows import (
 )
 from kapwa.records import ITEM_COLUMNS, Item
 from kapwa.suites.longform.variants import VARIANT
+from kapwa.value_types import Schema
 
 if TYPE_CHECKING:
     import polars as pl
@@ -113,7 +114,7 @@ def question_table(items: Sequence[Item]) -> pl.DataFrame:
 
     from kapwa.suites.items import item_columns
 
-    schema: dict[str, Any] = dict.fromkeys((*ITEM_COLUMNS, "prompt", "gloss"), pl.String)
+    schema: Schema = dict.fromkeys((*ITEM_COLUMNS, "prompt", "gloss"), pl.String)
     schema |= {"criteria": pl.List(pl.String), "criteria_en": pl.List(pl.String), "weights": pl.List(pl.Float64)}
     names = ("prompt", "gloss", "criteria", "criteria_en", "weights")
     rows = [{**item_columns(item), **{name: item.fields[name] for name in names}} for item in items]

@@ -6,10 +6,9 @@ points. Here it is kept from 0 to 1 answer by answer, where HealthBench clips th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -32,10 +31,11 @@ from kapwa.suites.items import (
 from kapwa.suites.longform.data import read_questions
 from kapwa.suites.longform.form import question_table
 from kapwa.suites.longform.variants import VARIANT
+from kapwa.value_types import Cells, JsonMapping, Schema
 
 MET, WORDS = "criteria_met", "words"
 METRICS = metrics_of("longform/criteria")
-ANSWER_SCHEMA: dict[str, Any] = {
+ANSWER_SCHEMA: Schema = {
     **dict.fromkeys(("item_id", "variant", "culture", "text"), pl.String),
     **ABOUT_ANSWER,
     **dict.fromkeys(("sample", WORDS), pl.Int64),
@@ -65,7 +65,7 @@ def judge(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
     return Judged(score_frame(scores), tables)
 
 
-def _case(item: Item) -> dict[str, Any]:
+def _case(item: Item) -> Cells:
     """A question and its criteria as readers see them, each with its points; no answer is right or wrong by itself."""
     shown = item_columns(item) | {"metric": MET, "prompt": item.fields["prompt"]}
     texts = {"expected": item.fields["criteria"]}
@@ -77,7 +77,7 @@ def _case(item: Item) -> dict[str, Any]:
     return shown | {"prompt_gloss": item.fields["gloss"]}
 
 
-def open_longform_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
+def open_longform_task(name: str, data: str | Path | None, selection: Selection, options: JsonMapping) -> Task:
     """Return ``longform/criteria`` over the chosen questions of ``data``."""
     max_new_tokens = options.get("max_new_tokens", 512)
     check_whole("max_new_tokens", max_new_tokens)

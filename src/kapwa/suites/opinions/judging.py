@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -30,6 +30,7 @@ from kapwa.suites.items import (
 )
 from kapwa.suites.opinions.between import correlation_words, persistence_words
 from kapwa.suites.opinions.shares import Key, Shares, distances, item_key, people_of
+from kapwa.value_types import Cells, Schema
 
 How = Literal["likelihood", "samples", "stated"]
 HEADLINE = ("tv_overlap", "js_similarity")
@@ -61,7 +62,7 @@ def judge(items: Sequence[Item], answers: Collection[Answer], how: How) -> Judge
     for item, _, response in pair_answers(items, answers):
         if response is not None and not response.unanswered:
             replies[item_key(item)].append(response)
-    scores: list[dict[str, Any]] = []
+    scores: list[Cells] = []
     model: dict[Key, Shares] = {}
     unreadable = 0
     for item in items:
@@ -93,7 +94,7 @@ _METRICS = tuple(distances(np.ones(1), np.ones(1)))
 
 def _share_table(items: Sequence[Item], model: Mapping[Key, Shares]) -> pl.DataFrame:
     """One row an item: its options, which share of people chose each, and which the model gives it."""
-    schema: dict[str, Any] = dict.fromkeys(ITEM_COLUMNS, pl.String) | {"options": pl.List(pl.String)}
+    schema: Schema = {**dict.fromkeys(ITEM_COLUMNS, pl.String), "options": pl.List(pl.String)}
     schema |= dict.fromkeys(("people", "model"), pl.List(pl.Float64))
     rows = []
     for item in items:

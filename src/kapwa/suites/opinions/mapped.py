@@ -29,7 +29,8 @@ def lay_opinions(row: MappedRow, to: Converted) -> None:
     by_culture: Any = {cells.get("culture", ""): None}
     if "selections" in cells:
         by_culture = written_value(cells.pop("selections"))
-        row.fields = {"shares": row.fields["selections"], **row.fields}  # where errors about them stand
+        if "shares" not in row.fields:  # where errors about them stand
+            row.fields = row.fields.having({"shares": row.fields["selections"]})
         lists = list(by_culture.values()) if isinstance(by_culture, dict) else []
         if not lists or not all(isinstance(numbers, list) for numbers in lists):
             hint = 'Such as {"Kenya": [0.4, 0.6], "Peru": [0.5, 0.5]}.'

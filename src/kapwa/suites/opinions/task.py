@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import polars as pl
 
@@ -20,9 +20,10 @@ from kapwa.suites.opinions.judging import HEADLINE, How, floors, judge, shares_w
 from kapwa.suites.opinions.shares import people_of
 from kapwa.suites.opinions.variants import VARIANTS
 from kapwa.suites.varying import Samples, check_draws
+from kapwa.value_types import JsonMapping
 
 # What may be set for each way of asking; a reply is a letter, or a line for each option.
-USUAL: Mapping[How, Mapping[str, Any]] = {
+USUAL: Mapping[How, JsonMapping] = {
     "likelihood": {},
     "samples": {"samples": 20, "temperature": 1.0, "max_new_tokens": 16},
     "stated": {"max_new_tokens": 200},
@@ -75,7 +76,7 @@ def opinion_table(items: Sequence[Item]) -> pl.DataFrame:
     )
 
 
-def open_survey(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
+def open_survey(name: str, data: str | Path | None, selection: Selection, options: JsonMapping) -> Task:
     """Read a survey, select among its questions and cultures, and return the task.
 
     ``options``: ``how`` ("likelihood" of letters, "samples" of replies, "stated" percentages; the first unless set);

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -36,7 +34,7 @@ class AboutForm(forms.Form):
     agree = forms.BooleanField(required=False)
     public = forms.BooleanField(required=False)
 
-    def __init__(self, questions: list[BackgroundQuestion], *arguments: Any, **named: Any) -> None:
+    def __init__(self, questions: list[BackgroundQuestion], *arguments: object, **named: object) -> None:
         super().__init__(*arguments, **named)
         self.answers, self.keys = dict[str, str](), [question.key for question in questions]
         for question in questions:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from django import forms
 from django.conf import settings
@@ -24,11 +23,12 @@ from kapwa.studio.core.roles import COORDINATOR, ROLES
 from kapwa.studio.core.security import public_page
 from kapwa.studio.core.tables import Invitation, Membership, Person, Project, change
 from kapwa.studio.core.text import listed
-from kapwa.studio.core.views.common import checked
 from kapwa.studio.core.views.entry import INVITED, TAKING_PART
+from kapwa.studio.core.views.fields import checked
 from kapwa.studio.core.views.project import MOST_INVITED
 from kapwa.studio.settings import START_PAGE
 from kapwa.user_suites import fitting_name
+from kapwa.value_types import JsonMapping
 
 KINDS = listed("what a project makes")
 
@@ -42,7 +42,7 @@ class NewProject(forms.Form):
     form = forms.ChoiceField(choices=KINDS.items())
     slug = forms.CharField(max_length=63, required=False)
 
-    def __init__(self, data: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, data: Mapping[str, object] | None = None) -> None:
         super().__init__(data)
         for role in ROLES:
             self.fields[role] = forms.IntegerField(min_value=0, max_value=MOST_INVITED, required=False)
@@ -104,7 +104,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     return redirect("join_project")
 
 
-def _restored(slug: str, files: Mapping[str, Any]) -> Project:
+def _restored(slug: str, files: JsonMapping) -> Project:
     """Bring a project back from files that were sent, by what the command calls, too."""
     with ExitStack() as kept:
         paths = {}

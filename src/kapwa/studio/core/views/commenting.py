@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -12,6 +10,7 @@ from kapwa.errors import UsageError
 from kapwa.studio.core.comments import comments_on, mentioned
 from kapwa.studio.core.security import PAGES, Visit
 from kapwa.studio.core.text import tidy
+from kapwa.value_types import JsonObject
 
 
 class CommentForm(forms.Form):
@@ -21,7 +20,7 @@ class CommentForm(forms.Form):
     dissent = forms.BooleanField(required=False)
 
 
-def comment_said(visit: Visit, language: str, page: str) -> dict[str, Any]:
+def comment_said(visit: Visit, language: str, page: str) -> JsonObject:
     """Return the body of the event of a posted comment; raise UsageError for an empty one.
 
     ``page``: the name of the item's page, which who is named must be able to read.
@@ -36,7 +35,7 @@ def comment_said(visit: Visit, language: str, page: str) -> dict[str, Any]:
     return {"text": text, "dissent": form.cleaned_data["dissent"], "language": language, "mentions": told}
 
 
-def comments_shown(visit: Visit, item: str, page: str, *arguments: Any) -> dict[str, Any]:
+def comments_shown(visit: Visit, item: str, page: str, *arguments: object) -> JsonObject:
     """Return what a page shows of the comments on an item; ``page`` and its ``arguments``: to where they are sent."""
     address = reverse(page, args=[visit.project.slug, *arguments])
     return {"comments": comments_on(item, visit.member.author), "comment_address": address}

@@ -6,19 +6,19 @@ import io
 import json
 import uuid as uuids
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
-from django import forms
 from django.conf import settings
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as _n
 
-from kapwa.errors import KapwaError, UsageError
+from kapwa.errors import UsageError
 from kapwa.labels.agreement import NAMES
 from kapwa.studio.core.consent import PUBLISH, SCOPES
 from kapwa.studio.core.forms import form_of
@@ -41,12 +41,13 @@ from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import ID, Event, Membership, Project, change
 from kapwa.studio.core.text import LONGEST, tidy
 from kapwa.studio.settings import LOCAL, remembered_address
+from kapwa.value_types import Cells, JsonMapping, JsonObject
 
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 COEFFICIENTS_SHOWN = ("percent", "krippendorff-nominal")
 
 
-def show(visit: Visit, template: str, /, status: int = 200, **context: Any) -> HttpResponse:
+def show(visit: Visit, template: str, /, status: int = 200, **context: object) -> HttpResponse:
     """Return the page ``studio/TEMPLATE.html`` with what every page of a project shows."""
     common = {
         "project": visit.project,
@@ -72,7 +73,7 @@ def show(visit: Visit, template: str, /, status: int = 200, **context: Any) -> H
     return render(visit.request, f"studio/{template}.html", common | context, status=status)
 
 
-def act(visit: Visit, kind: str, body: Mapping[str, Any], *, once: bool = False, **about: Any) -> Event:
+def act(visit: Visit, kind: str, body: JsonMapping, *, once: bool = False, **about: Any) -> Event:
     """Record what the posted form says. Its hidden ``uuid`` makes a form that is sent twice count once.
 
     ``once``: where the last that the visitor did of this kind said the very same, as a form does to which somebody went
@@ -84,17 +85,6 @@ def act(visit: Visit, kind: str, body: Mapping[str, Any], *, once: bool = False,
     if last and {name: value for name, value in last.body.items() if name != "number"} == same:
         return last
     return record(visit.project, kind, body, actor=visit.member.author, uuid=form_number(visit.request), **about)
-
-
-Made = TypeVar("Made")
-
-
-def checked(check: Callable[..., Made], *arguments: Any) -> Made:
-    """Return what ``check`` makes of what was typed; what it refuses is an error of the form's field."""
-    try:
-        return check(*arguments)
-    except KapwaError as error:
-        raise forms.ValidationError(str(error)) from None
 
 
 def address_for_others(request: HttpRequest) -> str:
@@ -135,7 +125,7 @@ class PostOutcome(NamedTuple):
     unexplained: list[str]
 
 
-def judge_shown(visit: Visit, agreed: str, refused: str, text: str, **more: Any) -> PostOutcome:
+def judge_shown(visit: Visit, agreed: str, refused: str, text: str, **more: object) -> PostOutcome:
     """Record that the visitor agrees to what a form showed, or refuses it for a reason, by an event of its own each.
 
     The form's ``shown`` and ``except`` are ``SUBJECT:TEXT``, its ``reason_SUBJECT`` why not; the event's body has the
@@ -170,15 +160,19 @@ def form_number(request: HttpRequest) -> uuids.UUID | None:
         raise UsageError(_("The form's number is damaged."), hint=_("Reload the page.")) from None
 
 
+# What is said where a reason is missing, and the remedy.
+WHY = (_n("The reason is missing."), _n("Write what is wrong with the text, or a better one."))
+
+
 def reason_of(request: HttpRequest) -> str:
     """Return why somebody does not want a text; raise UsageError where they do not say it."""
     reason = tidy(request.POST.get("reason", ""))
     if not reason:
-        raise UsageError(_("The reason is missing."), hint=_("Write what is wrong with the text, or a better one."))
+        raise UsageError(_(WHY[0]), hint=_(WHY[1]))
     return reason
 
 
-def retirement(request: HttpRequest) -> dict[str, Any]:
+def retirement(request: HttpRequest) -> JsonObject:
     """Return the body of an event that takes something out of use, with why, or back into it."""
     return {"retired": False} if request.POST.get("back") == "yes" else {"retired": True, "reason": reason_of(request)}
 
@@ -193,7 +187,7 @@ def whole(text: str | None, default: int = 0, most: int = 10_000) -> int:
     return int(digits)
 
 
-def named_agreement(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def named_agreement(rows: Iterable[Mapping[str, object]]) -> list[Cells]:
     """Return those of the rows of coefficients that pages show, each with its ``name``."""
     return [{**row, "name": NAMES[row["coefficient"]]} for row in rows if row["coefficient"] in COEFFICIENTS_SHOWN]
 
@@ -222,7 +216,7 @@ def picture_of(link: str) -> str:
 
 
 def show_code(
-    request: HttpRequest, member: Membership, code: str, onward: str, *, recovery: str = "", **context: Any
+    request: HttpRequest, member: Membership, code: str, onward: str, *, recovery: str = "", **context: object
 ) -> HttpResponse:
     """Show somebody their new code; coordinators also get another, to come back with when they lose it."""
     recovery = recovery or (recovery_code(member) if COORDINATOR in member.roles else "")

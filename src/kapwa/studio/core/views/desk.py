@@ -7,7 +7,7 @@ import uuid as uuids
 from dataclasses import asdict
 from datetime import datetime
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.db import transaction
@@ -35,6 +35,7 @@ from kapwa.studio.core.sheets import workbook, xlsform
 from kapwa.studio.core.tables import Event, Lease, Membership, change
 from kapwa.studio.core.views.common import XLSX, act, as_file, form_number, show, whole
 from kapwa.studio.core.views.listing import SHOWN, page_of
+from kapwa.value_types import Keywords
 
 FIELD = "field_"  # before the names of a task's fields on the page, so that none is taken for another field of the form
 MOST_TASKS, ALONG = 50, 20  # that are taken along at once, and how many where nobody says
@@ -61,7 +62,7 @@ def work(request: HttpRequest, visit: Visit) -> HttpResponse:
         return show(visit, "work_own", queue=queue, **shown)
     kept = [(whose, *row) for whose, of in (("mine", mine), ("others", others)) for row in _kept(of)]
     kept = kept if visit.may(COORDINATORS) else [row for row in kept if row[0] == "mine"]
-    about: dict[str, Any] = {
+    about: Keywords = {
         "desks": waiting(visit.member),
         "todos": guide(visit).todos,
         "odk": find_spec("pyxform") is not None,
@@ -214,7 +215,7 @@ def bring_work(request: HttpRequest, visit: Visit) -> HttpResponse:
     return show(visit, "bring", 400 if wrong else 200, taken=result, wrong=wrong, others=others)
 
 
-def _json(value: Any) -> HttpResponse:
+def _json(value: object) -> HttpResponse:
     content = json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")  # nothing that could be taken for a page
     return HttpResponse(content, content_type="application/json")
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from django import forms
 from django.conf import settings
 from django.contrib.auth import login, logout
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -19,8 +20,9 @@ from kapwa.studio.core.members import count_wrong, hashed, invite, join, must_wa
 from kapwa.studio.core.posted import resumed
 from kapwa.studio.core.security import locked_out, public_page
 from kapwa.studio.core.tables import Invitation, Membership, Person
-from kapwa.studio.core.text import tidy, tidy_line
+from kapwa.studio.core.text import tidy
 from kapwa.studio.core.views.common import CodeShown, show_code, shown_code
+from kapwa.studio.core.views.fields import TypedField, checked
 from kapwa.studio.core.views.joining import ASKED, ASKING
 
 # In the session: the invitation that was taken; a new project, and how many people its coordinator invites, by role.
@@ -99,6 +101,23 @@ def arrive(request: HttpRequest, code: str) -> HttpResponse:
     return render(request, "studio/arrive.html", {"code": code})
 
 
+class NameForm(forms.Form):
+    """The name under which somebody joins a project; who comes back, or is here already, keeps theirs."""
+
+    pseudonym = TypedField(80, line=True, required=False)
+
+    def __init__(self, invitation: Invitation, here: Person | None, posted: QueryDict | None) -> None:
+        super().__init__(posted)
+        self.invitation, self.here = invitation, here
+
+    def clean_pseudonym(self) -> str:
+        """Return a name that nobody else bears in the project."""
+        name = str(self.cleaned_data["pseudonym"])
+        if self.invitation.member is None:
+            checked(refuse_taken, self.invitation.project, name, self.here)
+        return name
+
+
 @public_page("join/", posts=True)
 def join_project(request: HttpRequest) -> HttpResponse:
     """Choose a name to be known by, and come in; the code to come back with is shown once."""
@@ -107,13 +126,13 @@ def join_project(request: HttpRequest) -> HttpResponse:
     if invitation is None or invitation.project is None:
         return redirect("begin" if invitation else "enter")
     here = request.user if isinstance(request.user, Person) and invitation.member is None else None
-    if request.method != "POST":
-        return render(request, "studio/join.html", {"invitation": invitation, "here": here})
-    pseudonym = tidy_line(request.POST.get("pseudonym", ""), 80)
-    lock_project(invitation.project)
-    if invitation.member is None:
-        refuse_taken(invitation.project, pseudonym, here)
-    person, code = join(invitation, pseudonym, here)
+    form = NameForm(invitation, here, request.POST if request.method == "POST" else None)
+    if request.method == "POST":
+        lock_project(invitation.project)  # so that of two who choose a name at once one has it
+    if not form.is_valid():
+        shown = {"invitation": invitation, "here": here, "chosen": form}
+        return render(request, "studio/join.html", shown, status=400 if form.errors else 200)
+    person, code = join(invitation, form.cleaned_data["pseudonym"], here)
     member = Membership.objects.get(project=invitation.project, person=person)
     author = member.author
     came = ("member.returned", {}) if invitation.member else ("member.joined", {"roles": invitation.roles})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from django.core import signing
 from django.core.files.uploadedfile import SimpleUploadedFile, UploadedFile
@@ -23,6 +22,7 @@ from kapwa.studio.core.log import record, single_writer
 from kapwa.studio.core.roles import WORDERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.views.common import XLSX, as_file, show
+from kapwa.value_types import JsonObject, Keywords
 
 SHOWN, EXAMPLES = 10, 2
 _ROWS = "<!-- rows -->"
@@ -33,7 +33,7 @@ _MOST_KEPT = 2_400_000  # characters in which files go along from page to page
 def import_items(request: HttpRequest, visit: Visit) -> HttpResponseBase:
     """Ask which column is which, and show rows as they will be; then take in those that are sound, and name others."""
     tables, role = _tables(visit), request.POST.get("role") or request.GET.get("table", "")
-    about: dict[str, Any] = {"roles": tables.roles, "role": role, "kinds": ",".join(ITEMS), "post": request.POST}
+    about: Keywords = {"roles": tables.roles, "role": role, "kinds": ",".join(ITEMS), "post": request.POST}
     if request.method != "POST":
         return show(visit, "import", **about)
     try:
@@ -97,7 +97,7 @@ def _as_asked(visit: Visit, number: int, table: Brought) -> Brought:
     return table._replace(usual={**table.usual, **{name: text for name, text in every.items() if text}})
 
 
-def _shown(visit: Visit, table: Brought, rows: Rows) -> dict[str, Any]:
+def _shown(visit: Visit, table: Brought, rows: Rows) -> JsonObject:
     """Return what the page shows of a table: its columns with some cells, what all rows say, and the first rows."""
     if not table.role:
         return {"role": ""}
@@ -152,7 +152,7 @@ class Import:
                 record(visit.project, "items.brought", {"new": self.new}, actor=visit.member.author)
 
 
-def _import(visit: Visit, tables: Sequence[tuple[str, Rows]], about: dict[str, Any]) -> HttpResponseBase:
+def _import(visit: Visit, tables: Sequence[tuple[str, Rows]], about: JsonObject) -> HttpResponseBase:
     """Take rows in; where there are many, the page says meanwhile how far it is."""
     taken = Import(visit, tables)
     if taken.all <= MOST_RECORDS:

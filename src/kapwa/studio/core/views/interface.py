@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polib
 from django.core.paginator import Paginator
@@ -21,6 +21,7 @@ from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import InterfaceText, Project
 from kapwa.studio.core.text import tidy
 from kapwa.studio.core.views.common import act, as_file, show
+from kapwa.value_types import JsonObject, Keywords
 
 _SHOWN = 40
 _STATES = (_n("machine-made"), _n("suggested"), _n("approved"), _n("missing"))
@@ -85,12 +86,12 @@ def interface_messages(request: HttpRequest, visit: Visit, tag: str) -> HttpResp
         and any(words in text.casefold() for text in (message.entry.msgid, message.entry.msgid_plural, *message.texts))
     ]
     shown = Paginator(chosen, _SHOWN).get_page(request.GET.get("page"))
-    context: dict[str, Any] = {"shown": shown, "own": language(tag), "states": _STATES, "state": state, "words": words}
+    context: Keywords = {"shown": shown, "own": language(tag), "states": _STATES, "state": state, "words": words}
     return show(visit, "interface_messages", tag=tag, **context)
 
 
 def _take(request: HttpRequest, visit: Visit, tag: str, message: InterfaceMessage) -> None:
-    body: dict[str, Any] = {"language": tag, "source": message.entry.msgid}
+    body: JsonObject = {"language": tag, "source": message.entry.msgid}
     if request.POST.get("action") == "approve":
         seen = request.POST.getlist("seen")
         if message.state == "missing" or [text.replace("\r\n", "\n") for text in seen] != message.texts:

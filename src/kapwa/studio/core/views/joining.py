@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urljoin
 
 from django import forms
@@ -19,8 +19,9 @@ from kapwa.studio.core.members import hashed
 from kapwa.studio.core.roles import COORDINATORS
 from kapwa.studio.core.security import Visit, page, public_page
 from kapwa.studio.core.tables import GroupLink, Membership, Person, Project
-from kapwa.studio.core.text import tidy_line
-from kapwa.studio.core.views.common import CodeShown, act, address_for_others, checked, picture_of, show
+from kapwa.studio.core.views.common import CodeShown, act, address_for_others, picture_of, show
+from kapwa.studio.core.views.fields import TypedField
+from kapwa.value_types import Keywords
 
 # In the session: the link by which somebody asks; the hash of the code of who asked.
 ASKING, ASKED = "asking", "asked"
@@ -31,12 +32,8 @@ _DAYS = {1: _n("one day"), 7: _n("a week"), 30: _n("30 days")}
 class AskForm(forms.Form):
     """What a coordinator reads of who asks to join, and that the asker wants that."""
 
-    pseudonym = forms.CharField(max_length=80)
+    pseudonym = TypedField(80, line=True)
     agree = forms.BooleanField()
-
-    def clean_pseudonym(self) -> str:
-        """Return the name, tidied."""
-        return checked(tidy_line, self.cleaned_data["pseudonym"], 80)
 
 
 @public_page("ask/<str:code>/")
@@ -138,7 +135,7 @@ def group_links(request: HttpRequest, visit: Visit) -> HttpResponse:
     if done:
         return redirect("group_links", project=project.slug)
     rows = [_shown(request, link, project) for link in joining.open_links(project)]
-    shown: dict[str, Any] = {"links": rows, "waiting": list(asked.rows.values()), "made": made, "asked": asked}
+    shown: Keywords = {"links": rows, "waiting": list(asked.rows.values()), "made": made, "asked": asked}
     shown |= {"offered": joining.ROLES_OFFERED, "days": _DAYS, "chose": action in ("admit", "decline")}
     return show(visit, "group_links", 400 if request.method == "POST" else 200, **shown)
 

@@ -8,12 +8,14 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+from django import forms
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from kapwa.errors import UsageError
 from kapwa.registry import load
 from kapwa.studio import commands
 from kapwa.studio.core import evaluating
@@ -28,27 +30,40 @@ from kapwa.studio.core.security import SAFE, Visit, page
 from kapwa.studio.core.tables import Release
 from kapwa.studio.core.text import tidy
 from kapwa.studio.core.views.common import act, as_file, recovery_code, show, zipped
+from kapwa.studio.core.views.fields import TypedField
 from kapwa.studio.doctor import BACKUPS, KEPT_DAYS, back_up
+from kapwa.value_types import Keywords
 
 # The policy that a report brings admits its own style and script, by their hashes; it is held to it from outside, too.
 _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
 _APART = "sandbox allow-scripts; frame-ancestors 'none'"
 
 
+class VersionForm(forms.Form):
+    """The number of a new release."""
+
+    version = TypedField(40)
+
+
 @page("releases/", read=COORDINATORS, write=COORDINATORS, long=("POST",))
 def releases(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List releases, say what a new one would be, and freeze it."""
     project = visit.project
-    if request.method == "POST":
-        with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
-            version = tidy(request.POST.get("version", ""), 40)
-            freeze(project, version, Path(place), actor=visit.member.author)
-        return redirect("evaluation", project=project.slug, version=version)
+    form = VersionForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        version = form.cleaned_data["version"]
+        try:
+            with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
+                freeze(project, version, Path(place), actor=visit.member.author)
+            return redirect("evaluation", project=project.slug, version=version)
+        except UsageError as error:
+            form.add_error("version", str(error))
     earlier = releases_of(project)[::-1]
     plan = plan_release(project)
-    about: dict[str, Any] = {"n": len(plan.release.items), "step": plan.step, "why": plan.why}
+    about: Keywords = {"n": len(plan.release.items), "step": plan.step, "why": plan.why}
     lacks = [(lack.what, visit.link(lack.page, *lack.arguments), lack.who) for lack in plan.lacks]
-    return show(visit, "releases", releases=earlier, **about, held=plan.held, lacks=lacks)
+    shown = {"releases": earlier, "held": plan.held, "lacks": lacks, "made": form}
+    return show(visit, "releases", 400 if form.errors else 200, **about, **shown)
 
 
 @page("releases/<str:version>/", read=COORDINATORS, long=SAFE)

@@ -36,6 +36,6 @@ def named(values: Iterable[str]) -> list[tuple[str, str]]:
     return [(value, value) for value in dict.fromkeys(filter(None, values))]
 
 
-def page_of(rows: Sequence[Any] | Any, asked: Mapping[str, str]) -> Page[Any]:
+def page_of(rows: Sequence[object] | object, asked: Mapping[str, str]) -> Page[Any]:
     """Return the page of rows that is asked for."""
     return Paginator(rows, SHOWN).get_page(asked.get("page"))

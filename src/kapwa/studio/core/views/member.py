@@ -27,8 +27,8 @@ from kapwa.studio.core.members import has_recovery, hashed, new_code, refuse_tak
 from kapwa.studio.core.roles import EVERYONE, MODERATORS
 from kapwa.studio.core.security import Visit, agreed, page
 from kapwa.studio.core.tables import Event, Person, TracesDue, change
-from kapwa.studio.core.text import tidy_line
-from kapwa.studio.core.views.common import act, checked, recovery_code, show, show_code
+from kapwa.studio.core.views.common import act, recovery_code, show, show_code
+from kapwa.studio.core.views.fields import TypedField, checked
 
 # The acts of others that a person is told of: on their membership, and on whether their answers count.
 _ABOUT_MEMBERS = r"^member\.(?!agreed|changed)|^work\.aside-(agreed|ended)"
@@ -73,9 +73,9 @@ def consent(request: HttpRequest, visit: Visit) -> HttpResponse:
 class ProfileForm(forms.Form):
     """What the studio knows of a member. What a post leaves out is emptied, but the address for reminders stays."""
 
-    pseudonym = forms.CharField(required=False, max_length=80)
-    name = forms.CharField(required=False, max_length=200)
-    contact = forms.CharField(required=False, max_length=200)
+    pseudonym = TypedField(80, line=True, required=False)
+    name = TypedField(200, line=True, required=False)
+    contact = TypedField(200, line=True, required=False)
     email = forms.EmailField(required=False, max_length=254)
     credit = forms.ChoiceField(required=False, choices=[("", ""), ("name", ""), ("pseudonym", "")])
 
@@ -86,14 +86,14 @@ class ProfileForm(forms.Form):
 
     def clean_pseudonym(self) -> str:
         """Return a name that nobody else bears here."""
-        name = checked(tidy_line, self.cleaned_data["pseudonym"], 80)
+        name = self.cleaned_data["pseudonym"]
         checked(refuse_taken, self.visit.project, name, self.visit.member.person)
-        return name
+        return str(name)
 
     def keep(self) -> None:
         """Save what was typed."""
         member, person, made = self.visit.member, self.visit.member.person, self.cleaned_data
-        person.name, person.contact = tidy_line(made["name"], 200), tidy_line(made["contact"], 200)
+        person.name, person.contact = made["name"], made["contact"]
         person.no_contact = person.no_contact and not person.contact
         person.email = made["email"] if "email" in self.data else person.email
         person.save()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
@@ -30,9 +29,11 @@ from kapwa.studio.core.roles import COORDINATOR, COORDINATORS, MODERATORS, ROLES
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Event, Invitation, Membership, Project, change
 from kapwa.studio.core.text import tidy, tidy_line
-from kapwa.studio.core.views.common import CodeShown, act, checked, show, shown_code
+from kapwa.studio.core.views.common import CodeShown, act, show, shown_code
+from kapwa.studio.core.views.fields import checked
 from kapwa.suites.eecc.form import attribute_of
 from kapwa.tables import TextTable
+from kapwa.value_types import JsonObject, Keywords
 
 MOST_INVITED = 50
 _SHOWN = 200
@@ -59,9 +60,8 @@ class RolesForm(forms.Form):
         chosen = [role for role in ROLES if role in self.cleaned_data["roles"]]
         others = Membership.objects.filter(project=self.member.project, left=None).exclude(pk=self.member.pk)
         if COORDINATOR not in chosen and not any(COORDINATOR in other.roles for other in others):
-            raise forms.ValidationError(
-                _("A project needs a coordinator.") + f" {_('Make somebody else a coordinator first.')}"
-            )
+            wrong, remedy = _("A project needs a coordinator."), _("Make somebody else a coordinator first.")
+            raise forms.ValidationError(f"{wrong} {remedy}")
         return chosen
 
 
@@ -212,7 +212,7 @@ class QuestionnaireForm(forms.Form):
 def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Change a section of what the project says of itself, its languages, its work, and its consent text."""
     project = visit.project
-    made: dict[str, Any] = {"of": SettingsForm(project)}
+    made: Keywords = {"of": SettingsForm(project)}
     made |= {"consent": ConsentForm(project), "questions": QuestionnaireForm(project)}
     if request.method == "POST":
         before, section, published = settings_of(project), request.POST.get("action", ""), False
@@ -243,13 +243,13 @@ def _checked_attribute(name: str) -> str:
         raise UsageError(_("“%(text)s” cannot name a kind of identity.") % {"text": clean}, hint=hint) from None
 
 
-def settings_of(project: Project) -> dict[str, Any]:
+def settings_of(project: Project) -> JsonObject:
     """Return what a project says of itself, by name; each question of its questionnaire apart."""
     asked = {f"questions.{key}": text for key, text in project.questions.items()}
     return model_to_dict(project, exclude=["id", "slug", "salt", "questions"]) | asked
 
 
-def note_changes(visit: Visit, before: dict[str, Any], changed: Sequence[str] = ()) -> None:
+def note_changes(visit: Visit, before: JsonObject, changed: Sequence[str] = ()) -> None:
     """Save what differs from ``before``, and record the names of it, and of what ``changed`` besides.
 
     So what somebody wrote last can be removed with their contributions, and nothing that others wrote.

@@ -8,13 +8,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from kapwa.studio.core.forms import form_of
-from kapwa.studio.core.languages import checked_tag, language
+from kapwa.studio.core.languages import language
 from kapwa.studio.core.roles import EVERYONE, WORDERS
 from kapwa.studio.core.searching import holding
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Term
 from kapwa.studio.core.text import tidy_line
-from kapwa.studio.core.views.common import act, checked, show
+from kapwa.studio.core.views.common import act, show
+from kapwa.studio.core.views.fields import LanguageField, TypedField
 
 SHOWN = 50
 
@@ -30,20 +31,10 @@ def search(request: HttpRequest, visit: Visit) -> HttpResponse:
 class TermForm(forms.Form):
     """A term, how it is said in a language, and a note on that."""
 
-    name = forms.CharField(max_length=500)
-    text = forms.CharField(max_length=500)
-    note = forms.CharField(max_length=500, required=False)
-    language = forms.CharField(max_length=80)
-
-    def clean_language(self) -> str:
-        """Return the tag of the language."""
-        return checked(checked_tag, self.cleaned_data["language"])
-
-    def clean(self) -> None:
-        """Tidy what was typed."""
-        for name in ("name", "text", "note"):
-            if name in self.cleaned_data:
-                self.cleaned_data[name] = checked(tidy_line, self.cleaned_data[name], 500)
+    name = TypedField(500, line=True)
+    text = TypedField(500, line=True)
+    note = TypedField(500, line=True, required=False)
+    language = LanguageField()
 
 
 @page("glossary/", read=EVERYONE, write=WORDERS)

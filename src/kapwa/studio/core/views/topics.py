@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from django import forms
 from django.db import transaction
@@ -18,7 +17,9 @@ from kapwa.studio.core.roles import EVERYONE, WRITERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Topic
 from kapwa.studio.core.text import tidy
-from kapwa.studio.core.views.common import act, checked, show
+from kapwa.studio.core.views.common import act, show
+from kapwa.studio.core.views.fields import TypedField
+from kapwa.value_types import JsonObject
 
 
 class TopicForm(forms.Form):
@@ -29,11 +30,7 @@ class TopicForm(forms.Form):
     target = forms.IntegerField(required=False, min_value=0, max_value=10_000)
     origin = forms.ChoiceField(required=False, choices=[("seed", ""), ("session", "")])
     usual = forms.ChoiceField(required=False, choices=[("keep", ""), ("drop", "")])
-    pasted = forms.CharField(required=False)
-
-    def clean_pasted(self) -> str:
-        """Return the lines, tidied."""
-        return checked(tidy, self.cleaned_data["pasted"], 100_000)
+    pasted = TypedField(100_000, required=False)
 
 
 @page("topics/", read=EVERYONE, write=WRITERS, hold_write_lock=False)
@@ -47,7 +44,7 @@ def topics(request: HttpRequest, visit: Visit) -> HttpResponse:
         return show(visit, "topics", 400 if form.errors else 200, **shown, coverage=of.topic_coverage(visit.project))
     rows = [(*_cells(line), 0) for line in pasted_lines(form.cleaned_data["pasted"])]
     rows.append((form.cleaned_data["name"], form.cleaned_data["source"], form.cleaned_data["target"] or 0))
-    bodies: dict[str, dict[str, Any]] = {}
+    bodies: dict[str, JsonObject] = {}
     for name, source, wanted in rows:
         if topic := tidy(name, 200):
             where = form.cleaned_data["origin"] or "seed"
@@ -62,7 +59,7 @@ def topics(request: HttpRequest, visit: Visit) -> HttpResponse:
     return redirect("topics", project=visit.project.slug)
 
 
-def _add(visit: Visit, bodies: Sequence[Mapping[str, Any]], *, actor: str) -> None:
+def _add(visit: Visit, bodies: Sequence[Mapping[str, object]], *, actor: str) -> None:
     """Record topics; one that is there stays."""
     with single_writer(), transaction.atomic():
         lock_project(visit.project)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import Any
+from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -20,12 +20,14 @@ from kapwa.studio.core.roles import COORDINATORS, MERGERS, MODERATORS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Project
 from kapwa.studio.core.text import key_of, tidy, tidy_line
-from kapwa.studio.core.views.common import act, as_file, named_agreement, show
+from kapwa.studio.core.views.common import act, as_file, named_agreement, show, whole
 from kapwa.studio.questions.events import PROMPT
 from kapwa.studio.questions.merging import Merged, against_people, merged_answers
 from kapwa.studio.questions.suggesting import suggestions
 from kapwa.studio.questions.tables import DESK, Decision, Wording
+from kapwa.studio.questions.views.questions import progress
 from kapwa.tables import csv_bytes
+from kapwa.value_types import Cells, JsonObject
 
 _COLUMNS = ("item_id", "rater", "answer", "outcome", "counts", "texts", "depends", "question")
 
@@ -37,10 +39,12 @@ def answers(request: HttpRequest, visit: Visit) -> HttpResponse:
     aside = set_aside(visit.project, DESK)
     merged = _collected(visit.project, tag, aside)
     everybody = agreed(visit.project, _collected(visit.project, tag)) if aside else []
+    full = [one for one in merged if one.asked and one.wording.people >= visit.project.people_each]
     return show(
         visit,
         "answers",
         rows=merged,
+        to_compare=[one.wording.question.number for one in full if not one.is_compared],
         own=language(tag),
         languages=[language(language_tag) for language_tag in tags],
         agreement=named_agreement(agreed(visit.project, merged)),
@@ -67,7 +71,7 @@ def _collected(project: Project, tag: str, without: Collection[str] = ()) -> lis
     return [merged for merged in every if merged.asked or merged.counted or merged.old]
 
 
-def agreed(project: Project, merged: Sequence[Merged]) -> list[dict[str, Any]]:
+def agreed(project: Project, merged: Sequence[Merged]) -> list[Cells]:
     """Return how far people agree in their first answers after merging, as ``kapwa label agree`` does of the table."""
     heads: dict[str, dict[str, str]] = {}
     for item, who, head, *_rest in answer_rows(project, merged):
@@ -120,7 +124,7 @@ def merge_answers(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
         if reason or not against:
             more = {"against": against, "reason": reason} if against else {}
             act(visit, kind, {"language": tag, **body, **more}, subject=merged.wording.question_id)
-            return redirect(request.get_full_path())
+            return redirect(_after(visit, merged.wording) if kind == "answers.compared" else request.get_full_path())
     moved = [decision.body["key"] for decision in merged.decisions if decision.kind == "answers.split"]
     groups = [*merged.groups, *merged.proposed]
     texts = {key: text for group in groups for key, text in group.texts.items()}
@@ -142,6 +146,15 @@ def merge_answers(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
     )
 
 
+def _after(visit: Visit, wording: Wording) -> str:
+    """Return the address of the answers in the same language that are to be compared next, else of the list."""
+    tag, number = wording.language, wording.question.number
+    waiting = [other for row in progress(visit) if row["language"].tag == tag for other in row["to_compare"]]
+    following = min(waiting, key=lambda other: (other < number, other), default=None)
+    page = visit.link("answers") if following is None else visit.link("merge_answers", following)
+    return f"{page}?{urlencode({'language': tag})}"
+
+
 def _posted(request: HttpRequest) -> list[tuple[str, str]]:
     """Return what says which decision a form asks for, to ask for it once more with a reason."""
     names = ("key", "named", "action", "uuid")
@@ -157,16 +170,19 @@ def _answers_meant(decision: Decision, texts: dict[str, str]) -> list[str]:
     return [texts[key] for key in keys if key in texts]
 
 
-def _decision(request: HttpRequest, merged: Merged) -> tuple[str, dict[str, Any]]:
+def _decision(request: HttpRequest, merged: Merged) -> tuple[str, JsonObject]:
     """The kind and body of the event that a posted form asks for; the button that was pressed says which."""
     groups = [*merged.groups, *merged.proposed]
     post, head = request.POST, {key: group.key for group in groups for key in group.texts}
     if "undo" in post:
         return "answers.undone", {"decision": post["undo"][:40]}
-    if "confirm" in post:
-        now = [merged.wording.question.revision, merged.wording.revision]
-        if post["confirm"] != ".".join(map(str, now)):
+    now = [merged.wording.question.revision, merged.wording.revision]
+    if "confirm" in post or "compared" in post:
+        revisions, _sep, people = post.get("confirm", post.get("compared", "")).partition(":")
+        if revisions != ".".join(map(str, now)):
             raise UsageError(_("The question has changed."), hint=_("Open it again and read the new version."))
+        if "compared" in post:
+            return "answers.compared", {"now": now, "people": whole(people)}
         seen = {(answer.question_revision, answer.wording_revision) for answer in merged.old}
         return "answers.confirmed", {"seen": sorted(map(list, seen)), "now": now}
     for name in ("split", "named"):

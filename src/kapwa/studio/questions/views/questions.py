@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import uuid as uuids
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
+from django import forms
 from django.db.models import Q
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as _n
@@ -19,16 +20,17 @@ from kapwa.errors import UsageError
 from kapwa.studio.core.agreeing import NEEDED
 from kapwa.studio.core.forms import Guide, ItemNamed, OwnItem, Stage, Todo, form_of, topic_name
 from kapwa.studio.core.kinds import RefusedError
-from kapwa.studio.core.languages import InterfaceLanguage, checked_tag, language
+from kapwa.studio.core.languages import InterfaceLanguage, language
 from kapwa.studio.core.log import record
 from kapwa.studio.core.reading import topics_of
 from kapwa.studio.core.roles import AGREEING, QUESTION_READERS, TRANSLATORS, WRITERS
 from kapwa.studio.core.searching import earlier, terms_in
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.tables import APPROVED, OUTDATED, PROPOSED, Event, Project, Topic
-from kapwa.studio.core.text import listed, pieces, tidy, tidy_line, titled, wording_state
+from kapwa.studio.core.tables import APPROVED, ID, OUTDATED, PROPOSED, Event, Project, Topic
+from kapwa.studio.core.text import listed, pieces, tidy, titled, wording_state
 from kapwa.studio.core.views.commenting import comment_said, comments_shown
 from kapwa.studio.core.views.common import (
+    WHY,
     act,
     form_number,
     judge_shown,
@@ -38,13 +40,17 @@ from kapwa.studio.core.views.common import (
     take_publication,
     whole,
 )
+from kapwa.studio.core.views.fields import LanguageField, OneOfField, TypedField, checked, told
 from kapwa.studio.core.views.listing import ListFilter, named, page_of
 from kapwa.studio.questions.events import PROMPT, questions_of
+from kapwa.studio.questions.merging import compared, comparisons
 from kapwa.studio.questions.tables import Question, Wording
+from kapwa.value_types import Cells, JsonObject, Keywords, Row
 
 KIND_NAMES = listed("kinds of answers")
 MOST_SHOWN = 50  # texts to which somebody agrees at once
 _MOST = 300  # questions made of one text at once
+_NO_TOPIC = (_n("A question needs a topic."), _n("Choose one; you add others on the page of topics."))
 _SLOT = re.compile(r"\{[^{}]*\}")
 
 
@@ -113,26 +119,73 @@ def _looked_for(visit: Visit, rows: list[Any]) -> tuple[ListFilter, list[Any]]:
     return asked, found
 
 
+class QuestionForm(forms.Form):
+    """A question or prompt, as somebody writes it in a ``language``, or changes ``question``, whose language stays.
+
+    ``fillings``: lines of which each makes a question of a text with one blank; ``base``: the text that was seen.
+    """
+
+    language = LanguageField()
+    text = TypedField(1000, wrong=told(_n("The text is empty."), _n("Write the text, then save.")))
+    topic = TypedField(200, line=True, required=False)
+    kind = OneOfField(KIND_NAMES.items(), told(_n("The kind of answer is missing."), _n("Choose one.")))
+    fillings = TypedField(50_000, required=False)
+    base = forms.CharField(required=False, max_length=ID)
+    reason = TypedField(required=False)
+
+    def __init__(self, question: Question | None, posted: QueryDict | None) -> None:
+        names = ("text", "topic", "kind", "language")
+        initial = {name: getattr(question, name) for name in names} if question else {}
+        super().__init__(posted, initial=initial)
+        self.fields["language"].required = question is None
+        self.against = question and _agreement(question, question.language)
+
+    @property
+    def body(self) -> dict[str, str]:
+        """What both events say of the question."""
+        return {name: self.cleaned_data[name] for name in ("topic", "kind", "text")}
+
+    def texts(self) -> list[str]:
+        """Return the texts: that of the form, or one for each of its lines."""
+        text, lines = self.cleaned_data["text"], self.cleaned_data["fillings"].split("\n")
+        fillings, parts = list(filter(None, map(str.strip, lines))), _SLOT.split(text)
+        if fillings and (len(parts) != 2 or len(fillings) > _MOST):
+            message = _("A template has one blank, such as {thing}, and at most %(most)s lines to fill it.")
+            raise forms.ValidationError(message % {"most": _MOST})
+        return [filling.join(parts) for filling in fillings] or [text]
+
+    def clean(self) -> None:
+        """Refuse a question without a topic, texts that are none, and a change without a reason that needs one."""
+        made = self.cleaned_data
+        if made.get("kind") not in (None, PROMPT) and not made.get("topic"):
+            self.add_error("topic", told(*_NO_TOPIC))
+        if not self.errors:
+            self._clean_texts()
+        if self.against and made.get("text") != self.initial["text"] and not made.get("reason"):
+            self.add_error("reason", told(*WHY))
+
+    def _clean_texts(self) -> None:
+        try:
+            for text in self.texts():
+                checked(checked_text, text, self.cleaned_data["kind"])
+        except forms.ValidationError as error:
+            self.add_error("text", error)
+
+
 @page("questions/new/", read=WRITERS, write=WRITERS)
 def new_question(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Write a question, or many at once: a text with a slot such as {thing}, and what goes there, one a line."""
-    if request.method != "POST":
-        return _desk(visit)
-    body = {**_typed(request), "language": checked_tag(request.POST.get("language", "")), "name": ""}
-    texts, parts = [body["text"]], _SLOT.split(body["text"])
-    fillings = [line.strip() for line in tidy(request.POST.get("fillings", ""), 50_000).split("\n") if line.strip()]
-    if fillings:
-        if len(parts) != 2 or len(fillings) > _MOST:
-            message = _("A template has one blank, such as {thing}, and at most %(most)s lines to fill it.")
-            raise UsageError(message % {"most": _MOST}, hint=_("Go back: what you typed is still there."))
-        texts = [checked_text(filling.join(parts), body["kind"]) for filling in fillings]
-    form = form_number(request) or uuids.uuid4()
-    numbers = {text: uuids.uuid5(form, text) for text in texts}
+    form = QuestionForm(None, request.POST if request.method == "POST" else None)
+    if not form.is_valid():
+        return _desk(visit, form)
+    texts, body = form.texts(), form.body | {"language": form.cleaned_data["language"], "name": ""}
+    number = form_number(request) or uuids.uuid4()
+    numbers = {text: uuids.uuid5(number, text) for text in texts}
     written = Question.objects.filter(project=visit.project, language=body["language"], text__in=texts)
     written = written.exclude(id__in=[str(number) for number in numbers.values()])  # by this form, sent again
     if not (fresh := set(texts).difference(written.values_list("text", flat=True))):
-        message = _("“%(text)s” already exists.") % {"text": texts[0]}
-        raise UsageError(message, hint=_("Go back: what you typed is still there."))
+        form.add_error("text", _("“%(text)s” already exists.") % {"text": texts[0]})
+        return _desk(visit, form)
     take_publication(visit)
     for text in dict.fromkeys(texts):  # in their order, each once
         if text in fresh:
@@ -141,33 +194,24 @@ def new_question(request: HttpRequest, visit: Visit) -> HttpResponse:
     return redirect("questions", project=visit.project.slug)
 
 
-def _typed(request: HttpRequest) -> dict[str, str]:
-    """Return the text, topic and kind that were typed; raise UsageError where one is none."""
-    kind, topic = request.POST.get("kind", ""), tidy_line(request.POST.get("topic", ""), 200)
-    if kind not in KIND_NAMES:
-        raise UsageError(_("The kind of answer is missing."), hint=_("Choose one."))
-    if not topic and kind != PROMPT:
-        raise UsageError(_("A question needs a topic."), hint=_("Choose one; you add others on the page of topics."))
-    return {"topic": topic, "kind": kind, "text": checked_text(request.POST.get("text", ""), kind)}
-
-
-def _desk(visit: Visit, question: Question | None = None) -> HttpResponse:
-    named = Topic.objects.filter(project=visit.project, retired=False).values_list("name", flat=True)
-    shown: dict[str, Any] = {"question": question, "kinds": KIND_NAMES, "languages": languages_of(visit.project)}
-    shown["against"] = question and _agreement(question, question.language)
-    topics = dict.fromkeys(filter(None, [question and question.topic, *(named or form_of(visit.project).topics)]))
-    return show(visit, "question_desk", **shown, topics=topics)
+def _desk(visit: Visit, form: QuestionForm, question: Question | None = None) -> HttpResponse:
+    known = Topic.objects.filter(project=visit.project, retired=False).values_list("name", flat=True)
+    shown: Keywords = {"question": question, "kinds": KIND_NAMES, "languages": languages_of(visit.project)}
+    topics = dict.fromkeys(filter(None, [question and question.topic, *(known or form_of(visit.project).topics)]))
+    status = 400 if form.errors else 200
+    return show(visit, "question_desk", status, **shown, topics=topics, asked=form, against=form.against)
 
 
 @page("questions/<int:number>/edit/", read=WRITERS, write=WRITERS)
 def edit_question(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Change a question; a changed text is agreed to anew, and so are its wordings."""
     question = get_object_or_404(Question, project=visit.project, number=number)
-    if request.method != "POST":
-        return _desk(visit, question)
-    body: dict[str, Any] = {**_typed(request), "base": request.POST.get("base", "")[:36]}
-    if body["text"] != question.text and (against := _agreement(question, question.language)):
-        body |= {"against": against, "reason": reason_of(request)}
+    form = QuestionForm(question, request.POST if request.method == "POST" else None)
+    if not form.is_valid():
+        return _desk(visit, form, question)
+    body: JsonObject = {**form.body, "base": form.cleaned_data["base"]}
+    if body["text"] != question.text and form.against:
+        body |= {"against": form.against, "reason": form.cleaned_data["reason"]}
     act(visit, "question.revised", body, subject=question.id)
     return redirect("wording", project=visit.project.slug, tag=question.language, number=number)
 
@@ -206,37 +250,45 @@ def _waits(visit: Visit, word: Wording | None, source: Wording) -> bool:
     return bool(word.refused) if word.author == author else author not in (*word.authors, *word.agreed, *word.refused)
 
 
-def progress(visit: Visit) -> list[dict[str, Any]]:
-    """Return, of each language, how many texts are ``due`` in it, their states, how many wait, and who answered."""
+def progress(visit: Visit) -> list[Cells]:
+    """Return, of each language, how many texts are ``due`` in it, their states, how many wait, and who answered.
+
+    ``to_compare``: the numbers of the questions that as many people answered as are wanted, and whose answers nobody
+    compared; ``compared``: how many others of these there are.
+    """
     project, rows = visit.project, []
     for spoken in languages_of(project):
         due = texts_in(project, spoken.tag)
+        waiting = waiting_in(visit, spoken.tag)
         words = [(one, word) for one in due for word in one.wordings.all() if word.language == spoken.tag]
         states = Counter(word.state for _one, word in words)
-        row = {"language": spoken, "due": len(due), "states": states, "waiting": len(waiting_in(visit, spoken.tag))}
+        row = {"language": spoken, "due": len(due), "states": states, "waiting": len(waiting)}
+        row["prompts_alone"] = waiting[0][0].number if waiting and all(one.kind == PROMPT for one, _w in waiting) else 0
         row["missing"] = len(due) - states.total()
         asked = [word for one, word in words if one.kind != PROMPT and word.state == APPROVED]
         asked = asked if spoken.tag in project.languages else []
-        answered = {"asked": len(asked), "full": sum(word.people >= project.people_each for word in asked)}
-        rows.append(row | answered)
+        full = [word for word in asked if word.people >= project.people_each]
+        to_merge = [word for word in full if not word.is_check]
+        done = compared(to_merge, comparisons(project))
+        to_compare = [word.question.number for word in to_merge if word.id not in done]
+        row |= {"to_compare": to_compare, "compared": len(to_merge) - len(to_compare)}
+        rows.append(row | {"asked": len(asked), "full": len(full)})
     return rows
 
 
 def guide(visit: Visit) -> Guide:
     """Return what the visitor can do with questions; and how far these, wordings and answers are, by language."""
-    todos = []
+    todos: list[Todo] = []
     worded = []
     answered = []
+    compared_in = []
     written = sum(not question.retired and question.kind != PROMPT for question in questions_of(visit.project))
     for row in progress(visit):
         name = row["language"].name
         tag = row["language"].tag
         agreed = row["states"][APPROVED]
         link = visit.link("translate_into", tag)
-        if row["waiting"]:
-            n = row["waiting"]
-            sentence = ngettext("You have %(n)s question to look at", "You have %(n)s questions to look at", n)
-            todos.append(Todo(f"{_('Questions')}: \u2068{name}\u2069", link, sentence % {"n": n} + "."))
+        todos += _to_look_at(visit, row)
         title = _("Wordings agreed in %(name)s, with those of the prompts") % {"name": name}
         waits = [_("translators, and two other people who agree")] if agreed < row["due"] else []
         worded.append(Stage(title, link, agreed, row["due"], waits))
@@ -245,11 +297,40 @@ def guide(visit: Visit) -> Guide:
             waits = [_("people who answer")] if row["full"] < row["asked"] else []
             link = visit.link("answers")
             answered.append(Stage(title, link and f"{link}?language={tag}", row["full"], row["asked"], waits))
+        if row["compared"] or row["to_compare"]:
+            compared_in.append(_comparing(visit, row))
     if visit.may(WRITERS):
         todos.append(Todo(_("Write a question"), visit.link("new_question"), n=0))
     waits = [] if written else [_("writers")]
     first = Stage(_("Questions written"), visit.link("questions"), written, waits=waits)
-    return Guide(todos, [first, *worded, *answered])
+    return Guide(todos, [first, *worded, *answered, *compared_in])
+
+
+def _to_look_at(visit: Visit, row: Row) -> Iterator[Todo]:
+    """Yield what the visitor can do in a language besides answers, as :func:`progress` says it.
+
+    Where prompts alone wait, it leads to the first.
+    """
+    name, tag, n = row["language"].name, row["language"].tag, row["waiting"]
+    if row["prompts_alone"]:
+        sentence = ngettext("You have %(n)s prompt to look at", "You have %(n)s prompts to look at", n) % {"n": n}
+        link = visit.link("wording", tag, row["prompts_alone"])
+        yield Todo(f"{_('Prompts')}: \u2068{name}\u2069", link, f"{sentence}.", n)
+    elif n:
+        sentence = ngettext("You have %(n)s question to look at", "You have %(n)s questions to look at", n) % {"n": n}
+        yield Todo(f"{_('Questions')}: \u2068{name}\u2069", visit.link("translate_into", tag), f"{sentence}.")
+    if row["to_compare"] and (link := visit.link("merge_answers", row["to_compare"][0])):
+        title, about = _("Compare answers in %(language)s"), _("Say which answers mean the same, or that none do.")
+        n = len(row["to_compare"])
+        yield Todo(title % {"language": name}, f"{link}?language={tag}", about, n)
+
+
+def _comparing(visit: Visit, row: Row) -> Stage:
+    """Return how far the answers in a language are compared, as :func:`progress` says it."""
+    title, link = _("Answers compared in %(language)s") % {"language": row["language"].name}, visit.link("answers")
+    waits = [_("translators, scribes and coordinators")] if row["to_compare"] else []
+    every = row["compared"] + len(row["to_compare"])
+    return Stage(title, link and f"{link}?language={row['language'].tag}", row["compared"], every, waits)
 
 
 NOTICES = {
@@ -297,7 +378,7 @@ def translate_into(request: HttpRequest, visit: Visit, tag: str) -> HttpResponse
     others = [(question, word) for question, word in waiting if word and word.state != OUTDATED]
     asked = [(question, word) for question, word in others if word.author != visit.member.author]
     to_word = [entry for entry in waiting if entry not in asked]
-    shown: dict[str, Any] = {"asked": asked[:MOST_SHOWN], "to_word": to_word[:MOST_SHOWN], "waiting": len(waiting)}
+    shown: Keywords = {"asked": asked[:MOST_SHOWN], "to_word": to_word[:MOST_SHOWN], "waiting": len(waiting)}
     shown |= {"unexplained": unexplained, "changed": whole(request.GET.get("changed"))}
     return show(visit, "translate_into", 400 if unexplained else 200, own=spoken, **shown)
 
@@ -342,7 +423,7 @@ def discuss_question(request: HttpRequest, visit: Visit, number: int) -> HttpRes
     return redirect("wording", project=visit.project.slug, tag=question.language, number=number)
 
 
-def _opinion(request: HttpRequest, visit: Visit, question: Question, tag: str) -> tuple[str, dict[str, Any]]:
+def _opinion(request: HttpRequest, visit: Visit, question: Question, tag: str) -> tuple[str, JsonObject]:
     """Return the event's kind and body of a proposal, an agreement or a refusal."""
     action, post = request.POST.get("action"), request.POST
     if action == "propose":
@@ -350,7 +431,7 @@ def _opinion(request: HttpRequest, visit: Visit, question: Question, tag: str) -
             raise RefusedError(
                 _("Only translators propose wordings."), hint=_("Refuse it, and say what you would write.")
             )
-        made: dict[str, Any] = {name: post.get(name, "")[:36] for name in ("source", "base")}
+        made: JsonObject = {name: post.get(name, "")[:36] for name in ("source", "base")}
         made |= {"text": checked_text(post.get("text", ""), question.kind), "note": tidy(post.get("note", ""), 2000)}
         if against := _agreement(question, tag):
             made |= {"against": against, "reason": reason_of(request)}

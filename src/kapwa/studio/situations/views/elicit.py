@@ -8,12 +8,12 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from kapwa.studio.core.languages import checked_tag, language
+from kapwa.studio.core.languages import language
 from kapwa.studio.core.roles import COORDINATORS, WRITERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Project, Topic
-from kapwa.studio.core.text import tidy
-from kapwa.studio.core.views.common import act, checked, show
+from kapwa.studio.core.views.common import act, show
+from kapwa.studio.core.views.fields import LanguageField, TypedField
 from kapwa.studio.situations.questionnaire import questions_of
 from kapwa.studio.situations.tables import Elicited, Situation
 
@@ -22,26 +22,18 @@ class ElicitForm(forms.Form):
     """An answer to one of the questions, in a language, perhaps on a topic."""
 
     question = forms.ChoiceField()
-    text = forms.CharField()
-    language = forms.CharField(required=False, max_length=80)
-    topic = forms.CharField(required=False, max_length=200)
+    text = TypedField()
+    language = LanguageField(required=False)
+    topic = TypedField(200, required=False)
 
     def __init__(self, project: Project, asked: Mapping[str, str], posted: Mapping[str, str] | None) -> None:
         super().__init__(posted)
         self.main = project.language
         self.fields["question"].choices = asked.items()
 
-    def clean_text(self) -> str:
-        """Return the answer, tidied."""
-        return checked(tidy, self.cleaned_data["text"])
-
     def clean_language(self) -> str:
         """Return the tag of the answer's language."""
-        return checked(checked_tag, self.cleaned_data["language"] or self.main)
-
-    def clean_topic(self) -> str:
-        """Return the topic, tidied."""
-        return checked(tidy, self.cleaned_data["topic"], 200)
+        return str(self.cleaned_data["language"] or self.main)
 
 
 @page("elicit/", read=WRITERS, write=WRITERS)

@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop, ngettext
+from django.utils.translation import gettext_noop
 
 from kapwa.labels.agreement import agreement_rows
 from kapwa.report.charts.drawing import draw
 from kapwa.report.charts.elements import Line, RowChart
 from kapwa.studio.core.forms import ANYBODY, Guide, ItemNamed, OwnItem, Stage, Todo
 from kapwa.studio.core.reading import members_of, topics_of
-from kapwa.studio.core.roles import COORDINATORS, MODERATORS, READERS, REVIEWERS, WRITERS
+from kapwa.studio.core.roles import MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Project
 from kapwa.studio.core.views.common import named_agreement
@@ -31,6 +31,7 @@ from kapwa.studio.situations.events import (
 )
 from kapwa.studio.situations.tables import Situation
 from kapwa.suites.kalahi.form import CATEGORIES
+from kapwa.value_types import Cells, JsonObject
 
 MOST_SHOWN = 5  # situations of which home says who has voted
 
@@ -76,7 +77,7 @@ def topic_coverage(project: Project) -> list[Coverage]:
     return [table for table in coverage(project, made) if table.by == "topic"]
 
 
-def agreement(project: Project) -> list[dict[str, Any]]:
+def agreement(project: Project) -> list[Cells]:
     """Return rows of coefficients over revealed rounds of votes, each with its ``name``; [] before a first."""
     hidden = {(row.id, row.round) for row in situations_of(project) if is_hidden(row)}
     cells = {
@@ -114,10 +115,6 @@ def guide(visit: Visit) -> Guide:
             number = waiting[0].number
             todos.append(Todo(title % {"number": number}, visit.link("situation", number), about, len(waiting)))
     states = Counter(row.state for row in rows if row.state not in CLOSED)
-    n = states[ACCEPTED]
-    if n and visit.may(COORDINATORS):
-        title = ngettext("Make a release of %(n)s accepted situation", "Make a release of %(n)s accepted situations", n)
-        todos.append(Todo(title % {"n": n}, visit.link("releases")))
     if visit.may(WRITERS):
         about = _("A few sentences that happened to you or to people you know, and what people here would do.")
         todos.append(Todo(_("Write a situation"), visit.link("new_situation"), about, 0))
@@ -196,7 +193,7 @@ def is_hidden(situation: Situation) -> bool:
     return situation.state == IN_REVIEW and not situation.revealed
 
 
-def overview(visit: Visit) -> dict[str, Any]:
+def overview(visit: Visit) -> JsonObject:
     """Return coverage, what a trick would score, and how far people agree."""
     situations = [row for row in situations_of(visit.project) if row.state not in CLOSED]
     return {

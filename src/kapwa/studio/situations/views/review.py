@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
 
 from django import forms
 from django.db.models import QuerySet
@@ -20,12 +19,20 @@ from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Event, Membership, Project
 from kapwa.studio.core.text import Pieces, pieces, tidy
 from kapwa.studio.core.views.commenting import comment_said, comments_shown
-from kapwa.studio.core.views.common import act, as_file, checked, reason_of, retirement, show, take_publication, whole
-from kapwa.studio.situations.events import CHOICES, DRAFT, IN_REVIEW, against_votes, votes_of
+from kapwa.studio.core.views.common import act, as_file, reason_of, retirement, show, take_publication, whole
+from kapwa.studio.core.views.fields import TypedField, checked
+from kapwa.studio.situations.events import CHOICES, IN_REVIEW, against_votes, votes_of
 from kapwa.studio.situations.fields import Fields, changes
 from kapwa.studio.situations.tables import Revision, Situation, Vote
 from kapwa.studio.situations.views.overview import waiting_votes
-from kapwa.studio.situations.views.writing import reading, refuse_others, situation_or_404, tells_best
+from kapwa.studio.situations.views.writing import (
+    reading,
+    refuse_others,
+    situation_or_404,
+    tells_best,
+    to_next_draft,
+)
+from kapwa.value_types import JsonObject
 
 
 @page("situations/<int:number>/", read=READERS)
@@ -73,7 +80,7 @@ def _history(revisions: Iterable[Revision], *, with_best: bool) -> list[tuple[Re
     return entries
 
 
-def _happens(visit: Visit, row: Situation, kind: str, body: Mapping[str, Any]) -> HttpResponse:
+def _happens(visit: Visit, row: Situation, kind: str, body: Mapping[str, object]) -> HttpResponse:
     """Record what happens to a situation, and show it."""
     act(visit, f"situation.{kind}", body, subject=row.id)
     return redirect("situation", project=visit.project.slug, number=row.number)
@@ -91,7 +98,7 @@ def submit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpRes
     refuse_others(visit, row)
     take_publication(visit)
     _happens(visit, row, "submitted", {})
-    return _onward(visit, Situation.objects.filter(project=visit.project, state=DRAFT, author=visit.member.author))
+    return to_next_draft(visit)
 
 
 @page("situations/<int:number>/delete/", write=WRITERS)
@@ -141,7 +148,7 @@ def discuss(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
 def accept(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Accept a situation whose votes allow it; against what most people chose as the best only for a reason."""
     row = situation_or_404(visit, number)
-    body: dict[str, Any] = {"quorum": visit.project.quorum}
+    body: JsonObject = {"quorum": visit.project.quorum}
     if against := against_votes(row):
         body |= {"against": against._asdict(), "reason": tidy(request.POST.get("reason", ""))}
     _happens(visit, row, "accepted", body)
@@ -164,17 +171,13 @@ def retire(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
 class SessionForm(forms.Form):
     """A meeting of a focus group: what it is called, who is there, and when."""
 
-    title = forms.CharField(max_length=200)
+    title = TypedField(200)
     attendees = forms.MultipleChoiceField()
     starts = forms.CharField(required=False, max_length=40)
 
     def __init__(self, members: Iterable[Membership], posted: QueryDict | None) -> None:
         super().__init__(posted)
         self.fields["attendees"].choices = [(member.author, member.pseudonym) for member in members]
-
-    def clean_title(self) -> str:
-        """Return the title, tidied."""
-        return checked(tidy, self.cleaned_data["title"], 200)
 
     def clean_starts(self) -> str:
         """Return a day and time as a form posts it, "" for none."""

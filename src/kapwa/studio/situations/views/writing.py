@@ -24,7 +24,7 @@ from kapwa.studio.core.searching import earlier, terms_in
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Topic
 from kapwa.studio.core.text import tidy
-from kapwa.studio.core.views.common import act, show, whole
+from kapwa.studio.core.views.common import act, asks_publication, show, whole
 from kapwa.studio.core.views.listing import ListFilter, named, page_of
 from kapwa.studio.situations.asking import ask, model_name
 from kapwa.studio.situations.checks import check_fields, missing
@@ -41,6 +41,7 @@ from kapwa.studio.situations.events import (
 from kapwa.studio.situations.fields import GLOSS, GROUPS, TEXT_FIELDS, Fields, changes, prompts, read_fields, texts
 from kapwa.studio.situations.tables import Elicited, Revision, Situation, Vote
 from kapwa.suites.kalahi.form import CATEGORIES, PARTS
+from kapwa.value_types import JsonObject
 
 _LINES = "<!-- lines -->"
 
@@ -73,19 +74,38 @@ def new_situation(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Begin a situation: of nothing, of an answer to the questionnaire, or as a variation of another."""
     origin = _named(visit, request.POST.get("origin") or request.GET.get("origin"))
     if request.method == "POST":
-        body: dict[str, Any] = {"changes": changes(origin.fields if origin else {}, read_fields(request.POST))}
+        body: JsonObject = {"changes": changes(origin.fields if origin else {}, read_fields(request.POST))}
         if origin:
             body |= {"origin": origin.id, "base": origin.revision}
         if request.POST.get("elicited"):
             body["elicited"] = request.POST["elicited"][:36]
         event = act(visit, "situation.drafted", body, once=True)
-        return redirect("situation", project=visit.project.slug, number=event.body["number"])
+        return _saved(visit, situation_or_404(visit, event.body["number"]))
     elicited = Elicited.objects.filter(project=visit.project, id=request.GET.get("elicited", "")).first()
     # Which response is best is what a variation is about.
     fields = origin.fields | {"best": ""} if origin else {"language": visit.project.language}
     if elicited:
         fields |= {"language": elicited.language, "topic": elicited.topic, "context": elicited.text}
     return _desk(visit, fields, origin, origin=origin, elicited=elicited)
+
+
+def _saved(visit: Visit, row: Situation) -> HttpResponse:
+    """Send a draft that was saved to review, where its form asks for that; where something is missing, show what."""
+    if "send" not in visit.request.POST:
+        return redirect("situation", project=visit.project.slug, number=row.number)
+    if any(finding.severity == "error" for finding in check_fields(row.fields)):
+        return redirect(f"{visit.link('edit_situation', row.number)}#told")
+    if row.state == DRAFT:  # it is in review, where the form was sent twice
+        record(visit.project, "situation.submitted", {}, actor=visit.member.author, subject=row.id)
+    return to_next_draft(visit)
+
+
+def to_next_draft(visit: Visit) -> HttpResponse:
+    """Lead to the visitor's next draft, or where there is none home, which says what they can do next."""
+    drafts = Situation.objects.filter(project=visit.project, state=DRAFT, author=visit.member.author)
+    return redirect(
+        next((visit.link("situation", row.number) for row in drafts.order_by("number")), visit.link("home"))
+    )
 
 
 def situation_or_404(visit: Visit, number: int) -> Situation:
@@ -112,7 +132,7 @@ def edit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpRespo
         if row.state != DRAFT:
             body |= {"reason": request.POST.get("reason", ""), "note": tidy(request.POST.get("note", ""))}
         act(visit, "situation.revised", body, subject=row.id)
-        return redirect("situation", project=visit.project.slug, number=number)
+        return _saved(visit, situation_or_404(visit, number))
     return _desk(visit, row.fields, row, situation=row, reasons=REASONS if row.state != DRAFT else ())
 
 
@@ -140,6 +160,7 @@ def _desk(visit: Visit, fields: dict[str, str], near: Situation | None, **contex
         visit,
         "desk",
         fields=fields,
+        sends=not context.get("reasons") and not asks_publication(visit),
         languages=[language(tag) for tag in dict.fromkeys([*visit.project.languages, checks["own"].tag])],
         topics=dict.fromkeys(filter(None, [*(named or form_of(visit.project).topics), fields.get("topic")])),
         categories=dict.fromkeys(filter(None, [*CATEGORIES, fields.get("category")])),
@@ -149,7 +170,7 @@ def _desk(visit: Visit, fields: dict[str, str], near: Situation | None, **contex
     )
 
 
-def reading(visit: Visit, fields: Fields) -> dict[str, Any]:
+def reading(visit: Visit, fields: Fields) -> JsonObject:
     """Return how pages show the texts of a situation: parts, responses, prompts, and the languages they are in."""
     tag = fields.get("language") or visit.project.language
     return {
@@ -161,7 +182,7 @@ def reading(visit: Visit, fields: Fields) -> dict[str, Any]:
     }
 
 
-def checks_and_previews(visit: Visit, fields: Fields, near: Situation | None) -> dict[str, Any]:
+def checks_and_previews(visit: Visit, fields: Fields, near: Situation | None) -> JsonObject:
     """Return what the checks say, and how the three variants read."""
     others = Situation.objects.filter(project=visit.project).exclude(cluster=near.cluster if near else "")
     yet = missing(fields)
@@ -173,7 +194,7 @@ def checks_and_previews(visit: Visit, fields: Fields, near: Situation | None) ->
     return {**told, **translations(visit, fields), **reading(visit, fields)}
 
 
-def translations(visit: Visit, fields: Fields) -> dict[str, Any]:
+def translations(visit: Visit, fields: Fields) -> JsonObject:
     """Return terms of the glossary in a situation, and how others translated sentences like those without a gloss."""
     written = [fields[name] for name in TEXT_FIELDS if fields.get(name) and not fields.get(name + GLOSS)]
     others = Situation.objects.filter(project=visit.project).values_list("fields", flat=True)

@@ -2,6 +2,7 @@
 // has its texts. A form with a number counts once however often it is sent, so it is sent until the studio answers.
 import { limit } from "./form.js";
 import { keys } from "./keys.js";
+import { steps } from "./steps.js";
 import { everywhere, here, open } from "./store.js";
 
 const box = document.getElementById("keep");
@@ -355,6 +356,7 @@ function seen(form) {
 
 async function begin() {
   keys(texts);
+  steps();
   const wide = matchMedia("(min-width: 44rem)").matches;
   for (const fold of document.querySelectorAll("details.gloss")) fold.open ||= wide; // beside the text there is room
   for (const field of document.querySelectorAll("main [maxlength], main [data-longest]")) limit(field, texts.room.textContent);

@@ -95,7 +95,7 @@ export function keys(words) {
   for (const place of pressed) show(place, place.dataset.key);
   if (form) {
     for (const set of form.querySelectorAll("fieldset")) [...set.querySelectorAll("label:has(input[type=radio])")].slice(0, 9).forEach((label, place) => show(label, String(place + 1)));
-    form.querySelectorAll("button").forEach((button, place) => LETTERS[place] && show(button, LETTERS[place]));
+    form.querySelectorAll("button:enabled").forEach((button, place) => LETTERS[place] && show(button, LETTERS[place]));
     form.addEventListener("change", () => mark(form));
     if ("finishes" in form.dataset) finishing(form);
     mark(form);

@@ -48,6 +48,7 @@ from kapwa.suites.blend.mcq_build.verdicts import (
 from kapwa.suites.blend.mcq_data import LETTERS, MCQ_COLUMNS, MCQ_NAME, ChoiceQuestion
 from kapwa.suites.blend.questions import CountryQuestion, kind_of
 from kapwa.tables import csv_bytes
+from kapwa.value_types import JsonObject
 
 __all__ = ["Built", "build_mcq"]
 
@@ -243,7 +244,7 @@ def _card(
     mcqs: Sequence[ChoiceQuestion],
     skipped: Sequence[Skipped],
     known: Sequence[PairVerdict],
-    settings: dict[str, Any],
+    settings: JsonObject,
     source: DataSource | None,
 ) -> bytes:
     """What this set was built from, and how."""

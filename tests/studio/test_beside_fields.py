@@ -1,0 +1,80 @@
+"""What is wrong with a form stands beside the field, in the reader's language; drafts are sent as they are saved."""
+
+import re
+from typing import Any
+
+import pytest
+from studio_people import URL, People, Someone, a_situation, accepted, send_to_review
+
+from kapwa.studio import commands
+from kapwa.studio.models import Event, Membership, Question, Situation
+
+
+def wrong(page: str) -> list[str]:
+    """The fields beside which a page says what is wrong."""
+    return re.findall(r'class="wrong" id="wrong-(\w+)" role="alert"', page)
+
+
+@pytest.mark.parametrize(
+    ("typed", "field"),
+    [
+        ({"text": " "}, "text"),
+        ({"topic": ""}, "topic"),
+        ({"kind": "sound"}, "kind"),
+        ({"language": "no tag!"}, "language"),
+        ({"kind": "prompt"}, "text"),
+        ({"fillings": "설날\n추석"}, "text"),
+    ],
+)
+def test_a_question_that_is_none_says_why_and_stays(askers: People, typed: dict[str, str], field: str) -> None:
+    before = Question.objects.count()
+    sent = {"text": "언제 자나요?", "language": "ko", "topic": "Sleep", "kind": "text", **typed}
+    page = askers["minji"].post("questions/new/", sent, 400)
+    assert wrong(page) == [field]
+    assert Question.objects.count() == before
+    assert (sent["text"].strip() or 'name="text"') in page
+
+
+def test_a_name_that_another_bears_is_refused_beside_the_field(project: Any, people: People) -> None:
+    code = commands.invite_people(project, ("reviewer",), 1, URL)[0].code
+    who = Someone(project.slug)
+    who.act("/enter/", {"code": code})
+    page = who.post("/join/", {"pseudonym": "Berto"}, 400)
+    assert wrong(page) == ["pseudonym"]
+    assert 'value="Berto"' in page
+    assert "code shown" in who.post("/join/", {"pseudonym": "Fe"})
+
+
+def test_a_version_that_is_none_is_refused_beside_the_field(people: People) -> None:
+    send_to_review(people["berto"], 1)
+    accepted(people, 1, "carla", "edo")
+    assert wrong(people["ana"].post("releases/", {"version": "one"}, 400)) == ["version"]
+
+
+@pytest.mark.parametrize(("tag", "said"), [("am", "ይህን ይሙሉ።"), ("fil", "Punan ito."), ("ar", "املأ هذا الحقل.")])
+def test_what_django_says_is_said_in_the_language_of_the_page(people: People, tag: str, said: str) -> None:
+    berto = people["berto"]
+    berto.client.cookies["django_language"] = tag
+    assert said in berto.post("glossary/", {"name": "pista", "language": "en"}, 400)
+
+
+def test_a_draft_is_sent_as_it_is_saved(people: People) -> None:
+    berto = people["berto"]
+    assert 'name="send"' in berto.get("situations/new/")
+    sent = {**a_situation("Liza"), "send": "yes", "uuid": "11111111-1111-4111-8111-111111111111"}
+    for _twice in range(2):
+        berto.act("situations/new/", sent)
+    assert list(Situation.objects.values_list("number", "state")) == [(1, "in review")]
+    assert Event.objects.filter(kind="situation.submitted").count() == 1
+    # What is not finished is kept, and the page says what is missing.
+    answer = berto.client.post(berto.full("situations/new/"), {**a_situation("Rosa"), "best": "", "send": "yes"})
+    assert answer["Location"] == "/p/baryo/situations/2/edit/#told"
+    assert Situation.objects.get(number=2).state == "draft"
+    revision = Situation.objects.get(number=2).revision
+    berto.act("situations/2/edit/", {**a_situation("Rosa"), "base": revision, "send": "yes"})
+    assert Situation.objects.get(number=2).state == "in review"
+
+
+def test_who_does_not_allow_publication_is_asked_before_a_draft_is_sent(project: Any, people: People) -> None:
+    Membership.objects.filter(pseudonym="Berto").update(consent_scopes=[])
+    assert 'name="send"' not in people["berto"].get("situations/new/")
