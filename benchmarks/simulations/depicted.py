@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.simulations import Cell
 
 from kapwa.analysis.corpus import ConceptKey
-from kapwa.analysis.depicted import LISTED, ConceptPeople, Draws, people_rows
+from kapwa.analysis.depicted import LISTED, ConceptPeople, Exchanges, people_rows
 from kapwa.languages.fallback import language_for
 from kapwa.report.sentences.depicted import is_clear
 
@@ -113,8 +113,8 @@ def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
 
 
 def _tables(random: np.random.Generator, setting: Setting, planted: float) -> dict[str, list[dict[str, Any]]]:
-    draws = Draws(PERMUTATIONS, int(random.integers(1 << 31)))
-    return people_rows(a_corpus(random, setting, planted), IDENTITIES, "en", draws)
+    exchanges = Exchanges(PERMUTATIONS, int(random.integers(1 << 31)))
+    return people_rows(a_corpus(random, setting, planted), IDENTITIES, "en", exchanges)
 
 
 def _planted(random: np.random.Generator, setting: Setting, about: str, repeats: int) -> Iterator[Cell]:

@@ -258,8 +258,8 @@ def with_people(
             found[done.key] = done
             meter.add(1)
         concepts = [found[key] for key in one.paths]
-        draws = Draws(one.facts.permutations, one.facts.seed)
-        for name, rows in people_rows(concepts, one.corpus.identities, one.corpus.language, draws).items():
+        exchanges = Exchanges(one.facts.permutations, one.facts.seed)
+        for name, rows in people_rows(concepts, one.corpus.identities, one.corpus.language, exchanges).items():
             tables.setdefault(name, []).append(_framed(name, one, rows))
     return {name: pl.concat(frames) for name, frames in tables.items()}
 
@@ -288,15 +288,15 @@ def _jobs(prepared: Prepared) -> Iterator[PeopleJob]:
 Rows = list[Cells]
 
 
-class Draws(NamedTuple):
-    """How many permutations each test draws, and their seed."""
+class Exchanges(NamedTuple):
+    """How many exchanges of identities each test draws, and their seed."""
 
     permutations: int
     seed: int
 
 
 def people_rows(
-    concepts: Sequence[ConceptPeople], identities: Sequence[str], language: str, draws: Draws
+    concepts: Sequence[ConceptPeople], identities: Sequence[str], language: str, exchanges: Exchanges
 ) -> dict[str, Rows]:
     """Return the rows of the three tables.
 
@@ -310,7 +310,7 @@ def people_rows(
         found = attribute_shares(concepts, identities, attribute, kinds)
         if not found.kinds:
             continue
-        within, between = variety_of(found.shares, permutations=draws.permutations, seed=draws.seed)
+        within, between = variety_of(found.shares, permutations=exchanges.permutations, seed=exchanges.seed)
         counts = {"kinds": len(found.kinds), "concepts": int((~np.isnan(found.shares)).any(axis=(1, 2)).sum())}
         tables["depicted_tests"].append({"attribute": attribute, **between._asdict(), **counts})
         tables["depicted_identities"] += _identity_rows(attribute, identities, found, within)

@@ -89,8 +89,10 @@ def variety_of(shares: ArrayLike, *, permutations: int = 999, seed: int = 0) -> 
     sums = _Sums.of(filled)
     observed = _estimates(sums.pairs(), counts.pairs())
     spans = _jackknifed(observed, sums, counts, known)
-    drawn = [_Permuted.of(sums, counts, orders) for orders in _exchanged(known, permutations, seed, filled[0].size)]
-    tested = _Permuted(*(np.concatenate(parts) for parts in zip(*drawn, strict=True)))
+    drawn = [
+        _AfterExchange.of(sums, counts, orders) for orders in _exchanged(known, permutations, seed, filled[0].size)
+    ]
+    tested = _AfterExchange(*(np.concatenate(parts) for parts in zip(*drawn, strict=True)))
     within = VarietyWithin(
         spread=Ranged(observed.spread, np.maximum(spans.low.spread, 0.0), np.minimum(spans.high.spread, 1.0)),
         apart=Ranged(observed.apart, spans.low.apart, spans.high.apart),
@@ -225,7 +227,7 @@ def _error(left: FloatArray, known: NDArray[np.bool_]) -> FloatArray:
     return np.where(half > TIE, half, np.nan)  # without any spread nothing is known
 
 
-class _Permuted(NamedTuple):
+class _AfterExchange(NamedTuple):
     """Of each permutation: ``apart`` and total variation (rows, G), and the difference of all (rows,)."""
 
     apart: FloatArray
@@ -233,7 +235,7 @@ class _Permuted(NamedTuple):
     difference: FloatArray
 
     @classmethod
-    def of(cls, sums: _Sums, counts: _Sums, orders: IntArray) -> _Permuted:
+    def of(cls, sums: _Sums, counts: _Sums, orders: IntArray) -> _AfterExchange:
         own, pairs = sums.exchanged(orders)
         # Known prompts change places with known ones, so that all counts stay.
         found = _estimates(pairs, counts.pairs()[:, None])

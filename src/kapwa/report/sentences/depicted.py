@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kapwa.report import wording
-from kapwa.report.view.analysis import AnalysisView, CorpusView, Row
+from kapwa.report.view.analysis import AnalysisView, CorpusView
 from kapwa.report.wording import isolate, label_text
+from kapwa.value_types import Row
 
 SIGNIFICANT = 0.05
 EXAMPLES = 3

@@ -9,8 +9,9 @@ from kapwa.report.sentences.depicted import WORDS, is_clear
 from kapwa.report.tables.analysis_lists import MOST_ROWS
 from kapwa.report.tables.columns import count_column, decimal_column, p_column, points_column, share_column
 from kapwa.report.tables.table import Cell, Column, Table
-from kapwa.report.view.analysis import AnalysisView, CorpusView, Row
+from kapwa.report.view.analysis import AnalysisView, CorpusView
 from kapwa.report.wording import isolate, label_text
+from kapwa.value_types import Row
 
 SHOWN_KINDS = 3
 
