@@ -20,8 +20,9 @@ sys.path[:0] = [str(TESTS / "models_served"), str(TESTS / "studio")]
 
 from served_tools import StubProcess, stub  # noqa: E402, F401 - a fixture
 from stub_judge import chance  # noqa: E402
-from studio_browser import CHROMIUM, Browser, browsing, invited, serving  # noqa: E402
+from studio_browser import CHROMIUM, api, invited, launched  # noqa: E402
 from studio_browser import kapwa as command  # noqa: E402
+from studio_cuts import Person, Served  # noqa: E402
 
 ANSWERS, DRAWN = 120, 45
 # What the embedded model said: kapwa run kalahi/open --model smollm2 --limit 120 --max-new-tokens 16 (65 seconds).
@@ -40,32 +41,34 @@ def is_right(text: str) -> bool:
     return MARK in text.strip().split("\n\n")[0]
 
 
-def label(who: Browser, errs: float, most: int) -> int:
+def label(who: Person, name: str, errs: float, most: int) -> int:
     """Label ``most`` of what waits; ``errs``: the share of answers on which this person says the opposite."""
-    page, done = who.page, 0
-    page.goto(f"{who.address}/p/manila/work/audit/")
-    who.look_once("audit")
+    page, done = who.open("/p/manila/work/audit/"), 0
     while done < most and page.locator("form.work").count():
         text = page.locator(".task section").last.locator("p.text").inner_text()
-        yes = is_right(text) != (chance(who.name, text) < errs)
+        yes = is_right(text) != (chance(name, text) < errs)
         with page.expect_navigation():  # the last choice saves
             page.locator(f"form.work fieldset input[value={'yes' if yes else 'no'}]").click()
         done += 1
-    who.look_once("audit done")
-    assert who.complaints == []
     return done
 
 
 def labelled_in_the_studio(folder: Path) -> pl.DataFrame:
     """Three people label the draw in ``sheets`` in browsers; the table of their labels."""
-    made = command("studio", "new", "manila", "--language", "fil", "--culture", "Filipino", cwd=folder)
-    codes = [made.stdout.strip(), *invited(folder, "manila", "rater", 3)]
+    command("studio", "new", "manila", "--language", "fil", "--culture", "Filipino", cwd=folder)
     command("studio", "tasks", "manila", "sheets", "--kind", "audit", "--raters", "3", cwd=folder)
-    with serving(folder) as address, browsing() as chromium:
-        # The first labels everything; the others some of it, which tells how far people agree.
-        for place, errs, most in ((1, 0.0, DRAWN), (2, 0.0, 8), (3, 0.25, 8)):
-            who = Browser(chromium.new_context(), address, f"P{place}").come_in(codes[place], f"P{place}")
-            assert label(who, errs, most) == most
+    served = Served(folder)
+    served.start()
+    with api.sync_playwright() as started:
+        try:
+            browser = launched(started.chromium)
+            # The first labels everything; the others some of it, which tells how far people agree.
+            for place, errs, most in ((1, 0.0, DRAWN), (2, 0.0, 8), (3, 0.25, 8)):
+                who = Person(browser.new_context(), served)
+                who.arrive(invited(folder, "manila", "rater"), f"P{place}")
+                assert label(who, f"P{place}", errs, most) == most
+        finally:
+            served.kill()
     command("studio", "results", "manila", "--kind", "audit", "-o", "labels", cwd=folder)
     return pl.read_csv(folder / "labels" / "audit.csv")
 

@@ -6,12 +6,14 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from studio_people import Someone
 
 import warm
+
+if TYPE_CHECKING:  # tests elsewhere, which have no studio in their own process, use these browsers, too
+    from studio_people import Someone
 
 api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
@@ -42,7 +44,7 @@ def launched(chromium: Any, *flags: str, **options: Any) -> Any:
     return chromium.launch(executable_path=CHROMIUM, args=arguments, **options)
 
 
-def signed_in(context: Any, who: Someone, address: str, language: str = "en") -> list[str]:
+def signed_in(context: Any, who: "Someone", address: str, language: str = "en") -> list[str]:
     """Let somebody be here who came in before, in place of who was; returns what will go wrong in their pages."""
     context.clear_cookies()
     context.set_default_timeout(PATIENCE)

@@ -272,7 +272,9 @@ def test_who_may_still_vote_is_told_the_best_response_on_no_page(project: Any, p
     assert 'value="2" checked' not in people["carla"].get("situations/new/?origin=1")
     assert marked not in people["carla"].get("situations/1/")
     people["carla"].act("situations/1/vote/", {"round": "1", "choice": "accept", "best": "1"})
-    assert marked in people["carla"].get("situations/1/")
+    page = people["carla"].get("situations/1/")
+    assert marked not in page, "a vote can be changed until it is revealed"
+    assert 'value="1" checked' in page
     assert best in people["carla"].get("situations/new/?origin=1").split("best response</th>")[1].split("</table>")[0]
 
 

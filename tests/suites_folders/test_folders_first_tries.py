@@ -103,7 +103,6 @@ def test_findings_about_answers_name_their_row_and_column(tmp_path: Path) -> Non
         ("Questions.csv", "Rename Questions.csv to questions.csv"),
         ("questions.CSV", "Rename questions.CSV to questions.csv"),
         ("questions.xls", "questions.xls is of a kind that is not read: save it as questions.xlsx"),
-        ("questions.ods", "questions.ods is of a kind that is not read"),
     ],
 )
 @pytest.mark.parametrize("answers", [True, False], ids=["with answers", "alone"])
