@@ -6,6 +6,8 @@ import sys
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import yaml
+
 TOOLS = Path(__file__).resolve().parents[1] / "tools"
 
 
@@ -50,3 +52,10 @@ def test_files_that_git_does_not_track_yet_are_part_of_the_change(tmp_path: Path
 def test_the_picture_of_the_rooms_is_current() -> None:
     done = subprocess.run([sys.executable, str(TOOLS / "make_map.py"), "--check"], check=False)
     assert done.returncode == 0, "python tools/make_map.py"
+
+
+def test_every_page_of_the_docs_is_in_its_menu() -> None:
+    docs = TOOLS.parent / "docs"
+    settings = yaml.safe_load((TOOLS.parent / "mkdocs.yml").read_text(encoding="utf-8"))
+    listed = sorted(tool("make_llms").pages_of(settings["nav"]))
+    assert listed == sorted(path.relative_to(docs).as_posix() for path in docs.rglob("*.md"))

@@ -39,7 +39,8 @@ def line_of(path: str) -> str:
     """Return a page's line: its title, its address on the site, and the first sentence of its text."""
     title, *rest = (DOCS / path).read_text(encoding="utf-8").split("\n\n")
     paragraph = next((" ".join(part.split()) for part in rest if part[:1].isalnum() or part[:1] in "*["), "")
-    plain = re.sub(r"\[([^]]*)]\([^)]*\)", r"\1", paragraph).replace("**", "")
+    told = re.sub(r"^\*\*[^*]+\.\*\* ", "", paragraph)  # "**Decision.** …"
+    plain = re.sub(r"\[([^]]*)]\([^)]*\)", r"\1", told).replace("**", "")
     sentence = re.split(r"(?<=[.?!])\s", plain, maxsplit=1)[0]
     note = f": {sentence}" if len(sentence) <= MOST and sentence.endswith((".", "?")) else ""
     return f"- [{title.removeprefix('# ').strip()}]({path.removesuffix('.md')}.html){note}"
