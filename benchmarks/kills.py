@@ -35,7 +35,6 @@ from typing import Any, NamedTuple
 import fuzz
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "studio"))
-from studio_people import a_situation, accepted, enter
 
 JUDGED = "--matcher judge --judge openai:stub"
 RUN = "run kalahi/open --data kalahi --metrics chrf --out killed --model"
@@ -98,6 +97,8 @@ def collected(house: Path) -> None:
     from kapwa.studio.settings import configure
 
     configure(house, hosts=("testserver",))
+    from studio_people import a_situation, accepted, enter  # its tables need the settings
+
     from kapwa.studio.models import Project, Situation
 
     roles = {"berto": "writer", "carla": "reviewer", "edo": "reviewer", "dina": "scribe"}
