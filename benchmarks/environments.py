@@ -46,7 +46,7 @@ class Measured:
     packages: int
 
 
-BASE = ("kapwa suites", "kapwa data check sample:filipino")
+BASE = ("kapwa suites", "kapwa plan kalahi/mc --data sample:filipino --until 0.1")
 WEIGHTS = ("kapwa fetch smollm2", "kapwa run kalahi/mc --model smollm2 --data sample:filipino --limit 2")
 STUDIO = ("kapwa studio new demo --title Demo --culture Filipino --language fil", "kapwa studio check demo")
 ENVIRONMENTS = (
