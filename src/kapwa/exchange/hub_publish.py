@@ -190,7 +190,7 @@ def _board_tasks(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
 def _board_page(card: Card, tasks: Mapping[str, str]) -> bytes:
     """Return the file that registers a benchmark on the hub (https://huggingface.co/docs/hub/eval-results).
 
-    It names no evaluation framework: the hub knows a list of them, on which Kapwa does not stand.
+    It names no evaluation framework, as other benchmarks with scoring of their own do not.
     """
     entries = [{"id": name, "config": Path(table).stem, "split": "train"} for name, table in tasks.items()]
     page = {"name": card.title, "description": " ".join(card.limits[0].split()), "tasks": entries}
