@@ -18,7 +18,7 @@ import yaml
 
 from kapwa import registry
 from kapwa.catalog.hub import endpoint, publish_files
-from kapwa.datasets.card import CARD_NAME, Card
+from kapwa.datasets.card import CARD_NAME, Card, private_mark
 from kapwa.datasets.yaml_models import read_model
 from kapwa.errors import DataError, UsageError, raise_first
 from kapwa.runs.directory import Run, open_runs
@@ -29,7 +29,6 @@ RELEASE = "release.json"
 README = "README.md"
 # By this file the hub's boards know a benchmark, its tasks and where their items are.
 BOARD = "eval.yaml"
-_CANARY = "kapwa-canary-"
 _SUFFIXES = frozenset((".csv", ".json", ".jsonl", ".md", ".parquet", ".tsv", ".ods", ".txt", ".xlsx", ".yaml", ".yml"))
 _TABLES = (".csv", ".jsonl")
 _NO_LICENCE = frozenset(("", "none", "unknown", "unlicensed", "proprietary", "all rights reserved", "todo", "tbd"))
@@ -95,12 +94,13 @@ def _of_data(folder: Path, repository: str, public: bool) -> Publication:
         hint = "Write the licence that the authors agreed to, such as CC-BY-4.0."
         raise DataError(message, path=folder / CARD_NAME, column="licence", hint=hint)
     files, left_out = _release_files(folder) if (folder / RELEASE).is_file() else _folder_files(folder)
-    for name, content in files.items():
-        if _CANARY.encode() in content:
-            hint = "Publish the public part: the folder without '-private'."
-            raise DataError(
-                "holds the mark of a private part, which is not to be published.", path=folder / name, hint=hint
-            )
+    texts = {name: content.decode("utf-8", "replace") for name, content in files.items()}
+    if mark := private_mark("\n".join(texts.values())):
+        name = next(name for name, text in texts.items() if mark in text)
+        hint = "Publish the public part: the folder without '-private'."
+        raise DataError(
+            "holds the mark of a private part, which is not to be published.", path=folder / name, hint=hint
+        )
     notes = ["Illustrative: its card says that it measures nothing."] if card.illustrative else []
     if not card.reviewed_by_native_speakers:
         notes.append("Its card says that no native speaker reviewed it.")
@@ -148,7 +148,7 @@ def _of_runs(runs: Sequence[Run], repository: str, public: bool) -> Publication:
     files: dict[str, bytes] = {}
     for run in runs:
         stated = json.dumps(run.manifest, ensure_ascii=False)
-        if _CANARY in stated:
+        if private_mark(stated):
             hint = "Its numbers may be told, but item by item they tell what is in the private part."
             raise UsageError(f"{run.path} is a run on a private part of a data set.", hint=hint)
         files |= {f"{run.path.name}/{name}": content for name, content in _run_files(run)}

@@ -22,7 +22,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from kapwa.datasets.card import CARD_NAME
+from kapwa.datasets.card import CARD_NAME, PRIVATE_WISH, PUBLIC_WISH
 from kapwa.datasets.withdrawn import WITHDRAWN_NAME
 from kapwa.errors import UsageError
 from kapwa.files import digest, filling
@@ -257,8 +257,7 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
     credited = credits_of(project, release.authors)
     card = {**release.card, "authors": credited or [f"Contributors of {release.card['title']}"]}
     mark = canary(release.version, project.salt if private else _held(tables))
-    wish = "Private: do not publish, nor train on it." if private else "Made to test models: do not train on it."
-    card["limits"] = [*card["limits"], f"{wish} {mark}"]
+    card["limits"] = [*card["limits"], f"{PRIVATE_WISH if private else PUBLIC_WISH} {mark}"]
     unnamed = len(release.authors) - len(credited)
     credits_page = {"title": card["title"], "release": release, "names": credited, "unnamed": unnamed, "mark": mark}
     about = form.about.format(culture=card["culture"])
