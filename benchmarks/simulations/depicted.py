@@ -58,8 +58,8 @@ def a_corpus(random: np.random.Generator, setting: Setting, planted: float) -> l
         present[:2] = True
         groups = np.repeat(np.flatnonzero(present), np.array(setting.texts)[present])
         kinds = {name: np.zeros((len(groups), SIZES[name]), dtype=np.int64) for name in LISTED}
-        for name in ANY_KIND:
-            usual = random.dirichlet(2 * len(ANY_KIND[name]) * ANY_KIND[name])
+        for name, chances in ANY_KIND.items():
+            usual = random.dirichlet(2 * len(chances) * chances)
             kind = _drawn(random, usual, groups, setting)
             if name == "roles":
                 own = random.random(len(groups)) < shift_of(planted)[groups]
