@@ -387,7 +387,7 @@ def track(
     looks (:mod:`kapwa.stats.series`). Raises UsageError where names tell no order, or runs lead with different metrics.
     """
     from kapwa.exchange.trackers import find_tracker, log_series
-    from kapwa.report.page.track import write_track
+    from kapwa.report.page.sections import write_track
     from kapwa.report.view.track import Track
     from kapwa.runs import directory
     from kapwa.runs.checkpoints import series_of

@@ -61,6 +61,7 @@ def linking_block(releases: Releases) -> PageSection:
     """Return sentences and tables of two releases."""
     tables = [_systems_table(releases), _steps_table(releases)]
     return PageSection(
+        title=f"{releases.old.name} and {releases.new.name}: {releases.view.title}",
         sentences=list(_sentences(releases)),
         tables=tables,
         more=[_items_table(releases)] if any(item.left_out for item in releases.common) else [],
