@@ -89,11 +89,11 @@ def _tell_counts(facts: DatasetFacts, run: Run) -> None:
     for reason in run.manifest["failures"]:
         text = f"{reason['count']:,} for the reason: {_no_address(reason['reason'])}"
         facts.tell("composition.missing", text, source)
-    asked = run.manifest["selection"]
-    chosen = [f"variants {listed(asked['variants'])}"]
-    first = "the first" if asked.get("draw_seed") is None else f"at random (seed {asked['draw_seed']})"
-    chosen += [f"{first} {asked['limit']} items of each culture and variant"] if asked.get("limit") else []
-    chosen += [f"{column} = {listed(values)}" for column, values in asked.get("where", {}).items()]
+    selection = run.manifest["selection"]
+    chosen = [f"variants {listed(selection['variants'])}"]
+    first = "the first" if selection.get("draw_seed") is None else f"at random (seed {selection['draw_seed']})"
+    chosen += [f"{first} {selection['limit']} items of each culture and variant"] if selection.get("limit") else []
+    chosen += [f"{column} = {listed(values)}" for column, values in selection.get("where", {}).items()]
     facts.tell("composition.sample", f"Asked of the data: {'; '.join(chosen)}", source)
     facts.tell("collection.strategy", f"Asked of the data: {'; '.join(chosen)}", source)
     options = run.manifest["options"]
