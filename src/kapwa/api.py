@@ -86,8 +86,8 @@ def evaluate(task: Task | str, model: Model | str, settings: RunSettings | None 
     settings = replace(settings or RunSettings(), **of_run)
     opened = load_task(task, **of_task) if isinstance(task, str) else task
     ceilings = _own_ceilings(opened, settings.validators, settings.key) if settings.validators is not None else ()
-    with closing(load_model(model, **of_model)) if isinstance(model, str) else nullcontext(model) as asked:
-        return Run(run_task(opened, asked, settings, ceilings=ceilings))
+    with closing(load_model(model, **of_model)) if isinstance(model, str) else nullcontext(model) as chosen_model:
+        return Run(run_task(opened, chosen_model, settings, ceilings=ceilings))
 
 
 def _parted(
@@ -577,5 +577,5 @@ def build_mcq(
     model = load_model(judge, **options_dict(judge_options)) if isinstance(judge, str) else judge
     # Its answers lie beside the folder, so that a build that was stopped asks only what is missing.
     loaded = closing(model) if isinstance(judge, str) else nullcontext()
-    with loaded, closing(StoredModel(model, Path(f"{Path(out)}.answers.sqlite"))) as kept:
-        return build_mcq(read.questions, out, judge=kept, source=read.source, **chosen)
+    with loaded, closing(StoredModel(model, Path(f"{Path(out)}.answers.sqlite"))) as stored:
+        return build_mcq(read.questions, out, judge=stored, source=read.source, **chosen)

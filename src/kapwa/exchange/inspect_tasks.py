@@ -89,7 +89,7 @@ def _measure(field: Literal["value", "se"], *, binary: bool = False, grouped: bo
         groups = grouped_by(scores, lambda score: tuple(_about(score, name) for name in PART))
         if len(groups) == 1:
             return {}
-        return {f"{culture} {variant}": of_scores(part) for (culture, _, variant), part in sorted(groups.items())}
+        return {f"{culture} {variant}": of_scores(group) for (culture, _, variant), group in sorted(groups.items())}
 
     return of_groups if grouped else of_scores
 

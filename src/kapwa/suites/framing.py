@@ -59,8 +59,8 @@ class Frame(Step):
         system = (Message("system", self.system),) if self.system else ()
         for item in items:
             shown = [list(self._turns(ask, example)) for example in self._examples(item)]
-            for place, request in enumerate(ask([item])):
-                turns = [turn for example in shown for turn in example[place]]
+            for index, request in enumerate(ask([item])):
+                turns = [turn for example in shown for turn in example[index]]
                 yield replace(request, messages=(*system, *turns, *request.messages))
 
     def _examples(self, item: Item) -> Iterator[Item]:

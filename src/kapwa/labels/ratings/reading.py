@@ -142,10 +142,10 @@ def _with_forms(labels: Sequence[Label]) -> list[Label]:
     return settled
 
 
-def _several(code: str, forms: Collection[str], place: FilledCell) -> DataError:
+def _several(code: str, forms: Collection[str], cell: FilledCell) -> DataError:
     where = f"several forms ({', '.join(sorted(forms))})" if forms else "different forms"
     hint = "Put the form's id back into the column 'form_id', or read each form by itself, with its own key."
-    return place.error(f"{code!r} is an answer of {where}, and this row does not say of which.", hint)
+    return cell.error(f"{code!r} is an answer of {where}, and this row does not say of which.", hint)
 
 
 def _answer(label: Label, keys: _Keys | None) -> _Answer:

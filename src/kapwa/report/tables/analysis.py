@@ -204,7 +204,7 @@ def _grey_reference(column: Column) -> Column:
 def correlation_table(view: AnalysisView) -> Table | None:
     """τ and the Mantel tests of every corpus, values table and measure, with floors and the released value."""
     frame = view.analysis.correlations
-    place = ("corpus", "task", "values", "measure")
+    keys = ("corpus", "task", "values", "measure")
     methods: dict[tuple[str, ...], dict[str, Row]] = {}
     for corpus, values, measure in product(view.corpora, view.values, view.measures):
         for row in view.rows("correlations", corpus, values=values, measure=measure, topic="all"):
@@ -213,7 +213,7 @@ def correlation_table(view: AnalysisView) -> Table | None:
         return None
 
     def of_method(method: str, cell: Callable[[Row | None], Cell]) -> Callable[[Row], Cell]:
-        return lambda row: cell(methods[tuple(row[name] for name in place)].get(method))
+        return lambda row: cell(methods[tuple(row[name] for name in keys)].get(method))
 
     def countries(tau: Row | None) -> Cell:
         return Cell(span(tau["countries_low"], tau["countries_high"]) if tau else wording.NOTHING, number=True)
@@ -231,9 +231,9 @@ def correlation_table(view: AnalysisView) -> Table | None:
     # What partial Mantel tests take out.
     partial = frame.filter(pl.col("method") == "partial mantel")
     controls = sorted({label_text(name) for name in partial["controls"] if name})
-    told = f"Partial r: what is left once {isolate(' and '.join(controls))} is taken out. " if controls else ""
+    control_note = f"Partial r: what is left once {isolate(' and '.join(controls))} is taken out. " if controls else ""
     counts = [max((row["n"] or 0 for row in by_method.values()), default=0) for by_method in methods.values()]
-    shown = pl.DataFrame(list(methods), schema=dict.fromkeys(place, pl.String), orient="row")
+    shown = pl.DataFrame(list(methods), schema=dict.fromkeys(keys, pl.String), orient="row")
     return Table(
         key="analysis-correlations",
         caption="Do countries with similar values get similar texts?",
@@ -250,7 +250,7 @@ def correlation_table(view: AnalysisView) -> Table | None:
             count_column("Countries", "countries"),
         ],
         shown=shown.with_columns(countries=pl.Series(counts, dtype=pl.Int64)),
-        note=_ANALYSIS_CORRELATIONS_NOTE.format(partial=told),
+        note=_ANALYSIS_CORRELATIONS_NOTE.format(partial=control_note),
     )
 
 
@@ -286,9 +286,9 @@ def _partial_note(view: AnalysisView, rows: Sequence[Row]) -> str:
 def _p_small(row: Row | None, least: float | None = None) -> str:
     if row is None or not wording.known(row["p"]):
         return ""
-    told = f"\nleast {least:.2g}" if least is not None else ""
+    least_words = f"\nleast {least:.2g}" if least is not None else ""
     smooth = f"\nsmooth {wording.p_words(row['p_smooth'])}" if wording.known(row["p_smooth"]) else ""
-    return wording.p_words(row["p"]) + told + smooth
+    return wording.p_words(row["p"]) + least_words + smooth
 
 
 def _mantel(view: AnalysisView, row: Row | None) -> Cell:

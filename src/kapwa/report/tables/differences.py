@@ -66,24 +66,24 @@ def with_item_changes(frame: pl.DataFrame, view: TaskView) -> pl.DataFrame:
 
     See :func:`kapwa.stats.culture_means.change_over_items`; null for fewer than two items.
     """
-    place = ("culture", "language", "item_id")
+    keys = ("culture", "language", "item_id")
     values = {
-        (label, metric): view.item_values(run, metric).select(*place, "value")
+        (label, metric): view.item_values(run, metric).select(*keys, "value")
         for run, label in enumerate(view.labels)
         for metric in frame["metric"].unique()
     }
     both = {
-        (a, b, metric): values[a, metric].join(values[b, metric], on=place, suffix="_b")
+        (a, b, metric): values[a, metric].join(values[b, metric], on=keys, suffix="_b")
         for a, b, metric in frame.select("a", "b", "metric").unique().iter_rows()
     }
-    found: list[tuple[float | None, float | None]] = []
+    changes: list[tuple[float | None, float | None]] = []
     for row in frame.iter_rows(named=True):
         items = both[row["a"], row["b"], row["metric"]]
         for name in ("culture", "language"):
             items = items if row[name] is None else items.filter(pl.col(name) == row[name])
         change = change_over_items((items["value"] - items["value_b"]).to_numpy(), items["culture"].to_list())
-        found.append(change or (None, None))
-    columns = zip(("item_sd", "items_reversed"), zip(*found, strict=True), strict=True)
+        changes.append(change or (None, None))
+    columns = zip(("item_sd", "items_reversed"), zip(*changes, strict=True), strict=True)
     return frame.with_columns(pl.Series(name, column, pl.Float64) for name, column in columns)
 
 
@@ -248,14 +248,14 @@ def confusion_table(view: TaskView, confusion: Confusion) -> Table:
 def scale_table(view: TaskView, run: int, frame: pl.DataFrame) -> Table:
     """Which label a model chooses where another is right, over all cultures; the CSV holds each culture and metric."""
     first = {name: frame[name][0] for name in ("variant", "metric")}
-    kept = frame.filter(**first)
+    of_first = frame.filter(**first)
     # Of several languages the labels of the one with most questions stand for all.
     labels: dict[int | None, str] = {}
-    for row in kept.sort(pl.sum("n").over("language"), descending=True, maintain_order=True).iter_rows(named=True):
+    for row in of_first.sort(pl.sum("n").over("language"), descending=True, maintain_order=True).iter_rows(named=True):
         labels.setdefault(row["right_place"], clean(row["right"]))
         labels.setdefault(row["chosen_place"], clean(row["chosen"] or "no one label"))
-    heads = {place: labels[place] for place in sorted(labels, key=lambda place: (place is None, place))}
-    pairs = kept.group_by("right_place", "chosen_place").agg(pl.sum("n"))
+    heads = {step: labels[step] for step in sorted(labels, key=lambda step: (step is None, step))}
+    pairs = of_first.group_by("right_place", "chosen_place").agg(pl.sum("n"))
     shown = pairs.with_columns(of=pl.sum("n").over("right_place")).sort("right_place")
     note = "In per cent of the questions where the label of the row is right."
     agreement = dict(view.table("scale_agreement")).get(run, pl.DataFrame())

@@ -34,8 +34,8 @@ BESIDE, UNRANKED = 0.01, 0.20
 
 def share_of(row: Row | None) -> float:
     """The share of the answers of an estimate that are missing."""
-    asked = row.get("asked") if row else None
-    return (row.get("missing") or 0) / asked if row and asked else 0.0
+    n_asked = row.get("asked") if row else None
+    return (row.get("missing") or 0) / n_asked if row and n_asked else 0.0
 
 
 def is_unranked(row: Mapping[str, object] | None) -> bool:
@@ -126,9 +126,9 @@ def verdicts(scores: Sequence[tuple[Estimate, Marks]]) -> list[dict[Mark, Verdic
     """
     by_score: list[dict[Mark, Verdict]] = [{} for _ in scores]
     families: tuple[list[_Tested], ...] = ([], [])
-    for place, (row, marks) in enumerate(scores):
+    for index, (row, marks) in enumerate(scores):
         for mark in (m for m in marks.every if m is marks.top or not (m.ceiling or m.several)):
-            families[mark.ceiling].append(_tested(place, row, mark))
+            families[mark.ceiling].append(_tested(index, row, mark))
     for family in families:
         measured, worst = (holm([getattr(test, name) for test in family]) for name in ("p", "p_worst"))
         for test, p, p_worst in zip(family, measured, worst, strict=True):
@@ -148,7 +148,7 @@ class _Tested(NamedTuple):
     p_worst: float
 
 
-def _tested(place: int, row: Estimate, mark: Mark) -> _Tested:
+def _tested(index: int, row: Estimate, mark: Mark) -> _Tested:
     difference = mark.difference if known(mark.difference) else (row["value"] or 0.0) - mark.value
     p = mark.p_value
     if p is None:
@@ -157,7 +157,7 @@ def _tested(place: int, row: Estimate, mark: Mark) -> _Tested:
     if p is None or (known(least) and known(most) and least <= 0 <= most):
         p = 1.0
     if not row.get("missing"):
-        return _Tested(place, mark, difference, p, p)
+        return _Tested(index, mark, difference, p, p)
     worst = mark.p_worst
     if mark.p_value is None:
         bound, near = ("least", "least_low") if difference > 0 else ("most", "most_high")
@@ -166,7 +166,7 @@ def _tested(place: int, row: Estimate, mark: Mark) -> _Tested:
     end = mark.worst_low if difference > 0 else mark.worst_high
     if worst is None or (known(end) and end * difference <= 0):
         worst = 1.0
-    return _Tested(place, mark, difference, p, max(p, worst))
+    return _Tested(index, mark, difference, p, max(p, worst))
 
 
 def _apart(mark: Mark, difference: float, near: float | None, row: Estimate) -> float | None:

@@ -103,9 +103,11 @@ def _counted(choices: Sequence[ScaleChoice]) -> Iterator[tuple[Any, ...]]:
         labels = block[0].item.fields["scale"]
         totals = Counter(each.right[0] for each in block)
         pairs = Counter((each.right[0], each.place) for each in block)
-        for (right, place), n in sorted(pairs.items(), key=lambda pair: (pair[0][0], pair[0][1] is None, pair[0][1])):
-            chosen = None if place is None else labels[place]
-            yield (*key, labels[right], chosen, right, place, n, totals[right], n / totals[right])
+        for (right, chosen_step), n in sorted(
+            pairs.items(), key=lambda pair: (pair[0][0], pair[0][1] is None, pair[0][1])
+        ):
+            chosen = None if chosen_step is None else labels[chosen_step]
+            yield (*key, labels[right], chosen, right, chosen_step, n, totals[right], n / totals[right])
 
 
 def _agreement(choices: Sequence[ScaleChoice]) -> pl.DataFrame:

@@ -150,7 +150,7 @@ def _survey_columns(table: TextTable, columns: Mapping[str, str], guessed: Guess
     else:
         return {}
     guessed.reasons[field] = f"{guessed.reasons.pop('numbers')}; its cells hold numbers for the options"
-    others = {name: place for name, place in columns.items() if name not in ("numbers", "answer", "media")}
+    others = {name: index for name, index in columns.items() if name not in ("numbers", "answer", "media")}
     return {**others, field: column}
 
 

@@ -62,15 +62,15 @@ def _answers(
     # Kapwa's own lists of what is no answer are looked at where the form is read, so that a check tells of the row.
     skipped = {same_text(text, language) for text in non_answers}
     first: dict[str, int] = {}
-    places = [
-        place for place, text in enumerate(folded) if first.setdefault(text, place) == place and text not in skipped
+    distinct = [
+        index for index, text in enumerate(folded) if first.setdefault(text, index) == index and text not in skipped
     ]
-    real = [skipped and f"!{folded[place]}" in skipped for place in places]
-    together = [places] if places and not any(real) else [[place] for place in places]
+    real = [skipped and f"!{folded[index]}" in skipped for index in distinct]
+    together = [distinct] if distinct and not any(real) else [[index] for index in distinct]
     for number, of_row in enumerate(together):
-        cells: dict[str, Cell] = {"local": tuple([answers[place] for place in of_row])}
+        cells: dict[str, Cell] = {"local": tuple([answers[index] for index in of_row])}
         if english:
-            cells["english"] = tuple([english[place] for place in of_row])
+            cells["english"] = tuple([english[index] for index in of_row])
         if len(of_row) > 1:
             cells["each"] = "yes"
         if real[number]:
@@ -99,8 +99,8 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
         **{field: row.text(field) for field in ("group", "step", "options_are") if row.has(field)},
         **talk,
     }
-    for place in ALL_LETTERS[: len(options)]:
-        cells[f"culture_{place}"] = row.text(f"culture_{place}", country if place in letters else "")
+    for letter in ALL_LETTERS[: len(options)]:
+        cells[f"culture_{letter}"] = row.text(f"culture_{letter}", country if letter in letters else "")
     to.add("mcq", cells, row)
 
 
@@ -151,8 +151,8 @@ def _letter(row: MappedRow, options: list[str], written: str, language: str) -> 
         from kapwa.suites.choices.signs import OptionSigns  # tables of the form's own letters need none of it
 
         read = OptionSigns(options, language or "en")
-        place = read.lettered(written) if how == "letter" else read.exactly(written)
-        matching = [] if place is None else [place]
+        index = read.lettered(written) if how == "letter" else read.exactly(written)
+        matching = [] if index is None else [index]
     if len(matching) != 1:
         hint = (
             f"{nearest(written, options if how == 'text' else known)} The mapping says that it is a {how} (answer_is)."

@@ -112,10 +112,10 @@ def grade(
     """Return every reply graded, in the order of the items; see :func:`kapwa.suites.blend.saq_tables.judge_saq`."""
     replies = list(pair_answers(items, answers))
     graded: dict[int, Graded] = {}
-    for places in grouped(range(len(replies)), lambda place: replies[place][0].culture).values():
-        graded |= {place: _graded(*replies[place], options, others, grader) for place in places}
+    for indices in grouped(range(len(replies)), lambda index: replies[index][0].culture).values():
+        graded |= {index: _graded(*replies[index], options, others, grader) for index in indices}
         grader.forget()
-    return [graded[place] for place in range(len(replies))]
+    return [graded[index] for index in range(len(replies))]
 
 
 def _graded(

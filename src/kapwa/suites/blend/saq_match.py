@@ -107,16 +107,18 @@ class Grader:
         Best is what the strictest rule finds, and of these no answer within a longer one ("rice" of "rice cake"); of
         equals the first, in file order.
         """
-        found: list[Hit] = []
+        hits: list[Hit] = []
         for hit in self.hits(text, target):
             if _strictness(hit) == 0:
                 return hit
-            found.append(hit)
-        strictest = min(map(_strictness, found), default=0)
-        best = [hit for hit in found if _strictness(hit) == strictest]
+            hits.append(hit)
+        strictest = min(map(_strictness, hits), default=0)
+        best = [hit for hit in hits if _strictness(hit) == strictest]
         words = [self.matcher(hit.language).prepare(hit.answer).spaced for hit in best]
         whole = (
-            hit for hit, own in zip(best, words, strict=True) if not any(own != one and own in one for one in words)
+            hit
+            for hit, words_of_hit in zip(best, words, strict=True)
+            if not any(words_of_hit != one and words_of_hit in one for one in words)
         )
         return next(whole, None)
 
@@ -205,11 +207,11 @@ class Others:
     @property
     def countries(self) -> tuple[str, ...]:
         """Every country of the data with a valid question, in the order of the data."""
-        return tuple(dict.fromkeys(country for asked in self._by_id.values() for country in asked))
+        return tuple(dict.fromkeys(country for by_country in self._by_id.values() for country in by_country))
 
     def questions(self) -> Iterator[CountryQuestion]:
         """Yield every valid question."""
-        return (question for asked in self._by_id.values() for question in asked.values())
+        return (question for by_country in self._by_id.values() for question in by_country.values())
 
     def question(self, question_id: str, country: str) -> CountryQuestion | None:
         """Return a country's question, or None where it has no valid one of that id."""
@@ -217,7 +219,7 @@ class Others:
 
     def of(self, question_id: str, country: str) -> list[CountryQuestion]:
         """Return the same question as asked of every other country, in the order of the data."""
-        return [asked for name, asked in self._by_id.get(question_id, {}).items() if name != country]
+        return [question for name, question in self._by_id.get(question_id, {}).items() if name != country]
 
     def usual(self, question: CountryQuestion, language: str) -> str:
         """Return the commonest answer of a question's people, as said in ``language``; "" where that is unknown.

@@ -134,9 +134,9 @@ class MappedRow:
     def items(self, name: str) -> list[str]:
         """Return the texts of a list's cell, parted as the mapping says, without the empty ones."""
         cell = self.fields.cell(name)
-        held = self.mapping.constants.get(name, ()) if cell is None else cell
-        parts = self._parts(name, held) if isinstance(held, str) else held
-        texts = [text for part in parts if (text := part.strip())]
+        cell_or_constant = self.mapping.constants.get(name, ()) if cell is None else cell
+        entries = self._parts(name, cell_or_constant) if isinstance(cell_or_constant, str) else cell_or_constant
+        texts = [text for entry in entries if (text := entry.strip())]
         return [self._in_words(name, text) for text in texts] if name in self.mapping.values else texts
 
     def _parts(self, name: str, cell: str) -> list[str]:
@@ -145,13 +145,13 @@ class MappedRow:
         start = cell.lstrip()[:1]
         if sign != JSON_LIST and start != "{" and not (start == "[" and written_value(cell)):
             return cell.split(sign)
-        parts: Any = written_value(cell) if cell.strip() else []
-        if isinstance(parts, dict):  # {"A": …, "B": …}, in the order of its keys
-            parts = [parts[key] for key in sorted(parts)]
-        if name in self.mapping.to.numbers and isinstance(parts, list):
-            parts = [str(part) if type(part) in (int, float) else part for part in parts]
-        if isinstance(parts, list) and all(isinstance(part, str) for part in parts):
-            return parts
+        entries: Any = written_value(cell) if cell.strip() else []
+        if isinstance(entries, dict):  # {"A": …, "B": …}, in the order of its keys
+            entries = [entries[key] for key in sorted(entries)]
+        if name in self.mapping.to.numbers and isinstance(entries, list):
+            entries = [str(entry) if type(entry) in (int, float) else entry for entry in entries]
+        if isinstance(entries, list) and all(isinstance(entry, str) for entry in entries):
+            return entries
         message = "is no JSON list or object of texts."
         self.problem(name, message, 'Such as ["tea", "coffee"]; else name its separator.')
         return []

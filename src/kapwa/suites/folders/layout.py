@@ -122,7 +122,7 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
 
 def beside(mapping_path: Path, folder: Path, name: str) -> Path | None:
     """Return the file ``name`` of a folder, or that of a mapping elsewhere: the folder may be somebody else's."""
-    return next((file for place in (mapping_path.parent, folder) if (file := place / name).is_file()), None)
+    return next((file for base in (mapping_path.parent, folder) if (file := base / name).is_file()), None)
 
 
 @contextmanager
