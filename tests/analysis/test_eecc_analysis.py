@@ -16,7 +16,8 @@ from scipy.stats import kendalltau
 import kapwa
 from kapwa.analysis import distances
 from kapwa.analysis.corpus import ConceptKey, open_corpora
-from kapwa.analysis.result import SCHEMAS, Analysis
+from kapwa.analysis.result import Analysis
+from kapwa.analysis.result_tables import SCHEMAS
 from kapwa.analysis.values.distance import cultural_distance
 from kapwa.analysis.values.table import read_values
 from kapwa.errors import DataError, RunError, UsageError

@@ -272,6 +272,6 @@ def test_the_keys_are_the_options_of_the_command() -> None:
 
 
 def options_of(suite: str) -> set[str]:
-    from kapwa.suites.base import settings_of
+    from kapwa.registry import load
 
-    return {setting.name for settings in settings_of(suite).values() for setting in settings}
+    return {setting.name for settings in load("suites", suite).options.values() for setting in settings}

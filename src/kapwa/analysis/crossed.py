@@ -22,7 +22,8 @@ import numpy as np
 import polars as pl
 
 from kapwa.analysis.concept_results import ConceptResult, Reals, Whole
-from kapwa.analysis.result import SCHEMAS, empty, frame
+from kapwa.analysis.result import empty, frame
+from kapwa.analysis.result_tables import SCHEMAS
 from kapwa.analysis.words import log_odds_words
 from kapwa.analysis.words.counts import WordCounts
 from kapwa.records import CROSS

@@ -24,7 +24,8 @@ from kapwa.analysis.crossed import (
     factors_table,
 )
 from kapwa.analysis.distances import MOST_PERMUTED, Prepared, compute_again
-from kapwa.analysis.result import SCHEMAS, empty, frame
+from kapwa.analysis.result import empty, frame
+from kapwa.analysis.result_tables import SCHEMAS
 from kapwa.analysis.tables import (
     ALL,
     MOST_CHARACTERS,

@@ -11,7 +11,8 @@ import polars as pl
 
 from kapwa.analysis.concept_results import Reals
 from kapwa.analysis.corpus import ConceptKey, Corpus
-from kapwa.analysis.result import SCHEMAS, empty, frame
+from kapwa.analysis.result import empty, frame
+from kapwa.analysis.result_tables import SCHEMAS
 from kapwa.analysis.topics import (
     BLEU,
     BLEU_REFERENCE,

@@ -56,8 +56,8 @@ class OpenedTask:
         """Return what Kapwa asks about ``item``."""
         return list(self.task.requests([item]))
 
-    def place(self, item: Item) -> JsonObject:
-        """Return what finds ``item`` again: for the metadata of its sample."""
+    def reference(self, item: Item) -> JsonObject:
+        """Return what identifies ``item``, for the metadata of its sample."""
         same = {"task": self.name, "arguments": self.arguments, "data": self.task.data.digest}
         return {**same, "item": item.id, "variant": item.variant}
 

@@ -206,7 +206,7 @@ def _sample(opened: OpenedTask, item: Item, row: Mapping[str, object]) -> Sample
         id=f"{item.id}/{item.variant}",
         input=chat(opened.requests(item)[0].messages),
         target=expected(row),
-        metadata={**{name: row[name] for name in names}, METADATA: opened.place(item)},
+        metadata={**{name: row[name] for name in names}, METADATA: opened.reference(item)},
     )
 
 

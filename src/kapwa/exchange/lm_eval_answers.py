@@ -128,7 +128,7 @@ def judge_again(results: JsonMapping, samples: TaskSamples, origin: JsonMapping)
         answers = [Answer(request, response) for (request, _), response in zip(pairs, responses, strict=True)]
         metrics = [name for name in task.metrics if is_available(name, task)]
         judged = _only_known(task, metrics, task.judge(ordered, answers))
-        follows = documents[0].asked[0][1]  # settings, the same for all of a task, or a text to score
+        follows = documents[0].requests[0][1]  # settings, the same for all of a task, or a text to score
         settings = dict(follows) if isinstance(follows, Mapping) else {}
         draws = max(len(sample.resps[0]) for sample in documents) if settings else 1
         system = results.get("system_instruction")
@@ -164,7 +164,7 @@ def _answers(sample: Sample, requests: Sequence[Request]) -> Iterator[tuple[Requ
 
 def _check_asked(sample: Sample, requests: Sequence[Request]) -> None:
     """Raise DataError where the model was asked something else than Kapwa asks now: other words or other texts."""
-    left = sample.asked
+    left = sample.requests
     for request in requests:
         prompt = left[0][0]
         content = request.messages[-1].content.strip()

@@ -133,7 +133,7 @@ def _foreign(
         tables.pop("items"),
         tables,
         questions=(json.dumps([sample.doc_id, sample.doc_hash or sample.doc, sample.target]) for sample in documents),
-        requests=[json.dumps(pair, sort_keys=True) for sample in documents for pair in sample.asked],
+        requests=[json.dumps(pair, sort_keys=True) for sample in documents for pair in sample.requests],
     )
 
 
@@ -195,7 +195,7 @@ def _score_rows(
 def _target(sample: Sample) -> str | None:
     """What was expected: lm-eval writes the place of the right choice where there are choices."""
     target = sample.target
-    choices = [follows for _, follows in sample.asked if isinstance(follows, str)]
+    choices = [follows for _, follows in sample.requests if isinstance(follows, str)]
     choice_of = {str(number): choice.strip() for number, choice in enumerate(choices)}
     if isinstance(target, str) and target in choice_of:
         return choice_of[target]
@@ -208,7 +208,7 @@ def _tables(documents: Sequence[Sample], about: Mapping[int, Mapping[str, str]])
     answers: list[Cells] = []
     scored: list[Cells] = []
     for sample in documents:
-        name, requests = str(sample.doc_id), sample.asked
+        name, requests = str(sample.doc_id), sample.requests
         prompt = requests[0][0] if requests else None
         document = about[sample.doc_id]
         items.append({**document, "item_id": name, "cluster": name, "prompt": prompt, "target": _target(sample)})

@@ -37,7 +37,7 @@ class Sample(BaseModel):
     doc_hash: str | None = None
 
     @property
-    def asked(self) -> list[tuple[str, Json]]:
+    def requests(self) -> list[tuple[str, Json]]:
         """Each prompt with what followed it: a continuation to score, or the settings of generation."""
         return [(_prompt(pair.get("arg_0", "")), pair.get("arg_1")) for pair in self.arguments.values()]
 

@@ -32,8 +32,8 @@ def log(destination: str, scores: LoggedSeries) -> int:
 
 def _added(client: Untyped, scores: LoggedSeries) -> int:
     """Log the new points with a metric of their own that tells which are there."""
-    found = client.get_experiment_by_name(PROJECT)
-    experiment = client.create_experiment(PROJECT) if found is None else found.experiment_id
+    kapwa_experiment = client.get_experiment_by_name(PROJECT)
+    experiment = client.create_experiment(PROJECT) if kapwa_experiment is None else kapwa_experiment.experiment_id
     runs = client.search_runs([experiment], f"tags.`{_KEY}` = '{scores.key}'")
     if runs:
         run = runs[0].info.run_id

@@ -235,14 +235,14 @@ def corrected_rows(group: pl.DataFrame, rater_values: pl.DataFrame | None = None
     """
     answers = (*_arrays(group, "value", "label"), *_design(group))
     by_rater = (
-        None if rater_values is None else _by_rater(group.with_row_index("place").join(rater_values, on=["run", *UNIT]))
+        None if rater_values is None else _by_rater(group.with_row_index("row").join(rater_values, on=["run", *UNIT]))
     )
     rows = corrected_means(*answers, by_rater=by_rater)
     return rows + ([corrected_over_strata(*answers, by_rater=by_rater)] if len(rows) > 1 else [])
 
 
 def _by_rater(labels: pl.DataFrame) -> RaterLabels:
-    return rater_labels(labels["place"].to_numpy(), labels["rater"], labels["rater_value"].to_numpy())
+    return rater_labels(labels["row"].to_numpy(), labels["rater"], labels["rater_value"].to_numpy())
 
 
 def _score_rows(
@@ -314,12 +314,12 @@ def _difference_rows(answers: pl.DataFrame, rater_values: pl.DataFrame, metric: 
 def _by_rater_of_both(both: pl.DataFrame, rater_values: pl.DataFrame) -> RaterLabels | None:
     """What each person said of one answer less what they said of the other; None where others labelled the other."""
     labelled = pl.col("label").is_not_null() & pl.col("label_b").is_not_null()
-    numbered = both.with_row_index("place").filter(labelled)
-    first = numbered.join(rater_values, on=["run", *UNIT]).select("place", "rater", "rater_value")
+    numbered = both.with_row_index("row").filter(labelled)
+    first = numbered.join(rater_values, on=["run", *UNIT]).select("row", "rater", "rater_value")
     other = numbered.join(rater_values, left_on=["run_b", *UNIT], right_on=["run", *UNIT]).select(
-        "place", "rater", of_b="rater_value"
+        "row", "rater", of_b="rater_value"
     )
-    pairs = first.join(other, on=["place", "rater"], how="full", coalesce=True)
+    pairs = first.join(other, on=["row", "rater"], how="full", coalesce=True)
     if pairs["rater_value"].has_nulls() or pairs["of_b"].has_nulls():
         return None
     return _by_rater(pairs.with_columns(rater_value=pl.col("rater_value") - pl.col("of_b")))

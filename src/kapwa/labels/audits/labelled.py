@@ -65,7 +65,7 @@ def verdicts_of(labels: Sequence[Label], draw: Draw) -> pl.DataFrame:
             shown = label.answer or label.item_id
             by = f" by {criterion}" if draw.asked.criteria else ""
             repeats.append(
-                ((label.person, criterion, *answer_cells.values()), label.place, f"{label.person} labels {shown!r}{by}")
+                ((label.person, criterion, *answer_cells.values()), label.cell, f"{label.person} labels {shown!r}{by}")
             )
     refuse_repeats(repeats)
     return verdict_frame([*verdicts, *_summed_up(verdicts, draw)])
@@ -77,7 +77,7 @@ def _criterion(label: Label, item: str, draw: Draw) -> str:
         return draw.asked.criterion
     if label.criterion not in draw.asked.criteria[item]:
         hint = nearest(label.criterion, draw.asked.criteria[item])
-        raise label.place.error(f"{label.criterion!r} is no criterion of the question {item}.", hint)
+        raise label.cell.error(f"{label.criterion!r} is no criterion of the question {item}.", hint)
     return label.criterion
 
 
@@ -101,9 +101,9 @@ def _check_same(label: Label, draw: Draw) -> None:
             else "Name the folder of that draw, too: --labels FOLDER"
         )
         not_of = draw.id or "answers that somebody picked"
-        raise label.place.error(f"this label is of the draw {label.draw}, not of {not_of}.", remedy)
+        raise label.cell.error(f"this label is of the draw {label.draw}, not of {not_of}.", remedy)
     if label.rubric and label.rubric != draw.rubric:
-        raise label.place.error(
+        raise label.cell.error(
             f"this label is by the rubric {label.rubric}; the draw is labelled by {draw.rubric}.",
             "Labels by different rubrics, or versions of one, are never mixed: leave these out, or draw anew.",
         )
@@ -120,8 +120,8 @@ def _chosen(
         what = "was not drawn" if draw.id else "is no answer of these runs"
         description = ", ".join(filter(None, [shown, *wanted.values()]))
         hint = nearest(shown, names) if not draw.id else f"{nearest(shown, names)} {READ_ONLY}".strip()
-        raise label.place.error(f"{description!r} {what}.", hint)
+        raise label.cell.error(f"{description!r} {what}.", hint)
     if len({(row["item_id"], row["variant"], row["text"]) for row in fitting}) > 1:
         message = f"{shown!r} has {len(fitting)} answers, and this row does not say which it labels."
-        raise label.place.error(message, "Name the system, and the variant and sample where there are several.")
+        raise label.cell.error(message, "Name the system, and the variant and sample where there are several.")
     return fitting

@@ -76,7 +76,7 @@ class Judging:
         if self.system is not None and not self.system.strip():
             raise UsageError("The system message is empty.", hint="Leave it out, or write one.")
 
-    def asked(self, judge: str = "the judge") -> Iterator[JudgePrompt]:
+    def prompts(self, judge: str = "the judge") -> Iterator[JudgePrompt]:
         """Yield every prompt: each answer as it is first, then as the probes of a ``judge`` change it."""
         temperature = self.temperature if self.temperature is not None else float(self.samples > 1)
         before = (Message("system", self.system),) if self.system else ()
@@ -99,12 +99,12 @@ class Judging:
     def record(self) -> JsonObject:
         """Return what is asked, as plain values: two judgings with one record may share a folder."""
         runs = [{"folder": run.path.name, "signature": run.manifest["signature"]} for run in self.runs]
-        prompts = (prompt.request for prompt in replace(self, probes=()).asked())
+        prompts = (prompt.request for prompt in replace(self, probes=()).prompts())
         texts = "\0".join(f"{request.messages}\0{request.sample}" for request in prompts)
         return {
             "rubric": self.rubric.signed,
             "runs": runs,
-            "draws": sorted({answer.place["draw"] for answer in self.answers}),
+            "draws": sorted({answer.columns["draw"] for answer in self.answers}),
             "answers": len(self.answers),
             "samples": self.samples,
             "temperature": self.temperature,
@@ -141,7 +141,7 @@ def ask_judge(
     is counted, and is asked for again the next time.
     """
     check_capabilities(model, frozenset({"generate"}), "A judge")
-    prompts = list(judging.asked(model.id))
+    prompts = list(judging.prompts(model.id))
     requests = RequestIndex(lambda: (prompt.request for prompt in prompts), model.fingerprint)
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as opened:
@@ -198,7 +198,7 @@ def _verdicts(judging: Judging, rater: str, replied: Sequence[tuple[JudgePrompt,
             by_code[OVERALL] = JudgeReading(*overall(weights, by_code, points=rubric.points))
         for code, (state, value, remark) in by_code.items():
             about = {"rater": rater, "kind": "judge", "rubric": rubric.signed, "criterion": code}
-            yield Verdict(**judged.place, **about, state=state, value=value, remark=remark)  # type: ignore[arg-type]
+            yield Verdict(**judged.columns, **about, state=state, value=value, remark=remark)  # type: ignore[arg-type]
 
 
 def _of_orders(readings: Sequence[JudgeReading]) -> JudgeReading:

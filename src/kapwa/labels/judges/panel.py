@@ -110,7 +110,7 @@ def plan_judging(runs: Sequence[Run], rubric: str | Path | Rubric, **settings: U
     people = named.pop("people", None)
     answers, failed = answers_to_judge(runs, known, **which)
     if people is not None:
-        keys = {tuple(answer.place[name] for name in ANSWER) for answer in answers}
+        keys = {tuple(answer.columns[name] for name in ANSWER) for answer in answers}
         named["labels"] = check_labels(read_verdicts(people), known.signed, keys)
     named["probes"] = probes_of(named.get("probes", ()), pairs=known.kind == "pairs")
     return Judging(known, tuple(runs), tuple(answers), failed, **named)

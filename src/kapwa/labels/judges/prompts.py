@@ -28,9 +28,9 @@ _SWAPPED = {"1": "2", "2": "1"}
 
 
 class ToJudge(NamedTuple):
-    """An answer to be judged; ``place``: the cells of ``ANSWER_SCHEMA``; ``other``: of a pair, the second answer."""
+    """An answer to be judged; ``columns``: its values of ``ANSWER_SCHEMA``; ``other``: of a pair, the second answer."""
 
-    place: JsonMapping
+    columns: JsonMapping
     item: Item
     text: str
     other: str = ""

@@ -93,13 +93,13 @@ def _judged(run: Run, system: str, item: Item, sample: int, text: str | None) ->
 
 def _pairs(first: Sequence[ToJudge], second: Sequence[ToJudge]) -> list[ToJudge]:
     """Pair the answers of two runs to the very same question."""
-    others = {(other.item.id, other.item.variant, other.place["sample"]): other for other in second}
+    others = {(other.item.id, other.item.variant, other.columns["sample"]): other for other in second}
     pairs = []
     for answer in first:
-        other = others.get((answer.item.id, answer.item.variant, answer.place["sample"]))
+        other = others.get((answer.item.id, answer.item.variant, answer.columns["sample"]))
         if other is not None and other.item.fields["prompt"] == answer.item.fields["prompt"]:
-            names = f"{answer.place['system']} over {other.place['system']}"
-            pairs.append(answer._replace(place={**answer.place, "system": names}, other=other.text))
+            names = f"{answer.columns['system']} over {other.columns['system']}"
+            pairs.append(answer._replace(columns={**answer.columns, "system": names}, other=other.text))
     return pairs
 
 
@@ -113,7 +113,7 @@ def _of_draw(answers: Sequence[ToJudge], made: Draw, run: Run) -> list[ToJudge]:
     codes = dict(zip(drawn.select(UNIT).rows(), drawn["answer"], strict=True))
     in_draw = []
     for answer in answers:
-        code = codes.get(tuple(answer.place[name] for name in UNIT))
+        code = codes.get(tuple(answer.columns[name] for name in UNIT))
         if code is not None:
-            in_draw.append(answer._replace(place={**answer.place, "draw": made.id, "answer": code}))
+            in_draw.append(answer._replace(columns={**answer.columns, "draw": made.id, "answer": code}))
     return in_draw

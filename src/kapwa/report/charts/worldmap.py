@@ -26,7 +26,7 @@ class Spot(NamedTuple):
 
     place: Place
     colour: str
-    told: str
+    title: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class Browser(NamedTuple):
     """The questions that the page holds for its browser of answers, packed, and what to say of how many they are."""
 
     data: str
-    told: str
+    size_words: str
 
 
 def answer_table(view: TaskView) -> pl.DataFrame:

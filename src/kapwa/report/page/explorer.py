@@ -36,7 +36,7 @@ class ExplorerTexts:
     total: int
 
     @property
-    def told(self) -> str:
+    def size_words(self) -> str:
         """How many texts of how many the explorer holds."""
         if self.shown == self.total:
             return f"{self.shown:,} texts are in this page"

@@ -134,14 +134,14 @@ def verdicts(scores: Sequence[tuple[Estimate, Marks]]) -> list[dict[Mark, Verdic
         for test, p, p_worst in zip(family, measured, worst, strict=True):
             clear: Verdict = "above" if test.difference > 0 else "below"
             verdict: Verdict = "unclear" if p >= ALPHA else "undecided" if p_worst >= ALPHA else clear
-            by_score[test.place][test.mark] = verdict
+            by_score[test.number][test.mark] = verdict
     return by_score
 
 
 class _Tested(NamedTuple):
     """A score held against a mark: p-values as measured, and with what is missing counted against the difference."""
 
-    place: int
+    number: int
     mark: Mark
     difference: float
     p: float

@@ -134,7 +134,7 @@ class TaskView:
         self._compared: dict[str, ComparedCultures] = {}
         # The metric whose values are held against a ceiling, by metric and ceiling, where it is not the metric itself.
         self.paired: dict[tuple[str, str], str] = {}
-        self._held: dict[str, dict[tuple[int, Subject], Held]] = {}
+        self._scores_with_marks: dict[str, dict[tuple[int, Subject], Held]] = {}
         metrics: dict[str, MetricInfo] = {}
         for run, estimates in zip(self.runs, self._estimates, strict=True):
             metrics = {**run.metrics, **metrics}
@@ -258,15 +258,15 @@ class TaskView:
 
     def add_ceilings(self, ceilings: Sequence[Floor]) -> None:
         """Put what people score beside the marks of the runs."""
-        self._held.clear()
+        self._scores_with_marks.clear()
         self._compared.clear()
         for one in ceilings:
             self._floors[0].setdefault((one.metric, one.variant), []).append(one._asdict())
 
-    def held(self, metric: str) -> Mapping[tuple[int, Subject], Held]:
+    def scores_with_marks(self, metric: str) -> Mapping[tuple[int, Subject], Held]:
         """Every run's score in every culture beside its marks: a family of tests for each run, over cultures."""
-        if metric not in self._held:
-            self._held[metric] = {}
+        if metric not in self._scores_with_marks:
+            self._scores_with_marks[metric] = {}
             for i in range(len(self.runs)):
                 scores = {
                     (i, s): (row, self.marks(s, metric, run=i))
@@ -274,8 +274,8 @@ class TaskView:
                     if (row := self.estimate(i, s, metric)) is not None and known(row["value"])
                 }
                 every = zip(scores.items(), verdicts(list(scores.values())), strict=True)
-                self._held[metric] |= {place: (*pair, said) for (place, pair), said in every}
-        return self._held[metric]
+                self._scores_with_marks[metric] |= {place: (*pair, said) for (place, pair), said in every}
+        return self._scores_with_marks[metric]
 
     def by_score(self, metric: str) -> list[Subject]:
         """Cultures with a score in the main variant, the highest first (mean over models of what it is worth)."""
@@ -293,7 +293,7 @@ class TaskView:
     def of_variant(self, variant: str) -> TaskView:
         """The same view with ``variant`` as the one that headline numbers are of."""
         other = copy(self)
-        other.variant, other._compared, other._held = variant, {}, {}
+        other.variant, other._compared, other._scores_with_marks = variant, {}, {}
         other.variant_words = f", variant “{clean(variant)}”"
         return other
 

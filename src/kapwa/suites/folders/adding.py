@@ -227,7 +227,7 @@ def add_suite(
         first, others = checked.errors[0], len(checked.errors) - 1
         more = f" ({others} more: 'kapwa data check' lists them all.)" if others else ""
         raise DataError(f"{first.message}{more}", path=first.path, row=first.row, column=first.column)
-    from kapwa.suites.folders.layout import beside
+    from kapwa.suites.folders.layout import file_of
 
     resolved = Path(folder).resolve()
     chosen = name if name is not None else resolved.name.lower()
@@ -236,7 +236,7 @@ def add_suite(
         value = registry.installed("suites")[chosen].value
         raise UsageError(f"{chosen!r} is the name of an installed suite ({value}).", hint="Choose another with --name.")
     mapping_path = Path(mapping).resolve() if mapping is not None else None
-    path = beside(mapping_path or resolved / MAPPING_NAME, resolved, CARD_NAME)
+    path = file_of(mapping_path or resolved / MAPPING_NAME, resolved, CARD_NAME)
     card = read_model(path, Card)[0] if path else None
     entry = Registered(chosen, checked.form, resolved, checked.tasks, card.title if card else "", mapping_path)
     register(entry, replace=replace)

@@ -102,7 +102,7 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
             tables[path] = _in_memory(path, rows)
         copied = {}
         for name in COPIED:
-            original = beside(mapping_path, folder, name)
+            original = file_of(mapping_path, folder, name)
             if original is not None:
                 shutil.copyfile(original, to / name)
                 copied[name] = original
@@ -120,7 +120,7 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
             MEDIA_FOLDER.reset(token)
 
 
-def beside(mapping_path: Path, folder: Path, name: str) -> Path | None:
+def file_of(mapping_path: Path, folder: Path, name: str) -> Path | None:
     """Return the file ``name`` of a folder, or that of a mapping elsewhere: the folder may be somebody else's."""
     return next((file for base in (mapping_path.parent, folder) if (file := base / name).is_file()), None)
 
