@@ -23,14 +23,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def worked_out(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The countries whose floors were worked out; those of the few questions of sample packs are kept, too."""
     countries: list[str] = []
-    measure = saq_floors.FloorMaker.measure
+    measure = saq_floors.FloorMaker.compute_scores
 
     def noted(self, questions, asked_in):  # type: ignore[no-untyped-def]
         countries.append(questions[0].country)
         return measure(self, questions, asked_in)
 
     monkeypatch.setattr(saq_floors, "_WORTH_KEEPING", 1)
-    monkeypatch.setattr(saq_floors.FloorMaker, "measure", noted)
+    monkeypatch.setattr(saq_floors.FloorMaker, "compute_scores", noted)
     return countries
 
 

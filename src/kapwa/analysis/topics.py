@@ -266,7 +266,7 @@ def summarize(job: TopicJob) -> TopicSummary | Damaged:
         for result in batch:
             members = np.array([identity_index[identity] for identity in result.identities], dtype=np.intp)
             sums.add(result, members)
-            words.add(result.words if len(members) == size else result.words.spread(members, size))
+            words.add(result.words if len(members) == size else result.words.spread_rows(members, size))
             counts = len(result.identities), result.samples.sum()
             rows.append((result.concept, *counts, result.means, result.permanova, result.bounds, result.samples.max()))
             if facts.crossing is not None:

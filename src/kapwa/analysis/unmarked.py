@@ -130,7 +130,8 @@ def _left_out(prepared: Prepared, top: int) -> dict[ConceptKey, Removed]:
     identity_index = {identity: i for i, identity in enumerate(identities)}
     results = map(_written_result, prepared.paths.values())
     counts = [
-        result.words.spread([identity_index[one] for one in result.identities], len(identities)) for result in results
+        result.words.spread_rows([identity_index[one] for one in result.identities], len(identities))
+        for result in results
     ]
     left_out = words_to_leave_out(counts, identities, top, prepared.corpus.language, prepared.settings.seed)
     return dict(zip(prepared.paths, left_out, strict=True))

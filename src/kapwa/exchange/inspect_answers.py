@@ -90,7 +90,9 @@ def _normal(arguments: Mapping[str, object]) -> JsonObject:
     return normal
 
 
-def find(metadata: Mapping[str, object], data: str | None = None, only: str | None = None) -> tuple[OpenedTask, Item]:
+def find_item(
+    metadata: Mapping[str, object], data: str | None = None, only: str | None = None
+) -> tuple[OpenedTask, Item]:
     """Return the item that a sample's ``metadata`` name, and its task.
 
     ``data``: where its data are now, if they were moved. ``only``: the task whose samples are wanted. Raises UsageError
@@ -232,7 +234,7 @@ def judge_again(log: InspectLog) -> ImportedRun:
     other_messages: Counter[str] = Counter()
     with reading_samples():
         for sample in log.samples():
-            opened, item = find(sample.metadata)
+            opened, item = find_item(sample.metadata)
             requests = opened.requests(item)
             tasks[opened.name], items[item.id, item.variant] = opened, item
             other_messages.update(_other_messages(sample, requests[0]))

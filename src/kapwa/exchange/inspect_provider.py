@@ -23,7 +23,7 @@ from inspect_ai.model import ChatMessage, GenerateConfig, ModelAPI, ModelOutput,
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from kapwa.errors import ModelError, UsageError
-from kapwa.exchange.inspect_answers import METADATA, OpenedTask, errors_for_inspect, find, output_of
+from kapwa.exchange.inspect_answers import METADATA, OpenedTask, errors_for_inspect, find_item, output_of
 from kapwa.loading import checked_spec, load_model
 from kapwa.models.base import Model, check_capabilities, sample_seed
 from kapwa.records import Message, Params, Request, Response, request_key
@@ -109,7 +109,7 @@ class KapwaAPI(ModelAPI):
             model = self._model
         if reference is None:
             return self._answer_unplanned(model, Request("", "", "generate", messages, params=params))
-        opened, item = find({METADATA: reference})
+        opened, item = find_item({METADATA: reference})
         with self._lock:
             if id(opened) not in self._plans:
                 check_capabilities(model, opened.task.needs, opened.task.name)

@@ -29,7 +29,7 @@ from kapwa.exchange.inspect_answers import (
     OpenedTask,
     answers_of,
     errors_for_inspect,
-    find,
+    find_item,
     joined,
     open_new,
     request_config,
@@ -105,7 +105,7 @@ def ask() -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         model = get_model()
         with errors_for_inspect():
-            opened, item = find(state.metadata)
+            opened, item = find_item(state.metadata)
             requests = opened.requests(item)
             if requests[0].kind == "score":
                 _check_scores(model, opened.name)
@@ -220,7 +220,7 @@ def _scorer_of(name: str) -> Callable[..., Scorer]:
 
         async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - Inspect's signature
             with errors_for_inspect():
-                opened, item = find(state.metadata, data, name)
+                opened, item = find_item(state.metadata, data, name)
                 answers = answers_of(opened.requests(item), state.output)
                 if not answers or any(answer.response.unanswered for answer in answers):
                     why = next((answer.response.reason for answer in answers), "there is no answer to judge")

@@ -189,7 +189,9 @@ class Matcher:
             rule = "exact"
         elif hollow.issuperset(answer.tokens):
             rule = "phrase" if self._by_itself(reply, answer, hollow) else None
-        elif answer.spaced in reply.spaced or (self._apart(reply, answer) and not _assembled(reply, answer, hollow)):
+        elif answer.spaced in reply.spaced or (
+            self._stands_alone(reply, answer) and not _assembled(reply, answer, hollow)
+        ):
             rule = "phrase"
         elif self._close(reply, answer, hollow):
             rule = "lemma"
@@ -210,7 +212,7 @@ class Matcher:
         return any(self.prepare(piece).tokens == answer.tokens for piece in self._breaks.split(reply.text) if piece)
 
     @staticmethod
-    def _apart(reply: PreparedText, answer: PreparedText) -> bool:
+    def _stands_alone(reply: PreparedText, answer: PreparedText) -> bool:
         """Whether the answer stands in the reply, whole words on both sides, however spaces part it."""
         if answer.has_digit or len(answer.joined) < MIN_JOINED:
             return False

@@ -171,16 +171,16 @@ class Stream(Generic[Job, Result]):
                 except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
                     self._error = self._error or error
                 self._ended += 1
-                self._tell()
+                self._deliver()
         finally:
             # Here and not in a callback, which comes later: jobs added in between would wait for a worker that ended.
             self._workers.discard(worker)
 
     def _give(self, results: Sequence[Result]) -> None:
         self._results.extend(results)
-        self._tell()
+        self._deliver()
 
-    def _tell(self) -> None:
+    def _deliver(self) -> None:
         if not self._waking:
             self._waking = True
             asyncio.get_running_loop().call_soon(self._wake)

@@ -167,7 +167,7 @@ class InspectModel(Model):
                 output = await self._generate(group[0], sent, {**self._refusals.learnt, **tried})
             except CallError as fault:
                 if fault.filtered or fault.fatal or not self._learns(fault, sent, group[0], tried):
-                    raise self._told(fault, started, sent) from None
+                    raise self._explained(fault, started, sent) from None
                 continue
             self._last_answer = asyncio.get_running_loop().time()
             self._refusals.learn(tried)
@@ -202,7 +202,7 @@ class InspectModel(Model):
         tried[str(blamed)] = self._wish.mode if blamed == "thinking" else value
         return True
 
-    def _told(self, fault: CallError, started: float, sent: Mapping[str, object]) -> CallError | ModelError:
+    def _explained(self, fault: CallError, started: float, sent: Mapping[str, object]) -> CallError | ModelError:
         """Return the error for a call that failed: of this request, or of all where every other would fail alike."""
         gone = fault.down and self._last_answer < started
         # A setting that the provider refuses, it refuses for every request.

@@ -62,7 +62,7 @@ def systems_of(runs: Sequence[Run], same: Named | None = None) -> list[System]:
     labels = {id(run): str(run.manifest.get("label") or "") for run in runs} | _named(runs, same or {})
     systems: list[tuple[str, list[Run]]] = []
     for (label, _), members in grouped(runs, lambda run: _identity(run, labels[id(run)])).items():
-        for group in [members] if label else _apart(members):
+        for group in [members] if label else _split_by_draws(members):
             _check_once(label, group)
             systems.append((label, group))
     systems.sort(key=lambda group: runs.index(group[1][0]))
@@ -131,26 +131,26 @@ def _identity(run: Run, label: str) -> tuple[str, Hashable]:
     return label, None if label else _fields(run, (*_MODEL, *_ASKING))
 
 
-def _measured(run: Run) -> tuple[str, str]:
+def _measurement(run: Run) -> tuple[str, str]:
     """Task and data: a cell of a table that one run of a system can fill."""
     return str(run.manifest["task"]), str(run.manifest["data"]["digest"])
 
 
-def _apart(runs: Sequence[Run]) -> list[list[Run]]:
+def _split_by_draws(runs: Sequence[Run]) -> list[list[Run]]:
     """Part runs of one model asked in one way where a task was run more than once: by the draws, then by all else."""
-    by_task = grouped(runs, _measured).values()
+    by_task = grouped(runs, _measurement).values()
     if all(len(members) == 1 for members in by_task):
         return [list(runs)]
     by_draws = grouped(runs, lambda run: _fields(run, _DRAWS)).values()
     if len(by_draws) > 1:
-        return [group for members in by_draws for group in _apart(members)]
+        return [group for members in by_draws for group in _split_by_draws(members)]
     repeated = [run for members in by_task if len(members) > 1 for run in members]
     once = [members[0] for members in by_task if len(members) == 1]
     return [*grouped(repeated, _fields).values(), *([once] if once else [])]
 
 
 def _check_once(label: str, runs: Sequence[Run]) -> None:
-    for members in grouped(runs, _measured).values():
+    for members in grouped(runs, _measurement).values():
         if len(members) > 1:
             first, second = (run.path for run in members[:2])
             task = members[0].manifest["task"]

@@ -200,7 +200,7 @@ class Step(ABC):
     title: ClassVar[str]
 
     @abstractmethod
-    def around(self, task: Task) -> Task:
+    def applied_to(self, task: Task) -> Task:
         """Return ``task`` as this step changes it."""
 
 
@@ -212,7 +212,7 @@ def with_steps(task: Task, steps: Sequence[Step]) -> Task:
         if step.name not in task.takes:
             hint = "Its data hold prompts of their own: write further ones there."
             raise UsageError(f"{task.name} takes no {step.title}.", hint=hint)
-        task = step.around(task)
+        task = step.applied_to(task)
     return task
 
 

@@ -47,7 +47,7 @@ class Frame(Step):
     pool: Mapping[Any, Mapping[str, Sequence[Item]]] = field(default_factory=dict, repr=False)
     answers: Callable[[Item], Sequence[str]] | None = None
 
-    def around(self, task: Task) -> Task:
+    def applied_to(self, task: Task) -> Task:
         """Return ``task`` with messages before each of its questions."""
         system = {"system": self.system} if self.system else {}
         shots = {"shots": self.shots, "shots_seed": self.seed} if self.shots else {}

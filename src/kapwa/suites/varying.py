@@ -95,7 +95,7 @@ class Samples(Step):
     temperature: float
     seed: int
 
-    def around(self, task: Task) -> Task:
+    def applied_to(self, task: Task) -> Task:
         """Return ``task`` with several answers asked of each prompt."""
         several: frozenset[Capability] = frozenset({"n_samples"} if self.samples > 1 else ())
         options = {**task.options, **asdict(self)}
@@ -127,7 +127,7 @@ class Wordings(Step):
     def _texts(self) -> Mapping[str, str]:
         return {"": SLOT, **self.texts}
 
-    def around(self, task: Task) -> Task:
+    def applied_to(self, task: Task) -> Task:
         """Return ``task`` asked in every wording, its own first."""
         return replace(
             task,

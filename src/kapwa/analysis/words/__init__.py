@@ -275,7 +275,7 @@ def word_lists(
             texts = corpus.texts(key)
             encoded = encode(texts.texts, tokenizer_for(corpus.language))
             members = [places[identity] for identity in texts.identities]
-            sums.add(count_words(encoded, texts.groups, len(members)).spread(members, len(places)))
+            sums.add(count_words(encoded, texts.groups, len(members)).spread_rows(members, len(places)))
         counts = sums.result()
         words = _WORDS[method](counts, top, identities=corpus.identities, language=corpus.language)
         yield WordList(corpus.label, corpus.task, topic, method, words)

@@ -71,7 +71,7 @@ class WordCounts:
         sums = np.append(0, np.cumsum(self.counts))
         return np.asarray(sums[self.indptr[1:]] - sums[self.indptr[:-1]])
 
-    def spread(self, members: ArrayLike, n_groups: int) -> WordCounts:
+    def spread_rows(self, members: ArrayLike, n_groups: int) -> WordCounts:
         """Return the same counts with row ``i`` at ``members[i]`` of ``n_groups`` rows, the others empty.
 
         For concepts that lack some identities, before they are merged with those that have them.

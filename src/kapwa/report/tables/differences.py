@@ -158,7 +158,7 @@ def run_comparison_table(
     def info_of(row: Row) -> MetricInfo:
         return metrics.get(row["metric"], UNDESCRIBED)
 
-    def place(row: Row) -> Cell:
+    def subgroup_cell(row: Row) -> Cell:
         words = [row[name] or ("all" if name != "culture" else f"mean of {row['cultures']}") for name in by]
         return Cell(", ".join(map(label_text, words)), strong=is_clear(row))
 
@@ -181,7 +181,7 @@ def run_comparison_table(
         caption="How the two differ",
         frame=frame,
         columns=[
-            Column(", ".join(by).capitalize(), place),
+            Column(", ".join(by).capitalize(), subgroup_cell),
             Column("Difference" if mixed else units.pop(), change),
             Column("95% interval", between),
             p_column("p (Holm)", "p_holm"),
@@ -225,7 +225,7 @@ def confusion_table(view: TaskView, confusion: Confusion) -> Table:
     """Whose answers were given most often in place of a culture's own, the largest shares; the CSV holds every pair."""
     label, share = view.labels[confusion.run], wording.SHARE
 
-    def part(row: Row) -> Cell:
+    def share_cell(row: Row) -> Cell:
         between = wording.interval(row.get("low"), row.get("high"), share)
         return Cell(wording.amount(row["share"], share), between, number=True)
 
@@ -238,7 +238,7 @@ def confusion_table(view: TaskView, confusion: Confusion) -> Table:
         columns=[
             Column("Asked about", lambda row: Cell(culture_name(row["culture"]))),
             Column("Whose answer", lambda row: Cell(culture_name(row["other"]))),
-            Column("Share of wrong answers", part),
+            Column("Share of wrong answers", share_cell),
         ],
         shown=ranked.head(MOST_OTHERS),
         note=_CONFUSION_NOTE,

@@ -152,7 +152,7 @@ def _tested(index: int, row: Estimate, mark: Mark) -> _Tested:
     difference = mark.difference if known(mark.difference) else (row["value"] or 0.0) - mark.value
     p = mark.p_value
     if p is None:
-        p = _apart(mark, difference, row["low"] if difference > 0 else row["high"], row)
+        p = _difference_p(mark, difference, row["low"] if difference > 0 else row["high"], row)
     least, most = mark.difference_low, mark.difference_high
     if p is None or (known(least) and known(most) and least <= 0 <= most):
         p = 1.0
@@ -162,14 +162,14 @@ def _tested(index: int, row: Estimate, mark: Mark) -> _Tested:
     if mark.p_value is None:
         bound, near = ("least", "least_low") if difference > 0 else ("most", "most_high")
         apart = row[bound] - mark.value if known(row[bound]) else 0.0
-        worst = _apart(mark, apart, row[near], {**row, "value": row[bound]}) if apart * difference > 0 else 1.0
+        worst = _difference_p(mark, apart, row[near], {**row, "value": row[bound]}) if apart * difference > 0 else 1.0
     end = mark.worst_low if difference > 0 else mark.worst_high
     if worst is None or (known(end) and end * difference <= 0):
         worst = 1.0
     return _Tested(index, mark, difference, p, max(p, worst))
 
 
-def _apart(mark: Mark, difference: float, near: float | None, row: Estimate) -> float | None:
+def _difference_p(mark: Mark, difference: float, near: float | None, row: Estimate) -> float | None:
     """The p-value of a score's ``difference`` from a mark, by their intervals.
 
     ``near``: the end of the score's interval that lies nearer to the mark.

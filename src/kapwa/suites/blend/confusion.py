@@ -95,7 +95,7 @@ def _rows(
     index_of = {name: index for index, name in enumerate(names)}
     for row, graded in enumerate(wrong):
         texts = list(_sayings(graded, grader, wordings))
-        for other in others.of(question_id(graded.item), graded.item.culture):
+        for other in others.in_other_countries(question_id(graded.item), graded.item.culture):
             gives[row, index_of[other.country]] = any(_gives(*saying, other) for saying in texts)
     fits = np.nansum(gives, axis=1, keepdims=True)
     split = np.divide(gives, fits, out=np.zeros_like(gives), where=fits > 0)

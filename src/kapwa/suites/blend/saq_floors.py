@@ -141,15 +141,15 @@ class FloorMaker:
             read_reply(text, question=question_text, **options) if self._replies[key].too_many else self._replies[key]
         )
 
-    def measured(self, questions: Sequence[CountryQuestion], asked_in: AskedIn) -> list[FloorScores]:
-        """Return what :meth:`measure` yields, kept from an earlier run of the same data where there was one."""
+    def cached_scores(self, questions: Sequence[CountryQuestion], asked_in: AskedIn) -> list[FloorScores]:
+        """Return what :meth:`compute_scores` yields, kept from an earlier run of the same data where there was one."""
         languages = (ENGLISH, Target.of_question(questions[0], asked_in).local_language)
         tools = [self._grader.matcher(code).language.info.tools for code in languages]
         ids = [question.item_id for question in questions]
         follows_from = (self._data, repr(tools), str(self._limit), asked_in, *ids)
-        return cached("floors", follows_from, list[FloorScores], lambda: list(self.measure(questions, asked_in)))
+        return cached("floors", follows_from, list[FloorScores], lambda: list(self.compute_scores(questions, asked_in)))
 
-    def measure(self, questions: Sequence[CountryQuestion], asked_in: AskedIn) -> Iterator[FloorScores]:
+    def compute_scores(self, questions: Sequence[CountryQuestion], asked_in: AskedIn) -> Iterator[FloorScores]:
         """Yield what every floor and ceiling scores on one country's questions."""
         self._known.clear()
         language = Target.of_question(questions[0], asked_in).language
@@ -165,7 +165,7 @@ class FloorMaker:
             )
         # Answers without votes are right ones that somebody listed: they say nothing of what a person would score.
         counted = [q for q in questions if q.counted]
-        people = ((q.item_id, self.people(q, asked_in)) for q in counted)
+        people = ((q.item_id, self.person_share(q, asked_in)) for q in counted)
         yield FloorScores(PERSON, "ceiling", {key: Sem(share, nan) for key, share in people if share is not None})
         yield FloorScores(GROUPED, "ceiling", {q.item_id: leave_one_out(q.groups) for q in counted})
 
@@ -174,23 +174,26 @@ class FloorMaker:
         others, question_key = self._others, (question.id, question.country)
         texts: list[str] = []
         if trick == USUAL:
-            texts = others.commonest(*question_key, language, 1)
+            texts = others.commonest_answers(*question_key, language, 1)
         elif trick in (ONE_OTHER, US_USUAL):
-            usual = {other.country: others.usual(other, language) for other in others.of(*question_key)}
+            usual = {
+                other.country: others.commonest_answer(other, language)
+                for other in others.in_other_countries(*question_key)
+            }
             texts = list(usual.values()) if trick == ONE_OTHER else [usual.get(UNITED_STATES, "")]
         elif trick == COMMONEST:
-            texts = [", ".join(others.commonest(*question_key, language, self._limit))]
+            texts = [", ".join(others.commonest_answers(*question_key, language, self._limit))]
         elif trick == ALL_OTHERS:
             # Where a reply may list as many answers as there are others, it is a guess that is allowed.
             few = few_others(others, question, self._limit)
-            texts = [] if few else [", ".join(others.all_usual(*question_key, language))]
+            texts = [] if few else [", ".join(others.all_commonest_answers(*question_key, language))]
         elif trick == REPEATED:
             texts = [question.text(asked_in)]
         elif trick == NO_ANSWER:
             texts = [", ".join(non_answers(language)[: self._limit])]
         return texts
 
-    def people(self, question: CountryQuestion, asked_in: AskedIn) -> float | None:
+    def person_share(self, question: CountryQuestion, asked_in: AskedIn) -> float | None:
         """Return the share of a question's votes whose wording gives an answer by the key of the other votes.
 
         None where no wording is in the language asked in.
@@ -198,7 +201,7 @@ class FloorMaker:
         target, question_text = Target.of_question(question, asked_in), question.text(asked_in)
         right = total = 0.0
         for index, group in enumerate(question.groups):
-            language, texts = next(target.sides(group))
+            language, texts = next(target.answers_by_language(group))
             total += group.votes if texts else 0
             each = group.votes / (len(texts) or 1)
             # Votes for a wording that nobody else wrote.
@@ -215,14 +218,14 @@ class FloorMaker:
 
     def _matches_another(self, reply: Reply, target: Target, owner: tuple[int, tuple[str, str] | None]) -> bool:
         """Whether a reply gives an answer other than its own wording (None: than any of its group)."""
-        hits = self._grader.hits(reply.text, target) if reply.status == "answered" else ()
+        hits = self._grader.matches(reply.text, target) if reply.status == "answered" else ()
         return any(hit.group != owner[0] or owner[1] not in (None, (hit.language, hit.answer)) for hit in hits)
 
     def _shuffled(self, questions: Sequence[CountryQuestion], language: str) -> dict[str, list[str]]:
         """Return, for each question, commonest answers to the questions after it in an order of hashes."""
         order = sorted(questions, key=lambda question: shuffle_key(0, question.item_id, size=16))
         count = min(_SHUFFLES, len(order) - 1)
-        texts = [self._others.usual(q, language) for q in order]
+        texts = [self._others.commonest_answer(q, language) for q in order]
         return {
             q.id: [texts[(index + step) % len(order)] for step in range(1, count + 1)] for index, q in enumerate(order)
         }
@@ -230,7 +233,7 @@ class FloorMaker:
 
 def few_others(others: Others, question: CountryQuestion, limit: int) -> bool:
     """Whether a reply may list as many answers as there are other countries that were asked the question."""
-    return len(others.of(question.id, question.country)) <= limit
+    return len(others.in_other_countries(question.id, question.country)) <= limit
 
 
 def floors_left_out(items: Sequence[Item], others: Others, limit: int) -> list[str]:
@@ -268,9 +271,9 @@ def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int
                 asked_in: AskedIn = of_culture[0].fields["asked_in"]
                 key = (asked_in, tuple(question.id for question in questions))
                 if key not in known:
-                    known[key] = list((maker.measured if keeps else maker.measure)(questions, asked_in))
+                    known[key] = list((maker.cached_scores if keeps else maker.compute_scores)(questions, asked_in))
                 measured[culture, variant] = known[key]
-        grader.forget()
+        grader.drop_local_matchers()
     weighs = any(item.fields["counted"] for item in items)
     floors: list[Floor] = []
     for variant, items_of_variant in by_variant.items():

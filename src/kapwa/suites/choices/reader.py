@@ -26,16 +26,16 @@ from kapwa.suites.choices.rules import (
     CORRECTION,
     How,
     Rule,
-    cue,
+    cue_pattern,
     denies,
-    named,
+    letters_of_signs,
     opening_letters,
     pattern,
     sign,
     signs,
     steps,
 )
-from kapwa.suites.choices.signs import OptionSigns, plain
+from kapwa.suites.choices.signs import OptionSigns, without_markup
 from kapwa.suites.items import grouped
 from kapwa.suites.turns import own_turn
 
@@ -110,7 +110,9 @@ def read_choice(reply: str, options: Sequence[str], language: str = "en") -> Cho
     text = encoded_reply(reply, options, language)
     last = max((hit.end() for hit in _INFORMAL.finditer(text)), default=0)
     for step, rules in steps():
-        begins = {name: not name or cue(name).search(text, 0, last) for name in {rule.cue for rule in rules} if last}
+        begins = {
+            name: not name or cue_pattern(name).search(text, 0, last) for name in {rule.cue for rule in rules} if last
+        }
         begun = (rule for rule in rules if begins.get(rule.cue) or rule.how in _FORMAL)
         statements = _agreed(sorted(statement for rule in begun for statement in _statements(rule, text)))
         if not statements:
@@ -126,7 +128,7 @@ def read_choice(reply: str, options: Sequence[str], language: str = "en") -> Cho
 def encoded_reply(reply: str, options: Sequence[str], language: str) -> str:
     """Return the model's own turn, with a sign for each option that it names (:mod:`kapwa.suites.choices.signs`)."""
     known = _options(tuple(options), language)
-    return _encoded(_before_other_options(plain(own_turn(reply)), known), known)
+    return _encoded(_before_other_options(without_markup(own_turn(reply)), known), known)
 
 
 @lru_cache(maxsize=4096)
@@ -179,7 +181,7 @@ def _formal(kind: str, value: str, options: OptionSigns) -> str:
         return ""
     encoded = options.encoded(value)
     opening = opening_letters().match(encoded)
-    letters = named(opening["o"] if opening else encoded)
+    letters = letters_of_signs(opening["o"] if opening else encoded)
     return "".join(sign(kind, options.letters.index(letter)) for letter in sorted(letters))
 
 
@@ -204,7 +206,11 @@ def _statements(rule: Rule, text: str) -> Iterator[_Statement]:
             continue
         position = max(hit.end(), hit.start() + 1)
         yield _Statement(
-            hit.start() if rule.how in ("stated", "text") else start, end, named(hit["o"]), rule.how, rule.dress
+            hit.start() if rule.how in ("stated", "text") else start,
+            end,
+            letters_of_signs(hit["o"]),
+            rule.how,
+            rule.dress,
         )
 
 
@@ -227,7 +233,7 @@ def _lists(rule: Rule, hit: re.Match[str]) -> bool:
     line = text[start : end if end >= 0 else None]
     if rule.within == "opening" and len(set(_LINE_LETTER.findall(text))) >= _LIST:
         return True
-    return len(named("".join(_LETTER.findall(line)))) >= _LIST
+    return len(letters_of_signs("".join(_LETTER.findall(line)))) >= _LIST
 
 
 def _fits(within: str, text: str) -> bool:

@@ -51,7 +51,7 @@ def signs(*kinds: str) -> str:
     return "".join(f"{sign(kind, 0)}-{sign(kind, _ROOM - 1)}" for kind in kinds)
 
 
-def named(text: str) -> frozenset[str]:
+def letters_of_signs(text: str) -> frozenset[str]:
     """The letters of the options whose signs stand in ``text``."""
     indices = {(ord(each) - _FIRST) % _ROOM for each in _SIGN.findall(text)}
     return frozenset(map(ALL_LETTERS.__getitem__, indices))
@@ -145,7 +145,7 @@ def _examples(gives: str) -> list[tuple[str, str]]:
 
 
 @cache
-def cue(name: str) -> re.Pattern[str]:
+def cue_pattern(name: str) -> re.Pattern[str]:
     """The words of a rule's cue alone: texts without them are passed over."""
     return pattern(filled(f"{{{name}}}"))
 

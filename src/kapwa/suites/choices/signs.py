@@ -19,7 +19,17 @@ from kapwa.languages.codes import canonical
 from kapwa.languages.fallback import language_for
 from kapwa.languages.folding import Folding, ascii_digits
 from kapwa.languages.phrases import any_of, reply_words, spaced_and_not
-from kapwa.suites.choices.rules import ANY_SIGN, BEGINS, VOWELS, named, numbered, numerals, pattern, sign, signs
+from kapwa.suites.choices.rules import (
+    ANY_SIGN,
+    BEGINS,
+    VOWELS,
+    letters_of_signs,
+    numbered,
+    numerals,
+    pattern,
+    sign,
+    signs,
+)
 from kapwa.suites.items import ALL_LETTERS
 
 
@@ -52,7 +62,7 @@ _TABLE_ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
 _DRESS = re.compile(r"[*_`$\\“”„«»「」『』\"]|(?<!\w)['‘’]|['‘’](?!\w)")
 
 
-def plain(reply: str) -> str:
+def without_markup(reply: str) -> str:
     """Drop tags, invisible signs and LaTeX fonts; turn list labels and styled letters into plain ones."""
     text = unescape(reply) if "&" in reply else reply
     text = _TAG.sub(" ", text) if "<" in text or "~~" in text else text
@@ -119,9 +129,11 @@ class OptionSigns:
 
     def lettered(self, text: str) -> int | None:
         """The place of the option whose letter this is and nothing more, in any script and dress."""
-        written = plain(text)
+        written = without_markup(text)
         letter = _ONE_LETTER.fullmatch(self.encoded(written))
-        return None if letter is None or _FIGURE.search(written) else ALL_LETTERS.index(min(named(letter[1])))
+        return (
+            None if letter is None or _FIGURE.search(written) else ALL_LETTERS.index(min(letters_of_signs(letter[1])))
+        )
 
     def _found_texts(self, text: str) -> Iterator[_Span]:
         """Option texts as whole words; of one within another the longer."""

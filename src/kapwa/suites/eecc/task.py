@@ -185,7 +185,7 @@ def _task(
         item_table=eecc_item_table,
         takes=("frame",),  # samples are always drawn, and of this many the judging knows; the data hold the wordings
     )
-    return Samples(settings.samples, settings.temperature, settings.seed).around(task)
+    return Samples(settings.samples, settings.temperature, settings.seed).applied_to(task)
 
 
 def reopen_task(manifest: JsonMapping, items: pl.DataFrame) -> Task:

@@ -119,4 +119,4 @@ def open_survey(name: str, data: str | Path | None, selection: Selection, option
     if not samples:
         return task
     check_draws(samples, settings["temperature"])
-    return Samples(samples, float(settings["temperature"]), options.get("seed", 0)).around(task)
+    return Samples(samples, float(settings["temperature"]), options.get("seed", 0)).applied_to(task)
