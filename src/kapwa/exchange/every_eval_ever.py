@@ -36,9 +36,7 @@ def files(run: Run, organization: str | None = None, relationship: str = "other"
     manifest = run.manifest
     rows = [row for row in overall(run) if higher_is_better(run, row["metric"]) is not None]
     if not rows:
-        message = (
-            f"{manifest['task']} has no metric for which more is known to be better or worse; eee needs to know this."
-        )
+        message = f"{manifest['task']} has no metric that says whether higher or lower is better; eee needs this."
         hint = "Export it as csv or parquet. For a run by an earlier Kapwa, run its command again."
         raise UsageError(message, hint=hint)
     seconds = int(datetime.now(tz=UTC).timestamp())

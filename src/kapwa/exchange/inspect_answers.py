@@ -247,7 +247,7 @@ def judge_again(log: InspectLog) -> ImportedRun:
     both, notes = _settings(log.header, requests[0]), []
     if other_messages:
         both[0]["messages"] = short_hash("\n".join(sorted(other_messages)), 6)
-        notes = [f"{other_messages.total()} samples were asked with other messages beside those of Kapwa."]
+        notes = [f"{other_messages.total()} samples were asked with messages in addition to Kapwa's."]
     task, origin = opened.task, log.origin()
     return judged_run(
         task, ordered, answers, judged=judged, metrics=task.metrics, origin=origin, settings=both, notes=notes

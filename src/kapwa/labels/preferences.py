@@ -48,7 +48,7 @@ def read_preferences(paths: Sequence[Path]) -> list[Preference]:
         cells = {name: cell_of(row, path, name) for name in PAIR_COLUMNS}
         for name, allowed in (("first_shown", (FIRST, SECOND)), ("preferred", (FIRST, SECOND, TIE, BAD, ""))):
             if cells[name].text not in allowed:
-                raise cells[name].error(f"{cells[name].shown} is none of {', '.join(filter(None, allowed))}.")
+                raise cells[name].error(f"{cells[name].shown} is not one of {', '.join(filter(None, allowed))}.")
         pair, cluster, rater, side, preferred, first, second = (
             cells[name].text for name in ("pair_id", "cluster", "rater", "first_shown", "preferred", "first", "second")
         )

@@ -56,7 +56,7 @@ def _tagged(texts: dict[str, str]) -> dict[str, str]:
         raise ValueError("has no English text: add a line 'en: …'")
     unknown = next((tag for tag in texts if not is_language_tag(tag)), None)
     if unknown is not None:
-        raise ValueError(f"{unknown!r} is no language tag, such as fil or zh-Hant")
+        raise ValueError(f"{unknown!r} is not a language tag such as fil or zh-Hant")
     return texts
 
 

@@ -117,7 +117,7 @@ def _check(verdict: Verdict, row: TextRow, path: Path) -> None:
     for name, allowed in (("state", STATES), ("kind", ("person", "judge"))):
         cell = cell_of(row, path, name)
         if cell.text not in allowed:
-            raise cell.error(f"{cell.shown} is none of {', '.join(allowed)}.", nearest(cell.text, allowed))
+            raise cell.error(f"{cell.shown} is not one of {', '.join(allowed)}.", nearest(cell.text, allowed))
     if (verdict.value is None) == (verdict.state == "judged"):
         message = "a verdict has a value exactly where its state is 'judged'."
         raise cell_of(row, path, "value").error(message)

@@ -165,7 +165,7 @@ class Stream(Generic[Job, Result]):
                     if worker is None or worker.cancelling():  # by us, in close
                         raise
                     self._error = self._error or ModelError(
-                        "A call to the model ended as if it had been cancelled, but nobody had cancelled it.",
+                        "A call to the model ended as if it had been cancelled, but it had not been cancelled.",
                         hint="If this happens again, report it to the authors of the model's backend.",
                     )
                 except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread

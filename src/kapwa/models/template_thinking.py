@@ -64,7 +64,7 @@ def settle(template: ChatTemplate, wish: Wish) -> TemplateThinking:
     if template.kind == "plain" or not _knows_thoughts(template):
         if wish.mode not in (None, "off"):
             hint = "Leave --thinking out. What a template takes by other names: --extra template_arguments={…}."
-            raise ModelError(f"The model's template knows no thinking, so it cannot be {wish.mode}.", hint=hint)
+            raise ModelError(f"The model's template does not support thinking, so it cannot be {wish.mode}.", hint=hint)
         return TemplateThinking(template)
     switch = _switch(template)
     scored, cannot = _scored_form(template, switch, forced=wish.mode == "off")

@@ -188,7 +188,7 @@ class AnswerCache:
     def _stop(self, error: RunError) -> None:
         """Use the cache no more."""
         self._taking = self._adding = False
-        self._warn(f"{error.message} The run goes on without it.")
+        self._warn(f"{error.message} The run continues without it.")
 
     def _warn(self, text: str) -> None:
         self.notes.append(text)

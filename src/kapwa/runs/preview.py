@@ -20,7 +20,7 @@ from kapwa.runs.schema import RUN
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.suites.base import Task
 
-# So many requests, evenly spread, stand for all of a longer run.
+# So many requests, evenly spread, represent all of a longer run.
 MEASURED = 2000
 ENOUGH = 20  # answers that tell what others will take
 # More than the largest published study asks (3.7 million texts).
@@ -94,7 +94,7 @@ def count_tokens(requests: Sequence[Request], backend: str, name: str, options: 
     how = _CHARACTERS if encoder is None else "by the model's own tokenizer"
     how += f"; {room:,} tokens for each thought" if room and written else ""
     if len(chosen) < len(requests):
-        how += f"; {len(chosen):,} requests, evenly spread, stand for all"
+        how += f"; {len(chosen):,} requests, evenly spread, represent all"
     return Tokens(read, written, how)
 
 

@@ -97,7 +97,7 @@ def _named(runs: Sequence[Run], same: Named) -> dict[int, str]:
                 raise UsageError(f"{member}, which is to be called {name!r}, is {both}.", hint="Name the whole path.")
             if not candidates:
                 hint = nearest(path.name, [run.path.name for run in runs])
-                raise UsageError(f"{path}, which is to be called {name!r}, is none of the runs named.", hint=hint)
+                raise UsageError(f"{path}, which is to be called {name!r}, is not one of the named runs.", hint=hint)
             run = candidates[0]
             if id(run) in names:
                 raise UsageError(f"{run.path} is named in --same twice.", hint="A run is of one system.")

@@ -26,7 +26,7 @@ def check_framing(suite: Suite, task: str, system: str | None, shots: int) -> No
         raise UsageError("The system message is empty.", hint="Leave it out, or write one.")
     check_whole("shots", shots, 0)
     if shots and suite.example_answers is None:
-        what = f"{task} has no right answers, so no answered examples can stand before its questions."
+        what = f"{task} has no right answers, so its questions cannot follow answered examples."
         raise UsageError(what, hint="Leave --shots out, or ask a task that has right answers, such as kalahi/open.")
 
 

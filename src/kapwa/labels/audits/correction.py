@@ -367,7 +367,7 @@ def _proposals(runs: Sequence[Run], answers: pl.DataFrame, verdicts: pl.DataFram
 def _notes(verdicts: pl.DataFrame, answers: pl.DataFrame, draw: Draw) -> tuple[str, ...]:
     notes = []
     if not draw.id:
-        notes.append("These labels are of no random draw: they say nothing of the answers that nobody labelled.")
+        notes.append("These labels do not come from a random sample, so they say nothing about unlabelled answers.")
     else:
         drawn = answers.filter(pl.col("probability").is_not_null())["label"]
         if drawn.has_nulls():

@@ -115,7 +115,7 @@ def population_of(runs: Sequence[Run], *, metric: str | None = None, variant: st
     info = runs[0].metrics[name]
     if not is_share(info) or not info.higher_is_better:
         raise UsageError(
-            f"{name} is no share of which more is better, so it cannot stand for the share of right answers.",
+            f"{name} is not a higher-is-better share, so it cannot be used as the share of right answers.",
             hint="Name another metric with --metric.",
         )
     known = first["selection"]["variants"]
@@ -382,7 +382,7 @@ def read_draw(folder: Path) -> Draw:
         )
         key = key.cast({"sample": pl.Int64, "probability": pl.Float64})
     except pl.exceptions.PolarsError:
-        raise DataError("holds a sample or a probability that is no number.", path=folder / KEY, hint=hint) from None
+        raise DataError("holds a sample or a probability that is not a number.", path=folder / KEY, hint=hint) from None
     if set(key["draw"]) != {made.id} or not key["probability"].is_between(0, 1, closed="right").all():
         raise DataError(f"is not the key of {made.id}.", path=folder / KEY, hint=hint)
     return replace(made, key=key)

@@ -197,7 +197,7 @@ def _objects(reply: str) -> Iterator[Cells]:
 
 def _once(pairs: Sequence[tuple[str, object]]) -> JsonObject:
     if len(dict(pairs)) != len(pairs):
-        raise ValueError("a key stands there twice")
+        raise ValueError("a key appears twice")
     return dict(pairs)
 
 

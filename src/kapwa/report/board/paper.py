@@ -104,7 +104,7 @@ def paper_table(
     if name is not None and name not in PAPER_TABLES:
         raise UsageError(f"There is no table named {name!r}.", hint=nearest(name, PAPER_TABLES))
     if groups is not None and name in _UNGROUPED:
-        raise UsageError("Groups of systems stand in tables of Kalahi and BLEnD.", hint="Add: --paper kalahi-5")
+        raise UsageError("Groups of systems are shown in the tables of Kalahi and BLEnD.", hint="Add: --paper kalahi-5")
     layout = [line for line in _LAYOUTS if line["name"] == name]
     if isinstance(sources, Analysis):
         if name != "eecc-3":
@@ -192,7 +192,7 @@ def read_groups(path: Path | None, labels: Sequence[str]) -> Groups:
     groups = {}
     for number, cells in [] if path is None else read_table(path, required=("system", "group")):
         if cells["system"] not in labels:
-            message = f"{cells['system']!r} is none of the systems of these runs."
+            message = f"{cells['system']!r} is not a system of these runs."
             raise DataError(message, path=path, row=number, column="system", hint=nearest(cells["system"], labels))
         groups[cells["system"]] = cells["group"]
     order = list(dict.fromkeys(groups.values()))

@@ -42,7 +42,7 @@ _ANALYSIS_CORRELATIONS_NOTE = (
     "Small: 95% intervals over concepts, and p when survey values are permuted; smooth: p by simulated maps with the "
     "same spatial smoothness and the same likeness within regions and languages (significant at 2%). Over countries: "
     "95% interval by leaving groups of countries out. Bold: outside what shuffled names and simulated maps give. "
-    "{partial}Least: the smallest p that so many permutations can give. “As released” ranks country names "
+    "{partial}Least: the smallest p that this many permutations can give. “As released” ranks country names "
     "alphabetically, so it is reference only. The CSV holds the same by topic."
 )
 
@@ -279,7 +279,7 @@ def _partial_note(view: AnalysisView, rows: Sequence[Row]) -> str:
     """Say what partial tests are, and how small their p can be at all."""
     possible = sorted({least for least in map(view.least_p, rows) if least is not None})
     least = " to ".join(f"{p:.2g}" for p in dict.fromkeys((*possible[:1], *possible[-1:])))
-    smallest = f" Its p cannot be less than {least}: so many permutations give no smaller one." if least else ""
+    smallest = f" Its p cannot be less than {least}: this many permutations give no smaller one." if least else ""
     return f"Partial r: Mantel's r over all pairs of countries, after the distances held fixed are taken out.{smallest}"
 
 

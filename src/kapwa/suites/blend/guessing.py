@@ -96,7 +96,7 @@ def guess_mapping(files: Sequence[Path]) -> Guessed:
             raise table.problems[0]
     if len({file.parent for file in files}) > 1:
         hint = 'Guess by those of one folder. A mapping reads several: see "@file" in docs/reference/forms.md.'
-        raise UsageError("The tables lie in several folders.", hint=hint)
+        raise UsageError("The tables are in several folders.", hint=hint)
     if len({table.header for table in tables}) > 1:
         raise UsageError("The tables have different columns.", hint="Name tables of one kind.")
     table = tables[0]._replace(records=[row for each in tables for row in each.records[:_LOOKED_AT]])
@@ -125,7 +125,7 @@ def guess_mapping(files: Sequence[Path]) -> Guessed:
         return guessed
     if labels and "options" not in columns and "option_A" not in columns:
         fields["constants"] = {"options": "; ".join(labels)}
-        guessed.unsure.append("in which order people see the options: they stand in that of the alphabet.")
+        guessed.unsure.append("in which order people see the options: the table lists them alphabetically.")
     fields.update(_details(form, table, columns, guessed))
     used = {*columns.values(), *map(column_of, columns.values())}
     guessed.left_out.extend(name for name in table.header if name not in used)
@@ -212,7 +212,7 @@ def _details(form: Form, table: TextTable, columns: Mapping[str, str], guessed: 
     sign = next((sign for sign in ("\n", "|", ";") if sum(sign in cell for cell in cells) * 2 > len(cells)), "")
     if sign and not whole:
         details["separators"] = {lists: sign}
-        guessed.reasons[lists] += f"; its texts are parted by {sign!r}"
+        guessed.reasons[lists] += f"; its texts are separated by {sign!r}"
     letters = {column: name[-1] for name, column in columns.items() if name.startswith("option_")}
     if letters and _share(table, columns["answer"], letters.__contains__):
         details["values"] = {"answer": letters}

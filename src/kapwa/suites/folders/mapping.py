@@ -91,7 +91,7 @@ class Unpivot(BaseModel):
     def _apart(self) -> Unpivot:
         twice = next((column for column in self.columns if self.columns.count(column) > 1), None)
         if twice is not None:
-            raise ValueError(f"columns: {twice!r} stands there twice")
+            raise ValueError(f"columns: {twice!r} appears twice")
         if self.name == self.value:
             raise ValueError("'name' and 'value' need names of their own")
         return self
@@ -262,7 +262,7 @@ def _words_in(path: Path) -> dict[str, str]:
         theirs, ours = (str(cells.get(column, "")).strip() for column in table.header)
         column = table.header[0] if not theirs or theirs in words else table.header[1]
         if not theirs or not ours or theirs in words:
-            message = f"{theirs!r} stands there twice." if theirs in words else "is empty."
+            message = f"{theirs!r} appears twice." if theirs in words else "is empty."
             raise DataError(message, path=path, row=row, column=column, hint=hint)
         words[theirs] = ours
     return words

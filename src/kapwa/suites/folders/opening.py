@@ -87,7 +87,7 @@ def registered_suite(entry: Registered) -> Suite:
             entry.name, entry.form, entry.folder, tasks=entry.tasks, mapping=entry.mapping, title=entry.title
         )
     except UsageError as error:
-        message = f"says that the suite {entry.name} has the form {entry.form!r}, and there is none of that name."
+        message = f"says that the suite {entry.name} has the form {entry.form!r}, but there is no form of that name."
         raise DataError(message, path=config_folder() / FILE_NAME, hint=error.hint) from None
 
 

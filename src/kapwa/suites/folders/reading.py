@@ -204,7 +204,7 @@ class FolderReading:
         within = join.within(self.mapping)
         message = f"no {'other ' * within}row of {join.table} has {' '.join(key)!r}"
         if within:
-            message += " in common with this one: it stands alone"
+            message += " in common with this one: it is not joined"
             self.oddities.append(origin.finding("note", message, columns[0]))
         elif others or not self.problems:  # else the other table could not be read, and that is the problem
             hint = nearest(" ".join(key), [" ".join(known) for known in others])

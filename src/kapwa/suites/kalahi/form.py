@@ -45,7 +45,7 @@ PARTS_OF = {"full": PARTS, "partial": PARTS[1:], "unenriched": ("context", "inst
 
 
 class SituationRow(GroupedRow, Conversed, NotedRow):
-    """One variation of a situation; lists may be texts parted by ';'."""
+    """One variation of a situation; lists may be texts separated by ';'."""
 
     unique: ClassVar[tuple[str, ...]] = ("id",)
     remedies: ClassVar[Mapping[str, str]] = dict.fromkeys(RESPONSES, SEVERAL)

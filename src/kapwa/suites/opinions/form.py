@@ -80,7 +80,7 @@ class Opinion(NotedRow):
             yield CellProblem(name, f"{odd[:40]!r} is not {what}.", hint)
         elif len(texts) != len(self.options):
             message = f"has {len(texts)} numbers for {len(self.options)} options."
-            yield CellProblem(name, message, "Write one for each, parted by ';'; 0 where nobody chose it.")
+            yield CellProblem(name, message, "Write one for each, separated by ';'; 0 where nobody chose it.")
         elif not sum(self.numbers):
             yield CellProblem(name, "says that nobody chose any option.", "Leave the row out.")
         elif self.people not in (None, self.answered):

@@ -50,7 +50,7 @@ def _chosen(row: MappedRow, options: Sequence[str]) -> dict[str, str]:
         row.problem("question_id", "is missing.", "Rows of one option each name the question that they belong to.")
     option = row.needed("option")
     if options and option not in options:
-        row.problem("option", f"{option!r} is none of the question's options.", nearest(option, options))
+        row.problem("option", f"{option!r} is not one of the question's options.", nearest(option, options))
     amounts = {name: row.needed(name) for name in _ONE_OPTION[1:] if row.has(name)}
     if len(amounts) > 1:
         row.problem(next(iter(amounts)), f"is one of {' and '.join(amounts)}.", "Map one of them.")
