@@ -313,7 +313,13 @@ def check_yes_no(rubric: Rubric) -> None:
     words = [rubric.scale_of(criterion) for criterion in rubric.criteria]
     if rubric.kind != "criteria" or rubric.items or rubric.by_item or any(scale != YES_NO for scale in words):
         message = f"Not every criterion of {rubric.name} is asked of every answer and answered with yes or no."
-        raise UsageError(message, hint="Label by it with: kapwa label sample --rubric, or let a model judge by it.")
+        if rubric.kind != "criteria":
+            hint = "Let a model judge by it: kapwa judge --rubric."
+        elif rubric.sums_up:
+            hint = "Label by it with: kapwa label sample --rubric, or let a model judge by it."
+        else:
+            hint = "Leave 'scale' out, or let a model judge by it: kapwa judge --rubric."
+        raise UsageError(message, hint=hint)
 
 
 def _criteria_in(item: JsonMapping) -> list[Criterion]:
