@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import time
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +23,7 @@ from kapwa.errors import DataError, UsageError, nearest
 
 _STALE = 60.0  # seconds
 _LOOKED_AT = 100  # bytes
+_BLOCK = 1 << 20  # bytes of a file that are read at once
 _MARK = "\ufeff"  # before UTF-8; programs that join files write several
 
 
@@ -78,19 +79,37 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
     A carriage return alone ends a line, too. Raises what :func:`read_text` does, when the line is reached.
     """
     with _opened(path) as file:
-        for number, raw in enumerate(file, start=1):
-            if number == 1:
-                _refuse_utf16(raw, path)
-            try:
-                line = raw.decode()
-            except UnicodeDecodeError as error:
-                raise _not_utf8(error, path, number) from None
-            if number == 1:
-                line = line.lstrip(_MARK)
-            if "\r" in line and ("\r" in line[:-2] or line.endswith("\r")):
+        number = 0
+        while block := file.readlines(_BLOCK):
+            if number == 0:
+                _refuse_utf16(block[0], path)
+            yield from _decoded_lines(block, number, path)
+            number += len(block)
+
+
+def _decoded_lines(block: Sequence[bytes], before: int, path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a part of a file that comes after ``before`` lines, with their numbers."""
+    lines: list[str] = []
+    bad: DataError | None = None
+    for raw in block:
+        try:
+            lines.append(raw.decode())
+        except UnicodeDecodeError as error:
+            bad = _not_utf8(error, path, before + len(lines) + 1)
+            break
+    if before == 0 and lines:
+        lines[0] = lines[0].lstrip(_MARK)
+    numbered = enumerate(lines, start=before + 1)
+    if b"\r" not in b"".join(block):
+        yield from numbered
+    else:
+        for number, line in numbered:
+            if "\r" in line[:-2] or line.endswith("\r"):
                 yield from ((number, part) for part in io.StringIO(line, newline=""))
             else:
                 yield number, line
+    if bad is not None:
+        raise bad
 
 
 def table_rows(path: Path) -> list[dict[str, str]]:

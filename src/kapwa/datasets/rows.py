@@ -150,7 +150,7 @@ Filled = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), 
 PlainName = Annotated[Filled, AfterValidator(_plain_name)]
 Texts = Annotated[tuple[str, ...], _SPLIT, WithJsonSchema({"anyOf": [TEXT, _LIST]})]
 FilledTexts = Annotated[
-    tuple[str, ...], _SPLIT, Field(min_length=1), WithJsonSchema({"anyOf": [_FILLED, _FILLED_LIST]})
+    tuple[str, ...], Field(min_length=1), _SPLIT, WithJsonSchema({"anyOf": [_FILLED, _FILLED_LIST]})
 ]
 YesNo = Annotated[bool, BeforeValidator(_yes_or_no), WithJsonSchema({"type": ["string", "boolean", "null"]})]
 # The row's own culture or language, else the card's.
@@ -284,7 +284,8 @@ def read_rows(
     for record in table.records:
         row: Cells = {**record.cells, "origin": Origin(table.path, record.row)}
         for name in usual:
-            if not str(row.get(name, "")).strip():
+            cell = row.get(name)
+            if not cell or not str(cell).strip():
                 row[name] = values[name]
         cells.append(row)
     rows, wrong = _validated(cells, model)
@@ -335,7 +336,7 @@ def _validated(cells: Sequence[Cells], model: type[RowT]) -> tuple[list[RowT], l
     columns = [aliases[name] for name in model.unique]
     first: dict[tuple[str, ...], int] = {}
     for row in cells if columns else ():
-        key = tuple(str(row.get(column, "")).strip() for column in columns)
+        key = tuple([str(row.get(column, "")).strip() for column in columns])
         before = first.setdefault(key, row["origin"].row)
         if before != row["origin"].row and key[0]:
             name, *others = model.unique
@@ -347,7 +348,7 @@ def _validated(cells: Sequence[Cells], model: type[RowT]) -> tuple[list[RowT], l
     for sound in rows:
         for name in lists:
             texts = getattr(sound, name)
-            if texts and texts[0].startswith(("[", "{")) and written_value(SEPARATOR.join(texts)) is not None:
+            if texts and texts[0][0] in "[{" and written_value(SEPARATOR.join(texts)) is not None:
                 wrong.append(sound.origin.problem(_OTHER_JSON, aliases[name], _AS_TEXTS))
         for name, message, hint in sound.contradictions():
             wrong.append(sound.origin.problem(message, aliases.get(name, name), hint))

@@ -19,7 +19,7 @@ from kapwa.tables.cells import rearm
 from kapwa.tables.json_files import json_records
 from kapwa.tables.parquet_files import parquet_schema, parquet_table
 from kapwa.tables.separated import TITLE_LINES, Line, Noted, first_names, separated_lines
-from kapwa.tables.table import CUT_OFF, NO_ROWS, Most, Record, Remark, RowError, TextRow, TextTable
+from kapwa.tables.table import CUT_OFF, NO_ROWS, Cell, Most, Record, Remark, RowError, TextRow, TextTable
 
 _OTHER_SEPARATORS = (";", "\t", "|", "؛")
 _SHOWN = 40
@@ -112,7 +112,7 @@ def open_table(path: Path, most: Most | None = None, *, corner: str = "") -> Ope
     noted.problems += [
         DataError("appears twice in the header.", path=path, row=first, column=name, hint=own) for name in repeated
     ]
-    rows = _sound_rows(_Shape(path, separator, len(header), len(names)), chain(head[above + 1 :], filled), noted)
+    rows = _sound_rows(_Shape(path, separator, len(header), len(names)), chain(head[above + 1 :], lines), noted)
     # Where two columns have one name, no row's cells can be told apart.
     records = (Record(number, dict(zip(header, cells, strict=False))) for number, cells in rows if not repeated)
     return _named_columns(OpenTable(header, records, noted)) if "" in header else OpenTable(header, records, noted)
@@ -152,8 +152,10 @@ class _Shape(NamedTuple):
 
 
 def _sound_rows(shape: _Shape, lines: Iterable[Line], noted: Noted) -> Iterator[Line]:
-    """Yield the rows that have a cell for each column and nothing beside; note the others."""
+    """Yield the rows that hold anything, have a cell for each column and nothing beside; note the others."""
     for number, cells in lines:
+        if not "".join(cells).strip():
+            continue
         if len(cells) == shape.cells == shape.columns:
             yield number, cells
             continue
@@ -253,7 +255,7 @@ def read_records(path: Path, *, corner: str = "") -> TextTable:
         return table._replace(problems=[DataError("holds no rows.", path=path, hint=NO_ROWS)])
     records = list(table.records)
     for place, (row, as_read) in enumerate(records):
-        if "\r" not in "".join([cell if isinstance(cell, str) else "".join(cell) for cell in as_read.values()]):
+        if "\r" not in _text_of(as_read):
             continue
         cells = dict(as_read)
         for name, cell in as_read.items():
@@ -263,6 +265,14 @@ def read_records(path: Path, *, corner: str = "") -> TextTable:
                 cells[name] = tuple(_LINE_END.sub("\n", text) for text in cell)
         records[place] = Record(row, cells)
     return table._replace(records=records)
+
+
+def _text_of(cells: Mapping[str, Cell]) -> str:
+    """Return the texts of a row as one."""
+    try:
+        return "".join(cells.values())  # type: ignore[arg-type]
+    except TypeError:  # a list among them
+        return "".join(map("".join, cells.values()))
 
 
 @cache

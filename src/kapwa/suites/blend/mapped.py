@@ -61,10 +61,9 @@ def _answers(
     folded = [same_text(answer, language) for answer in answers] if len(answers) > 1 or non_answers else answers
     # Kapwa's own lists of what is no answer are looked at where the form is read, so that a check tells of the row.
     skipped = {same_text(text, language) for text in non_answers}
-    first: dict[str, int] = {}
-    places = [
-        place for place, text in enumerate(folded) if first.setdefault(text, place) == place and text not in skipped
-    ]
+    places = list(range(len(folded)))
+    if skipped or len(set(folded)) < len(folded):
+        places = [place for place in places if folded.index(folded[place]) == place and folded[place] not in skipped]
     real = [skipped and f"!{folded[place]}" in skipped for place in places]
     together = [places] if places and not any(real) else [[place] for place in places]
     for number, of_row in enumerate(together):

@@ -53,8 +53,9 @@ class Converted:
 
     def add_rows(self, table: str, rows: Iterable[Mapping[str, Cell]], row: MappedRow) -> None:
         """Add the rows that one row gives, whose cells are such as tables hold."""
-        origin, fields = row.origin, row.fields
-        self.tables.setdefault(table, []).extend([LaidRow(cells, origin, fields) for cells in rows])
+        laid = self.tables.setdefault(table, [])
+        for cells in rows:
+            laid.append(LaidRow(cells, row.origin, row.fields))
 
 
 class MappedRow:
@@ -83,7 +84,7 @@ class MappedRow:
 
     def has(self, name: str) -> bool:
         """Whether the mapping says where the field comes from."""
-        return name in self.fields.names or name in self.mapping.constants
+        return self.fields.gives(name)
 
     def names(self) -> Sequence[str]:
         """Return the form's fields that the mapping says."""
@@ -158,7 +159,10 @@ class MappedRow:
 
     def culture_and_language(self) -> dict[str, str]:
         """Return culture and language as far as the row says them, by their own columns or by its locale."""
-        whose_data = {name: self.needed(name) for name in ("culture", "language") if self.has(name)}
+        whose_data: dict[str, str] = {}
+        for name in ("culture", "language"):
+            if self.has(name):
+                whose_data[name] = self.needed(name)
         if self.has("locale"):
             text = self.needed("locale")
             named = self.mapping.values.get("culture", {}) if "culture" not in self.fields else {}
@@ -204,7 +208,9 @@ def convert(mapping: ColumnMapping, folder: Path) -> Converted:
     reading = FolderReading(mapping, folder)
     converted = Converted(problems=reading.problems, left_out=reading.left_out, oddities=reading.oddities)
     languages: dict[str, tuple[str, Origin]] = {}
-    rows = [(origin, at_step) for origin, fields in reading.rows() for at_step in _at_steps(mapping, origin, fields)]
+    rows = list(reading.rows())
+    if mapping.steps:
+        rows = [(origin, at_step) for origin, fields in rows for at_step in _at_steps(mapping, origin, fields)]
     locales = _clashing_locales(mapping, rows)
     groups: dict[Origin, tuple[str, ...]] = {}
     for origin, fields in rows:
@@ -237,9 +243,7 @@ def _leave_out_groups(groups: Mapping[Origin, tuple[str, ...]], converted: Conve
 
 
 def _at_steps(mapping: ColumnMapping, origin: Origin, fields: RowFields) -> Iterator[RowFields]:
-    """Yield the fields of a row at each step of the mapping's ladder, a group; as they are where it has no steps."""
-    if not mapping.steps:
-        yield fields
+    """Yield the fields of a row at each step of the mapping's ladder, a group."""
     name = fields.get("id") or MappedField(f"{origin.path.stem}-{origin.row}", origin, "id")
     for step, columns in mapping.steps.items():
         texts = {field: fields[f"{step}/{field}"] for field in columns}

@@ -40,12 +40,14 @@ class FieldPlaces:
     """Where the fields of many rows stand: by name, in which of the rows put together, and in which column of it.
 
     ``wide``: how a wide table was made long, if it was; its cells stand in the columns that the file has.
-    ``known``: the form's fields that columns or constants give, in the form's order.
+    ``known``: the form's fields that columns or constants give, in the form's order. ``given``: every name that they
+    give.
     """
 
     columns: Mapping[str, tuple[int, str]]
     wide: Unpivot | None
     known: Sequence[str]
+    given: frozenset[str]
 
     def shown(self, column: str, cells: Mapping[str, Cell]) -> str:
         """Return how the file calls a column."""
@@ -87,6 +89,10 @@ class RowFields(Mapping[str, MappedField]):
 
     def __contains__(self, name: object) -> bool:
         return name in self._places.columns or name in self._more
+
+    def gives(self, name: str) -> bool:
+        """Whether a column or a constant gives a field."""
+        return name in self._places.given or name in self._more
 
     def known(self, of_form: Sequence[str]) -> Sequence[str]:
         """Return the fields of the form that a column or a constant gives, in the form's order ``of_form``."""
@@ -136,8 +142,9 @@ class FolderReading:
         within = [not own.isdisjoint(files_named(self.folder, join.table)) for join in mapping.joins]
         joined = {row[0] for rows in itertools.compress(others, within) for row in rows if row is not None}
         places: dict[tuple[bool, ...], FieldPlaces | None] = {}
+        whole = (True, *(True for _ in mapping.joins))
         for rows in zip(firsts, *others, strict=True):
-            present = tuple([row is not None for row in rows])
+            present = whole if None not in rows else tuple([row is not None for row in rows])
             if present not in places:
                 places[present] = self._places(present)
             of_fields = places[present]
@@ -174,7 +181,7 @@ class FolderReading:
             elif not join.within(self.mapping):
                 return None
         known = [name for name in self.mapping.to.fields if name in columns or name in self.mapping.constants]
-        return FieldPlaces(columns, self.mapping.unpivot, known)
+        return FieldPlaces(columns, self.mapping.unpivot, known, frozenset((*columns, *self.mapping.constants)))
 
     def bad_row(self, problem: DataError) -> None:
         """Note what is wrong with a row, which stops a run unless the mapping says to leave such rows out."""
@@ -254,17 +261,17 @@ class FolderReading:
         for column, form in self.mapping.parts.items():
             if column not in table.header:
                 continue
-            names = re.findall(r"\{(\w+)\}", form)
             records = []
-            for record in table.records:
-                cell = str(record.cells.get(column, "")).strip()
+            for row, cells in table.records:
+                cell = str(cells.get(column, "")).strip()
                 parts = parts_of(cell, form)
                 if parts is None:
                     message = f"{cell!r} is not of the form {form!r}."
                     hint = "Change 'parts' in the mapping, or the cell."
-                    self.bad_row(Origin(file, record.row).problem(message, column, hint))
-                    continue
-                records.append(Record(record.row, {**record.cells, **parts}))
+                    self.bad_row(Origin(file, row).problem(message, column, hint))
+                else:
+                    records.append(Record(row, {**cells, **parts}))
+            names = re.findall(r"\{(\w+)\}", form)
             table = table._replace(header=(*table.header, *names), records=records)
         return self._long(self._in_turn(table))
 
