@@ -48,8 +48,34 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         raise DataError("cannot be read: permission denied.", path=path) from None
 
 
-def _refuse_utf16(raw: bytes, path: Path) -> None:
+# How files of other kinds begin, whatever their names say: what they are, and what to do.
+_OTHER_KINDS: tuple[tuple[bytes, str, str], ...] = (
+    (b"PK\x03\x04", "a ZIP archive or a workbook", "Unpack it, or name a workbook .xlsx or .ods."),
+    (b"\x1f\x8b", "compressed (gzip)", "Unpack it (gunzip), and name what comes out."),
+    (b"PAR1", "a Parquet table", "Name it .parquet."),
+    (b"%PDF-", "a PDF", "Save its table as 'CSV UTF-8'."),
+    (b"\xd0\xcf\x11\xe0", "an old workbook (XLS)", "Open it in a spreadsheet, and save it as XLSX."),
+    (
+        b"version https://git-lfs.github.com/spec/",
+        "a note of Git LFS on where the file lies, not the file itself",
+        "Fetch the file: git lfs pull.",
+    ),
+    (b"<!doctype html", "a web page, perhaps one that asks to sign in", "Download the file itself."),
+    (b"<html", "a web page, perhaps one that asks to sign in", "Download the file itself."),
+)
+
+
+def refuse_other_kinds(beginning: bytes, path: Path) -> None:
+    """Raise DataError where a file that should hold a table's text begins as one of another kind does."""
+    begins = beginning.lstrip().lower()
+    for mark, kind, hint in _OTHER_KINDS:
+        if begins.startswith(mark.lower()):
+            raise DataError(f"is {kind}.", path=path, hint=hint)
+
+
+def _refuse_other_encodings(raw: bytes, path: Path) -> None:
     beginning = raw[:_LOOKED_AT]
+    refuse_other_kinds(beginning, path)
     # Of text in Latin letters every other byte is zero, which UTF-8 has nowhere.
     unmarked = 4 * max(beginning[::2].count(0), beginning[1::2].count(0)) > len(beginning) > 3
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")) or unmarked:
@@ -66,7 +92,7 @@ def read_text(path: Path) -> str:
     """Read UTF-8 text (a byte-order mark is dropped); say where the first bad byte is."""
     with _opened(path) as file:
         raw = file.read()
-    _refuse_utf16(raw, path)
+    _refuse_other_encodings(raw, path)
     try:
         return raw.decode().lstrip(_MARK)
     except UnicodeDecodeError as error:
@@ -82,7 +108,7 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
         number = 0
         while block := file.readlines(_BLOCK):
             if number == 0:
-                _refuse_utf16(block[0], path)
+                _refuse_other_encodings(block[0], path)
             yield from _decoded_lines(block, number, path)
             number += len(block)
 

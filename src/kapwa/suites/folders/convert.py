@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kapwa.datasets.findings import Finding
+from kapwa.datasets.findings import Finding, Severity
 from kapwa.datasets.rows import Origin
 from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import canonical
@@ -19,6 +19,8 @@ from kapwa.tables import Cell, json_cell, written_value
 from kapwa.value_types import JsonObject
 
 TALK = ("messages", "media")
+# Of a table with fewer columns a row with one cell may be one of its own.
+_FEWEST_FIELDS = 4
 
 
 class LaidRow(NamedTuple):
@@ -76,6 +78,12 @@ class MappedRow:
         self.mapping, self.origin, self.fields = mapping, origin, fields
         self.languages, self.locales = languages, locales
         self.problems: list[DataError] = []
+        self.oddities: list[Finding] = []
+
+    def odd(self, name: str, severity: Severity, message: str) -> None:
+        """Note what is odd about a field, by the cell that it comes from."""
+        _, origin, column = self.fields.get(name) or MappedField("", self.origin, name)
+        self.oddities.append(origin.finding(severity, message, column))
 
     def problem(self, name: str, message: str, hint: str | None = None) -> None:
         """Note what is wrong with a field, by the cell that it comes from."""
@@ -147,8 +155,9 @@ class MappedRow:
         if sign != JSON_LIST and start != "{" and not (start == "[" and written_value(cell)):
             return cell.split(sign)
         parts: Any = written_value(cell) if cell.strip() else []
-        if isinstance(parts, dict):  # {"A": …, "B": …}, in the order of its keys
-            parts = [parts[key] for key in sorted(parts)]
+        if isinstance(parts, dict):  # {"A": …, "B": …}, in the order of its keys: 10 comes after 9
+            numbered = all(map(str.isdecimal, parts))
+            parts = [parts[key] for key in sorted(parts, key=int if numbered else str)]
         if name in self.mapping.to.numbers and isinstance(parts, list):
             parts = [str(part) if type(part) in (int, float) else part for part in parts]
         if isinstance(parts, list) and all(isinstance(part, str) for part in parts):
@@ -216,8 +225,9 @@ def convert(mapping: ColumnMapping, folder: Path) -> Converted:
     for origin, fields in rows:
         row = MappedRow(mapping, origin, fields, languages, locales)
         mapping.to.lay(row, converted)
-        for problem in row.problems:
+        for problem in _of_a_note(row) or row.problems:
             reading.bad_row(problem)
+        converted.oddities += row.oddities
         if row.has("group") and row.text("group"):
             groups[origin] = tuple(row.text(name) for name in ("culture", "country", "locale", "group"))
         converted.rows += 1
@@ -228,6 +238,18 @@ def convert(mapping: ColumnMapping, folder: Path) -> Converted:
     if not converted.tables:  # a suite of nothing is no suite
         converted.problems += converted.left_out
     return converted
+
+
+def _of_a_note(row: MappedRow) -> list[DataError]:
+    """Return the one problem of a row that holds next to nothing of what others do, as notes and totals; else []."""
+    read = [name for name in row.names() if name in row.fields] if row.problems else []
+    filled = [name for name in read if str(row.fields.cell(name) or "").strip()]
+    if len(read) < _FEWEST_FIELDS or 3 * len(filled) > len(read):
+        return []
+    first = row.fields[filled[0]] if filled else MappedField("", row.origin, "")
+    message = f"{str(first.cell)[:60]!r} stands in a row that holds little else."
+    hint = "Delete the row if it is a note or a total; else fill it in."
+    return [first.origin.problem(message, first.column or None, hint)]
 
 
 def _leave_out_groups(groups: Mapping[Origin, tuple[str, ...]], converted: Converted) -> None:

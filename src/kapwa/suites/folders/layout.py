@@ -139,7 +139,7 @@ def uncollected() -> Iterator[None]:
 
 
 def _in_memory(path: Path, rows: Sequence[LaidRow]) -> InMemory:
-    """Return the rows as a table that ``path`` stands for; its bytes, the rows as one list of JSON, identify the data."""
+    """Return the rows as a table that ``path`` stands for; as one list of JSON they identify the data."""
     header = tuple(dict.fromkeys(chain.from_iterable(dict.fromkeys([tuple(row.cells) for row in rows]))))
     records = [Record(number, row.cells) for number, row in enumerate(rows, start=1)]
     return InMemory(TextTable(path, header, records, []), to_json([row.cells for row in rows]))

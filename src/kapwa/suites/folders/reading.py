@@ -22,7 +22,7 @@ _PART = re.compile(r"\{([^{}]+)\}")
 # Stands for a column that holds the name of the row's file, from the folder on: "am/test.csv".
 FILE = "@file"
 # A folder of Kapwa's own forms has no ``.json``, which may be a file of anything.
-_SUFFIXES = (*TABLE_SUFFIXES, ".json")
+KINDS_OF_FILES = (*TABLE_SUFFIXES, ".json", ".txt")
 # Where a row stands, and its cells.
 Located = tuple[Origin, Mapping[str, Cell]]
 
@@ -225,9 +225,8 @@ class FolderReading:
                 hint = "See 'table' in the mapping."
                 self.problems.append(DataError(f"holds no file {name}.", path=self.folder, hint=hint))
             for file in files:
-                if file.suffix.lower() not in _SUFFIXES:
-                    hint = f"Available: {', '.join(_SUFFIXES)}."
-                    self.problems.append(DataError("is of an unknown kind.", path=file, hint=hint))
+                if file.suffix.lower() not in KINDS_OF_FILES:
+                    self.problems.append(unknown_kind(file))
                     continue
                 if file not in self.tables:
                     self.tables[file] = self._table(file)
@@ -324,6 +323,11 @@ class FolderReading:
                 records.append(Record(record.row, {**record.cells, path: cell}))
             table = table._replace(header=(*table.header, path), records=records)
         return table
+
+
+def unknown_kind(file: Path) -> DataError:
+    """Return the error for a table that a mapping cannot name."""
+    return DataError("is of an unknown kind.", path=file, hint=f"Available: {', '.join(KINDS_OF_FILES)}.")
 
 
 def layout_problems(mapping: ColumnMapping, folder: Path) -> list[DataError]:
