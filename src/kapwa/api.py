@@ -477,22 +477,13 @@ def freeze_plan(
 def check_data(path: str | Path) -> CheckReport:
     """List every oddity of a data file or folder, with row numbers, by the suite whose form it has.
 
-    ``path`` may be the name of a suite that is a folder (``kapwa suite add``), and the folder may hold somebody else's
-    table with a ``mapping.yaml``. Raises DataError when it is not there, or of no suite's form.
+    ``path`` may be whatever ``data`` of a task may be, and the name of a suite that is a folder (``kapwa suite add``);
+    the folder may hold somebody else's table with a ``mapping.yaml``. Raises UsageError for a name that means nothing,
+    or a benchmark that was not fetched, and DataError for data of no suite's form.
     """
-    from kapwa.suites.folders.adding import check_named, no_form
+    from kapwa.suites.folders.adding import check_named
 
-    named = check_named(path)
-    if named is not None:
-        return named
-    where = Path(path)
-    if not where.exists():
-        raise DataError("no such file or folder.", path=where)
-    for name in sorted(registry.available("suites")):
-        report: CheckReport | None = registry.load("suites", name).check(where)
-        if report is not None:
-            return report
-    raise no_form(where)
+    return check_named(path)
 
 
 def write_forms(

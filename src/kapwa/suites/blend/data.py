@@ -175,7 +175,7 @@ def _check_across(survey: QuestionSurvey) -> None:
     for entry in survey.entries:
         question = entry.question
         mate = first.setdefault((question.country, question.id), entry).origin
-        if mate.path != entry.origin.path:
+        if mate is not entry.origin and mate.path != entry.origin.path:
             message = f"{question.id!r} is also asked of {question.country} in row {mate.row} of {mate.pack_file}."
             survey.problems.append(entry.origin.problem(message, "id"))
         other = languages.setdefault(question.country, entry)
