@@ -292,7 +292,8 @@ def pooled_against_marks(
     """
     against = []
     sides = np.broadcast_to(values[:, None], marks.shape), marks
-    for mark, difference in zip(marks.T, pooled_differences(*sides, cultures, clusters, binary=binary), strict=True):
+    differences = pooled_differences(*sides, cultures, clusters, binary=binary, varies=False)
+    for mark, difference in zip(marks.T, differences, strict=True):
         mark_mean, c = pooled_mean(mark, cultures, clusters, binary=binary or share), difference.comparison
         ratio = low = high = None
         if c.a_value is not None and c.b_value is not None and c.b_value > 0:
