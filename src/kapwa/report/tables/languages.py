@@ -196,4 +196,4 @@ def _spread(values: FloatArray, cultures: list[str], clusters: list[str]) -> Spr
     found = spread_of(
         means_of_valid(values, codes_of(values, cultures, clusters)), tuple(sorted(set(cultures))), seed=0, ranked=False
     )
-    return Spread() if found is None else Spread(found.sd, found.sd_low, found.sd_high, none_if_nan(found.p_value))
+    return Spread() if found is None else Spread(*found.deviation, none_if_nan(found.p_value))
