@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kapwa.labels.audits.correction import Audit
     from kapwa.labels.sheets import Forms
     from kapwa.records import Floor
+    from kapwa.report.tables.contamination import Observations
     from kapwa.report.view.track import Track
     from kapwa.runs.directory import Run
     from kapwa.runs.plans import Family, FrozenPlan, Interval
@@ -403,6 +404,41 @@ def track(
     return tracks
 
 
+def contamination(
+    public: Run | str | Path,
+    *,
+    private: Run | str | Path | None = None,
+    others: Sequence[Run | str | Path] = (),
+    complete: str | Model | None = None,
+    model_options: ModelOptions | Mapping[str, object] | None = None,
+    out: str | Path = "completions",
+) -> Observations:
+    """Compare a model's scores on published and private items, and in other forms. This is no detector.
+
+    ``public``: a run of the published items. ``private``: a run of the same model on items that were never published.
+    ``others``: runs of the same model on the published items, in another order of options or another wording.
+    ``complete``: that model (or its spec, as for :func:`load_model`, to be loaded with ``model_options``), to be asked
+    for the second half of each text of both runs; its answers are kept in the folder ``out``. Each row of what comes
+    back has a difference of shares with its 95 % interval, and says what it cannot show. Raises UsageError for runs
+    that cannot be compared so, and where the texts are too short to be completed.
+    """
+    from kapwa.report.tables.contamination import observe
+    from kapwa.runs.completing import completions_of
+
+    first = open_run(public) if isinstance(public, str | Path) else public
+    second = open_run(private) if isinstance(private, str | Path) else private
+    other_runs = [open_run(run) if isinstance(run, str | Path) else run for run in others]
+    observed = observe(first, second, other_runs)
+    if complete is None:
+        return observed
+    if second is None:
+        hint = "Name a run of private items, too."
+        raise UsageError("Completed texts are compared between published and private items.", hint=hint)
+    model = load_model(complete, **options_dict(model_options)) if isinstance(complete, str) else complete
+    with closing(model) if isinstance(complete, str) else nullcontext():
+        return observed.with_completions(completions_of(first, second, model, Path(out)))
+
+
 def freeze_plan(
     tasks: Sequence[Task | str],
     systems: Sequence[str],
@@ -441,22 +477,13 @@ def freeze_plan(
 def check_data(path: str | Path) -> CheckReport:
     """List every oddity of a data file or folder, with row numbers, by the suite whose form it has.
 
-    ``path`` may be the name of a suite that is a folder (``kapwa suite add``), and the folder may hold somebody else's
-    table with a ``mapping.yaml``. Raises DataError when it is not there, or of no suite's form.
+    ``path`` may be whatever ``data`` of a task may be, and the name of a suite that is a folder (``kapwa suite add``);
+    the folder may hold somebody else's table with a ``mapping.yaml``. Raises UsageError for a name that means nothing,
+    or a benchmark that was not fetched, and DataError for data of no suite's form.
     """
-    from kapwa.suites.folders.adding import check_named, no_form
+    from kapwa.suites.folders.adding import check_named
 
-    named = check_named(path)
-    if named is not None:
-        return named
-    where = Path(path)
-    if not where.exists():
-        raise DataError("no such file or folder.", path=where)
-    for name in sorted(registry.available("suites")):
-        report: CheckReport | None = registry.load("suites", name).check(where)
-        if report is not None:
-            return report
-    raise no_form(where)
+    return check_named(path)
 
 
 def write_forms(

@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import time
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +23,7 @@ from kapwa.errors import DataError, UsageError, nearest
 
 _STALE = 60.0  # seconds
 _LOOKED_AT = 100  # bytes
+_BLOCK = 1 << 20  # bytes of a file that are read at once
 _MARK = "\ufeff"  # before UTF-8; programs that join files write several
 
 
@@ -47,8 +48,34 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         raise DataError("cannot be read: permission denied.", path=path) from None
 
 
-def _refuse_utf16(raw: bytes, path: Path) -> None:
+# How files of other kinds begin, whatever their names say: what they are, and what to do.
+_OTHER_KINDS: tuple[tuple[bytes, str, str], ...] = (
+    (b"PK\x03\x04", "a ZIP archive or a workbook", "Unpack it, or name a workbook .xlsx or .ods."),
+    (b"\x1f\x8b", "compressed (gzip)", "Unpack it (gunzip), and name what comes out."),
+    (b"PAR1", "a Parquet table", "Name it .parquet."),
+    (b"%PDF-", "a PDF", "Save its table as 'CSV UTF-8'."),
+    (b"\xd0\xcf\x11\xe0", "an old workbook (XLS)", "Open it in a spreadsheet, and save it as XLSX."),
+    (
+        b"version https://git-lfs.github.com/spec/",
+        "a note of Git LFS on where the file lies, not the file itself",
+        "Fetch the file: git lfs pull.",
+    ),
+    (b"<!doctype html", "a web page, perhaps one that asks to sign in", "Download the file itself."),
+    (b"<html", "a web page, perhaps one that asks to sign in", "Download the file itself."),
+)
+
+
+def refuse_other_kinds(beginning: bytes, path: Path) -> None:
+    """Raise DataError where a file that should hold a table's text begins as one of another kind does."""
+    begins = beginning.lstrip().lower()
+    for mark, kind, hint in _OTHER_KINDS:
+        if begins.startswith(mark.lower()):
+            raise DataError(f"is {kind}.", path=path, hint=hint)
+
+
+def _refuse_other_encodings(raw: bytes, path: Path) -> None:
     beginning = raw[:_LOOKED_AT]
+    refuse_other_kinds(beginning, path)
     # Of text in Latin letters every other byte is zero, which UTF-8 has nowhere.
     unmarked = 4 * max(beginning[::2].count(0), beginning[1::2].count(0)) > len(beginning) > 3
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")) or unmarked:
@@ -65,7 +92,7 @@ def read_text(path: Path) -> str:
     """Read UTF-8 text (a byte-order mark is dropped); say where the first bad byte is."""
     with _opened(path) as file:
         raw = file.read()
-    _refuse_utf16(raw, path)
+    _refuse_other_encodings(raw, path)
     try:
         return raw.decode().lstrip(_MARK)
     except UnicodeDecodeError as error:
@@ -78,19 +105,37 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
     A carriage return alone ends a line, too. Raises what :func:`read_text` does, when the line is reached.
     """
     with _opened(path) as file:
-        for number, raw in enumerate(file, start=1):
-            if number == 1:
-                _refuse_utf16(raw, path)
-            try:
-                line = raw.decode()
-            except UnicodeDecodeError as error:
-                raise _not_utf8(error, path, number) from None
-            if number == 1:
-                line = line.lstrip(_MARK)
-            if "\r" in line and ("\r" in line[:-2] or line.endswith("\r")):
-                yield from ((number, piece) for piece in io.StringIO(line, newline=""))
+        number = 0
+        while block := file.readlines(_BLOCK):
+            if number == 0:
+                _refuse_other_encodings(block[0], path)
+            yield from _decoded_lines(block, number, path)
+            number += len(block)
+
+
+def _decoded_lines(block: Sequence[bytes], before: int, path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a part of a file that comes after ``before`` lines, with their numbers."""
+    lines: list[str] = []
+    bad: DataError | None = None
+    for raw in block:
+        try:
+            lines.append(raw.decode())
+        except UnicodeDecodeError as error:
+            bad = _not_utf8(error, path, before + len(lines) + 1)
+            break
+    if before == 0 and lines:
+        lines[0] = lines[0].lstrip(_MARK)
+    numbered = enumerate(lines, start=before + 1)
+    if b"\r" not in b"".join(block):
+        yield from numbered
+    else:
+        for number, line in numbered:
+            if "\r" in line[:-2] or line.endswith("\r"):
+                yield from ((number, part) for part in io.StringIO(line, newline=""))
             else:
                 yield number, line
+    if bad is not None:
+        raise bad
 
 
 def table_rows(path: Path) -> list[dict[str, str]]:

@@ -192,7 +192,7 @@ def test_a_difference_over_cultures_is_told_with_how_it_varies() -> None:
     (first, _) = over_sentences(local.to_dicts(), view.metrics["sem_b"], view.noun)
     row = local.row(0, named=True)
     assert row["culture_sd_low"] < row["culture_sd"] < row["culture_sd_high"]
-    told = f"95% interval of the standard deviation {100 * row['culture_sd_low']:.1f} points to "
+    told = f"95% interval of the standard deviation {100 * row['culture_sd_low']:.1f} to "
     assert f"It varies between cultures by more than noise (p < 0.001; {told}" in first
 
 

@@ -167,10 +167,9 @@ def difference(value: float | None, info: MetricInfo, digits: int = 1) -> str:
 
 def difference_words(row: Row, info: MetricInfo, digits: int = 1) -> str:
     """Format a difference and its interval for a sentence: "+5.2 points, 95% interval −4.1 to +14.0"."""
-    shown = difference(row["difference"], info, digits)
-    if not (known(row["low"]) and known(row["high"])):
-        return f"{shown}, no interval"
-    return f"{shown}, 95% interval {change_interval(row['low'], row['high'], info, digits)}"
+    shown, (low, high) = difference(row["difference"], info, digits), (row["low"], row["high"])
+    between = change_interval(low, high, info, digits)
+    return f"{shown}, 95% interval {between}" if excludes_any(low, high, info) else f"{shown}, {between}"
 
 
 def difference_head(info: MetricInfo) -> str:
@@ -185,9 +184,17 @@ def of_all(count_shown: int, total: int, noun: str) -> str:
     return f"{count_shown or 'none'} of {count(total, noun)}"
 
 
+def excludes_any(low: float | None, high: float | None, info: MetricInfo) -> bool:
+    """Whether an interval of a difference tells anything: it is known, and is not all that differences can be."""
+    return known(low) and known(high) and not (low <= -info.span and high >= info.span)
+
+
 def change_interval(low: float | None, high: float | None, info: MetricInfo, digits: int = 1) -> str:
-    """Format the interval of a difference: "−4.1 to +14.0"; ends beyond what can be stand as in :func:`interval`."""
-    if not (known(low) and known(high)):
+    """Format the interval of a difference: "−4.1 to +14.0"; ends beyond what can be stand as in :func:`interval`.
+
+    One that holds all that can be, "−100.0 to +100.0", says nothing: there is "no interval".
+    """
+    if not (known(low) and known(high) and excludes_any(low, high, info)):
         return "no interval"
     span = info.span
     return f"{change(max(low, -span), info, digits)} to {change(min(high, span), info, digits)}"

@@ -101,7 +101,7 @@ def thinking_sentence(a: Run, b: Run, compared: pl.DataFrame) -> str:
 
 def _effect(row: Row, info: MetricInfo, *, turned: bool) -> str:
     """The change in one culture with its interval; ``turned``: the first run is the one that thinks."""
-    ends = ("low", "high") if wording.known(row["low"]) and wording.known(row["high"]) else ()
+    ends = ("low", "high") if wording.excludes_any(row["low"], row["high"], info) else ()
     change, *between = (-row[name] if turned else row[name] for name in ("difference", *ends))
     words = f"{culture_name(row['culture'])} {wording.difference(change, info)}"
     if not between:

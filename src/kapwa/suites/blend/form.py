@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, cast
 
 from pydantic import AfterValidator, Field
 
@@ -78,7 +78,7 @@ class QuestionRow(GroupedRow, Conversed, NotedRow):
         return self.language.partition("-")[0] in ("en", UNKNOWN_DEFAULTS["language"])
 
     @property
-    def idks(self) -> Mapping[str, int]:
+    def idks(self) -> dict[str, int]:
         """How many gave no answer, by their reason."""
         return {
             "idk": self.idk or 0,
@@ -188,9 +188,9 @@ def _grouped(
         culture = next(iter(cultures)) if len(cultures) == 1 and row.culture == usual else row.culture
         if culture in cultures:
             in_english, language = cultures[culture]
+            of_question, origin, may_be_none = groups[culture, row.id], row.origin, not row.is_answer
             for group in row.groups(in_english):
-                nothing = not row.is_answer and says_nothing(group, language)
-                groups[culture, row.id].append((group, row.origin, nothing))
+                of_question.append((group, origin, may_be_none and says_nothing(group, language)))
         elif cultures:
             hint = f"It was asked of: {', '.join(sorted(cultures))}."
             data.problems.append(row.origin.problem(f"{culture!r} was not asked {row.id!r}.", "culture", hint))
@@ -201,8 +201,8 @@ def _grouped(
 
 
 def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bool) -> QuestionEntry:
-    ordered = sorted(groups, key=lambda answer: -answer[0].votes) if counted else list(groups)
-    idks = dict(row.idks)
+    ordered = sorted(groups, key=lambda answer: -answer[0].votes) if counted else groups
+    idks = row.idks
     for group, origin, nothing in ordered:
         if not nothing:
             continue
@@ -212,7 +212,7 @@ def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bo
             message += f", and its votes ({group.votes}) count under 'no-answer'"
         data.oddities.append(origin.finding("warning", message, "local"))
     real = [answer for answer in ordered if not answer[2]]
-    kind: Kind = next((known for known in KINDS if row.kind == known), kind_of(row.english))
+    kind: Kind = cast(Kind, row.kind) if row.kind else kind_of(row.english)
     question = CountryQuestion(
         country=row.culture,
         id=row.id,

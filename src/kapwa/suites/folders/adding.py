@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kapwa import registry
-from kapwa.catalog import entries
 from kapwa.catalog.entries import Benchmark
 from kapwa.catalog.hub import matching
-from kapwa.catalog.lookup import fetched_benchmark
 from kapwa.datasets.card import CARD_NAME, Card
 from kapwa.datasets.findings import CheckReport, Finding
 from kapwa.datasets.packs import odd_names
@@ -22,6 +20,7 @@ from kapwa.errors import DataError, UsageError, nearest, raise_first
 from kapwa.files import filling
 from kapwa.suites.base import Selection, Suite
 from kapwa.suites.folders.mapping import read_mapping
+from kapwa.suites.folders.named import named_data
 from kapwa.suites.folders.opening import MAPPING_NAME, find_mapping, tasks_in
 from kapwa.suites.folders.reading import layout_problems
 from kapwa.tables import TABLE_SUFFIXES, peek_header, read_records
@@ -186,25 +185,23 @@ def check_benchmark(entry: Benchmark, folder: Path) -> None:
         suite.open_task(entry.task, folder, Selection(limit=1), {})
 
 
-def check_named(path: str | Path) -> CheckReport | None:
-    """Check the folder of a suite by its name, a benchmark that was fetched, or a folder that has a mapping.
+def check_named(data: str | Path) -> CheckReport:
+    """Check whatever ``--data`` may name (:func:`kapwa.suites.folders.named.named_data`), by the form that it has.
 
-    A file or folder goes before a suite of the same name. None for anything else.
+    Raises what that does, and DataError for data of no form.
     """
-    given_path = Path(path)
-    if given_path.exists():
-        if find_mapping(given_path) is None:
-            return None
-        return check_folder(given_path if given_path.is_dir() else given_path.parent).report
-    entry = registered().get(str(path))
-    if entry is not None:
-        return check_folder(entry.folder, entry.mapping).report
-    if str(path) not in entries.names():
-        return None
-    benchmark, fetched = entries.entry(str(path)), fetched_benchmark(str(path))
-    if benchmark.mapping is not None:
-        return check_folder(fetched.folder, benchmark.path).report
-    return _report(benchmark.form, fetched.folder)
+    named = named_data(data)
+    place = named.path if named.path.is_dir() else named.path.parent
+    if named.mapping is not None or str(data) in registered():
+        return check_folder(place, named.mapping).report
+    if named.form:
+        return _report(named.form, named.path)
+    for name in sorted(registry.installed("suites")):
+        suite: Suite = registry.load("suites", name)
+        report = suite.check(named.path)
+        if report is not None:
+            return report
+    raise no_form(named.path)
 
 
 def add_suite(

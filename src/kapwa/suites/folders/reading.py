@@ -22,7 +22,7 @@ _PART = re.compile(r"\{([^{}]+)\}")
 # Stands for a column that holds the name of the row's file, from the folder on: "am/test.csv".
 FILE = "@file"
 # A folder of Kapwa's own forms has no ``.json``, which may be a file of anything.
-_SUFFIXES = (*TABLE_SUFFIXES, ".json")
+KINDS_OF_FILES = (*TABLE_SUFFIXES, ".json", ".txt")
 # Where a row stands, and its cells.
 Located = tuple[Origin, Mapping[str, Cell]]
 
@@ -40,12 +40,14 @@ class FieldPlaces:
     """Where the fields of many rows stand: by name, in which of the rows put together, and in which column of it.
 
     ``wide``: how a wide table was made long, if it was; its cells stand in the columns that the file has.
-    ``known``: the form's fields that columns or constants give, in the form's order.
+    ``known``: the form's fields that columns or constants give, in the form's order. ``given``: every name that they
+    give.
     """
 
     columns: Mapping[str, tuple[int, str]]
     wide: Unpivot | None
     known: Sequence[str]
+    given: frozenset[str]
 
     def shown(self, column: str, cells: Mapping[str, Cell]) -> str:
         """Return how the file calls a column."""
@@ -87,6 +89,10 @@ class RowFields(Mapping[str, MappedField]):
 
     def __contains__(self, name: object) -> bool:
         return name in self._places.columns or name in self._more
+
+    def gives(self, name: str) -> bool:
+        """Whether a column or a constant gives a field."""
+        return name in self._places.given or name in self._more
 
     def known(self, of_form: Sequence[str]) -> Sequence[str]:
         """Return the fields of the form that a column or a constant gives, in the form's order ``of_form``."""
@@ -136,8 +142,9 @@ class FolderReading:
         within = [not own_paths.isdisjoint(files_named(self.folder, join.table)) for join in mapping.joins]
         joined = {row[0] for rows in itertools.compress(others, within) for row in rows if row is not None}
         places: dict[tuple[bool, ...], FieldPlaces | None] = {}
+        whole = (True, *(True for _ in mapping.joins))
         for rows in zip(firsts, *others, strict=True):
-            present = tuple([row is not None for row in rows])
+            present = whole if None not in rows else tuple([row is not None for row in rows])
             if present not in places:
                 places[present] = self._places(present)
             of_fields = places[present]
@@ -174,7 +181,7 @@ class FolderReading:
             elif not join.within(self.mapping):
                 return None
         known = [name for name in self.mapping.to.fields if name in columns or name in self.mapping.constants]
-        return FieldPlaces(columns, self.mapping.unpivot, known)
+        return FieldPlaces(columns, self.mapping.unpivot, known, frozenset((*columns, *self.mapping.constants)))
 
     def bad_row(self, problem: DataError) -> None:
         """Note what is wrong with a row, which stops a run unless the mapping says to leave such rows out."""
@@ -218,9 +225,8 @@ class FolderReading:
                 hint = "See 'table' in the mapping."
                 self.problems.append(DataError(f"holds no file {name}.", path=self.folder, hint=hint))
             for file in files:
-                if file.suffix.lower() not in _SUFFIXES:
-                    hint = f"Available: {', '.join(_SUFFIXES)}."
-                    self.problems.append(DataError("is of an unknown kind.", path=file, hint=hint))
+                if file.suffix.lower() not in KINDS_OF_FILES:
+                    self.problems.append(unknown_kind(file))
                     continue
                 if file not in self.tables:
                     self.tables[file] = self._table(file)
@@ -260,17 +266,17 @@ class FolderReading:
         for column, form in self.mapping.parts.items():
             if column not in table.header:
                 continue
-            names = re.findall(r"\{(\w+)\}", form)
             records = []
-            for record in table.records:
-                cell = str(record.cells.get(column, "")).strip()
-                found_parts = parts_of(cell, form)
-                if found_parts is None:
+            for row, cells in table.records:
+                cell = str(cells.get(column, "")).strip()
+                parts = parts_of(cell, form)
+                if parts is None:
                     message = f"{cell!r} is not of the form {form!r}."
                     hint = "Change 'parts' in the mapping, or the cell."
-                    self.bad_row(Origin(file, record.row).problem(message, column, hint))
-                    continue
-                records.append(Record(record.row, {**record.cells, **found_parts}))
+                    self.bad_row(Origin(file, row).problem(message, column, hint))
+                else:
+                    records.append(Record(row, {**cells, **parts}))
+            names = re.findall(r"\{(\w+)\}", form)
             table = table._replace(header=(*table.header, *names), records=records)
         return self._long(self._in_turn(table))
 
@@ -323,6 +329,11 @@ class FolderReading:
                 records.append(Record(record.row, {**record.cells, path: cell}))
             table = table._replace(header=(*table.header, path), records=records)
         return table
+
+
+def unknown_kind(file: Path) -> DataError:
+    """Return the error for a table that a mapping cannot name."""
+    return DataError("is of an unknown kind.", path=file, hint=f"Available: {', '.join(KINDS_OF_FILES)}.")
 
 
 def layout_problems(mapping: ColumnMapping, folder: Path) -> list[DataError]:
