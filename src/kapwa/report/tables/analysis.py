@@ -282,9 +282,9 @@ def _partial_note(view: AnalysisView, rows: Sequence[Row]) -> str:
     smallest = f" Its p cannot be less than {least}: this many permutations give no smaller one." if least else ""
     return (
         "Partial r: Mantel's r over all pairs of countries, after the distances held fixed are taken out."
-        f"{smallest} Of countries, p calls unrelated maps related in half of all simulations and more, because "
-        "neighbours are alike: "
-        "read p smooth, which errs in 4 to 12 of 100, and in most where values come in blocks of another kind."
+        f"{smallest} Across countries, the plain p finds a relation in half or more of the simulations without one, "
+        "because neighbouring countries are alike. Read p smooth: it is wrong in 4 to 12 of 100 simulations, and in "
+        "most where values come in blocks that are not geographic."
     )
 
 
