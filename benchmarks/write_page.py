@@ -285,8 +285,8 @@ words that depend on both alone; nothing depends on the age. Tested are seven te
 
 {table(header, rows)}
 
-One configuration is a tenth of the paper's texts. Its eleven would take about {cpu / 3600:.1f} CPU hours, and the memory
-of one, for configurations are compared one after the other. Other work loaded the machine meanwhile.
+One configuration is a tenth of the paper's texts. Its eleven would take about {cpu / 3600:.1f} CPU hours, and the
+memory of one, for configurations are compared one after the other. Other work loaded the machine meanwhile.
 {on(found["machine"])}.
 """
 
@@ -611,13 +611,14 @@ def _headline_rows() -> Iterator[tuple[str, str, str, str]]:
 class Guard(NamedTuple):
     """What reports say, or leave unsaid, where a figure errs: a row of ``guards.csv``.
 
-    It is of a ``subject``, and of the figures and settings that hold these words ("" holds for all).
+    It is of a ``subject``, and of the figures and settings that hold these words ("" holds for all). ``test`` shows it.
     """
 
     subject: str
     figure: str
     setting: str
     reports: str
+    test: str
 
 
 def guards() -> list[Guard]:

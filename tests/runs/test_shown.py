@@ -9,7 +9,7 @@ from test_directory import edit, finished  # noqa: F401
 from typer.testing import CliRunner
 
 from kapwa.cli.main import app
-from kapwa.datasets.card import PRIVATE_WISH, PUBLIC_WISH, private_mark
+from kapwa.datasets.canary import PRIVATE_WISH, PUBLIC_WISH, is_private
 from kapwa.runs.shown import place_of, shown_items
 
 MARK = "kapwa-canary-" + "0" * 32
@@ -46,10 +46,10 @@ def test_where_a_model_was_asked_follows_from_its_address(model: dict[str, objec
 
 
 def test_the_mark_of_a_public_part_is_none_of_a_private_one() -> None:
-    assert private_mark(f"limits: {PRIVATE_WISH} {MARK}") == MARK
-    assert private_mark(f"- '{PUBLIC_WISH}\n  {MARK}'\nREADME {MARK}") is None
-    assert private_mark(f"{PUBLIC_WISH} {MARK} and kapwa-canary-1") == "kapwa-canary-1"
-    assert private_mark("no mark") is None
+    assert is_private(f"- '{PRIVATE_WISH.replace('nor', chr(10) + '  nor')}\n  {MARK}'")
+    assert is_private("kapwa-canary-private-1")
+    assert not is_private(f"{PUBLIC_WISH} {MARK}")
+    assert not is_private("no mark")
 
 
 def test_items_are_listed_by_run_with_their_part_and_unread_runs_are_named(finished: Path, tmp_path: Path) -> None:  # noqa: F811

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -45,22 +44,6 @@ def version_of(card: Mapping[str, object]) -> str:
     packs = card.get("packs")
     cards = packs if isinstance(packs, list) else [card]
     return ", ".join(dict.fromkeys(str(each["version"]) for each in cards if each.get("version")))
-
-
-# What a release of the studio says of its part, before the mark by which a model that read that part is known.
-PRIVATE_WISH = "Private: do not publish, nor train on it."
-PUBLIC_WISH = "Made to test models: do not train on it."
-_MARK = re.compile(r"kapwa-canary-\w+")
-_PUBLIC_MARK = re.compile(rf"{re.escape(PUBLIC_WISH)}\s+({_MARK.pattern})")
-
-
-def private_mark(text: str) -> str | None:
-    """Return the mark of the private part of a release that stands in ``text``; None where there is none.
-
-    A mark is that of a public part where the text, which may be of several files, says so right before it.
-    """
-    public = set(_PUBLIC_MARK.findall(text))
-    return next((mark for mark in _MARK.findall(text) if mark not in public), None)
 
 
 def card_findings(cards: Sequence[Mapping[str, object]], paths: Sequence[Path]) -> Iterator[Finding]:

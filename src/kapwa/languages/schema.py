@@ -112,11 +112,11 @@ def _clock(value: object) -> dict[str, int]:
 def _kinds(value: object) -> dict[str, tuple[str, ...]]:
     """Read a table of kinds and their words; a word is of one kind."""
     kinds = {str(kind): words_of(words) for kind, words in _table(value).items()}
-    held: dict[str, str] = {}
+    kind_of: dict[str, str] = {}
     for kind, words in kinds.items():
         for word in words:
-            if held.setdefault(word, kind) != kind:
-                raise ValueError(f"{word!r} stands at {held[word]} and at {kind}")
+            if kind_of.setdefault(word, kind) != kind:
+                raise ValueError(f"{word!r} stands at {kind_of[word]} and at {kind}")
     return kinds
 
 
@@ -138,7 +138,7 @@ def _letters(value: object) -> dict[str, str]:
 
 
 def _letter_places(value: object) -> dict[str, int]:
-    return {sign.replace("_", " "): place for place, line in enumerate(lines_of(value)) for sign in line.split()}
+    return {sign.replace("_", " "): rank for rank, line in enumerate(lines_of(value)) for sign in line.split()}
 
 
 def _scripts(value: object) -> tuple[str, ...]:
@@ -187,7 +187,7 @@ class FileSection(BaseModel):
             raise ValueError("must be lines 'field: value'")
         if not isinstance(value, Mapping):
             return value
-        return {name: held for name, held in value.items() if held not in (None, "")}
+        return {name: cell for name, cell in value.items() if cell not in (None, "")}
 
 
 class Spelling(FileSection):

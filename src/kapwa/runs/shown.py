@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 
 import polars as pl
 
-from kapwa.datasets.card import private_mark, version_of
+from kapwa.datasets.canary import is_marked, is_private
+from kapwa.datasets.card import version_of
 from kapwa.errors import KapwaError, RunError
 from kapwa.runs.directory import Run
 from kapwa.runs.schema import NAME
@@ -94,7 +95,7 @@ def _of_run(run: Run) -> pl.DataFrame:
     data, model = run.manifest["data"], run.manifest["model"]
     place, host = place_of(model)
     stated = json.dumps(data, ensure_ascii=False, default=str)
-    part = "private" if private_mark(stated) else "public" if "kapwa-canary-" in stated else ""
+    part = "private" if is_private(stated) else "public" if is_marked(stated) else ""
     facts = {
         "task": run.manifest["task"],
         "data": data["name"],

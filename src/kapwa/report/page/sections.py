@@ -29,17 +29,17 @@ def write_track(tracks: Sequence[Track], page: Path) -> Path:
     """Write one self-contained page about series of checkpoints, and return its path."""
     several = max(len(track.steps) for track in tracks)
     lead = f"{wording.count(several, 'checkpoint')} of one model, {wording.count(len(tracks), 'task')}."
-    parts = [ChartedSection(track_block(track), track_charts(track)) for track in tracks]
-    return _written(page, parts, title="Checkpoints", kicker="Kapwa track", lead=lead)
+    sections = [ChartedSection(track_block(track), track_charts(track)) for track in tracks]
+    return _written(page, sections, title="Checkpoints", kicker="Kapwa track", lead=lead)
 
 
 def write_link(releases: Releases, page: Path) -> Path:
     """Write one self-contained page about two releases, and return its path."""
     lead = f"{releases.view.titles[releases.view.metric]}{releases.view.variant_words}"
-    parts = [ChartedSection(linking_block(releases), ())]
-    return _written(page, parts, title="Two releases", kicker="Kapwa link", lead=lead)
+    sections = [ChartedSection(linking_block(releases), ())]
+    return _written(page, sections, title="Two releases", kicker="Kapwa link", lead=lead)
 
 
-def _written(page: Path, parts: Sequence[ChartedSection], **words: str) -> Path:
-    write_text(page, render("sections.html.j2", ["report.css"], parts=parts, **words))
+def _written(page: Path, sections: Sequence[ChartedSection], **words: str) -> Path:
+    write_text(page, render("sections.html.j2", ["report.css"], parts=sections, **words))
     return page
