@@ -46,10 +46,12 @@ def test_of_two_hundred_reports_claims_are_false_no_oftener_than_they_say() -> N
 
 
 def _against(several: list[Report], kinds: set[str], level: float, loss: float) -> set[str]:
-    """Kinds of which each claim of some reports is false if all systems have a level everywhere, the second one less."""
+    """Kinds of which each claim is false if all systems have a level everywhere, and the second one less."""
     found: dict[str, bool] = {}
     for report in several:
-        flat = {name: np.full(len(shares), level - loss * (name == "s1")) for name, shares in report.truth.shares.items()}
+        flat = {
+            name: np.full(len(shares), level - loss * (name == "s1")) for name, shares in report.truth.shares.items()
+        }
         for claim in read(report._replace(truth=report.truth._replace(shares=flat))):
             found[claim.kind] = found.get(claim.kind, True) and not claim.holds
     return {kind for kind in kinds if found[kind]}
@@ -90,7 +92,7 @@ def test_the_checker_sees_each_kind_that_once_stood_in_reports(kind: str, text: 
 
 def test_words_of_parts_and_differences_are_read_right() -> None:
     assert [wording.of_all(part, 2, "culture") for part in (0, 1, 2)] == [
-        "none of 2 cultures",
+        "neither culture",
         "1 of 2 cultures",
         "both cultures",
     ]

@@ -19,10 +19,10 @@ from kapwa.report import wording
 from kapwa.report.board.audit import board_of
 from kapwa.report.page.html import downloads
 from kapwa.report.sentences import missing
+from kapwa.report.sentences.analysis import headline
 from kapwa.report.sentences.cultures import items_words
 from kapwa.report.tables import differences
 from kapwa.report.tables import scores as tables
-from kapwa.report.sentences.analysis import headline
 from kapwa.report.tables.analysis import correlation_table, partial_table
 from kapwa.report.tables.columns import decimal_column
 from kapwa.report.tables.correlations import MeasuredScore, correlations, metric_correlations

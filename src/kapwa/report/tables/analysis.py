@@ -281,8 +281,8 @@ def _partial_note(view: AnalysisView, rows: Sequence[Row]) -> str:
     least = " to ".join(f"{p:.2g}" for p in dict.fromkeys((*possible[:1], *possible[-1:])))
     smallest = f" Its p cannot be less than {least}: so many permutations give no smaller one." if least else ""
     return (
-        f"Partial r: Mantel's r over all pairs of countries, after the distances held fixed are taken out.{smallest} Of "
-        "countries, p calls unrelated maps related in half of all simulations and more, because neighbours are alike: "
+        f"Partial r: Mantel's r over all pairs of countries, after the distances held fixed are taken out.{smallest} "
+        "Of countries, p calls unrelated maps related in half of all simulations and more, because neighbours are alike: "
         "read p smooth, which errs in 4 to 12 of 100, and in most where values come in blocks of another kind."
     )
 
