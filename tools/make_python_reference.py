@@ -24,6 +24,7 @@ from kapwa.labels.judges.panel import JudgeSettings, Panel
 from kapwa.loading import TaskSettings
 from kapwa.models.base import Model, ModelOptions
 from kapwa.records import Answer, Floor, Item, Request, Response
+from kapwa.report.tables.contamination import Observations
 from kapwa.runs.directory import Run
 from kapwa.runs.responses import ScoredResponses
 from kapwa.runs.settings import RunSettings
@@ -61,6 +62,7 @@ SECTIONS = {
         Audit,
         Panel,
         Analysis,
+        Observations,
         SamplePlan,
         Assumed,
     ),

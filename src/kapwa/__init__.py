@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kapwa.api import build_mcq as build_mcq
     from kapwa.api import check_data as check_data
     from kapwa.api import compare as compare
+    from kapwa.api import contamination as contamination
     from kapwa.api import evaluate as evaluate
     from kapwa.api import freeze_plan as freeze_plan
     from kapwa.api import open_run as open_run
@@ -56,6 +57,7 @@ _MODULES = {
         "build_mcq",
         "check_data",
         "compare",
+        "contamination",
         "evaluate",
         "freeze_plan",
         "open_run",

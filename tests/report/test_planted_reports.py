@@ -46,7 +46,7 @@ def test_of_two_hundred_reports_claims_are_false_no_oftener_than_they_say() -> N
 
 
 def _against(several: list[Report], kinds: set[str], level: float, loss: float) -> set[str]:
-    """Kinds of which each claim is false if all systems have a level everywhere, and the second one less."""
+    """Kinds of which each claim is false if all systems have a level everywhere, the second one less."""
     found: dict[str, bool] = {}
     for report in several:
         flat = {

@@ -380,7 +380,7 @@ def test_the_page_has_it_in_every_cell_and_the_terminal_once(partial: MadeAnalys
 
 
 def test_partial_tests_say_which_p_errs(partial: MadeAnalysis) -> None:
-    assert "p calls unrelated maps related" in partial_table(AnalysisView(partial)).note
+    assert "Read p smooth" in partial_table(AnalysisView(partial)).note
     assert "partial" not in str(headline(AnalysisView(partial))).lower()
 
 

@@ -65,8 +65,8 @@ def track(
             for table in (*block.tables, *block.more):
                 write_text(csv / f"{table.key}.csv", BOM + table.csv)
         note(f"Tables: {csv}")
-    for place in to or ():
-        note(f"Logged: {place}")
+    for tracker in to or ():
+        note(f"Logged: {tracker}")
     if json:
         show_json([jsonable(track_record(each)) for each in tracks])
         return

@@ -273,13 +273,13 @@ SECRET_NAME = re.compile(
 def refuse_secrets(option: str, value: object, hint: str) -> None:
     """Raise UsageError for a text anywhere in ``value`` whose name says that it is a secret: it would be recorded."""
     if isinstance(value, list | tuple):
-        for part in value:
-            refuse_secrets(option, part, hint)
-    for name, part in value.items() if isinstance(value, Mapping) else ():
-        named = SECRET_NAME.search(str(name)) and not isinstance(part, Mapping)
-        if named and '"' in json.dumps(part, default=str):  # it holds a text
+        for element in value:
+            refuse_secrets(option, element, hint)
+    for name, element in value.items() if isinstance(value, Mapping) else ():
+        named = SECRET_NAME.search(str(name)) and not isinstance(element, Mapping)
+        if named and '"' in json.dumps(element, default=str):  # it holds a text
             raise UsageError(f"{option} cannot hold {name!r}: it would be recorded with the results.", hint=hint)
-        refuse_secrets(option, part, hint)
+        refuse_secrets(option, element, hint)
 
 
 def check_capabilities(model: Model, needs: frozenset[Capability], task: str) -> None:

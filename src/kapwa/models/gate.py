@@ -125,14 +125,14 @@ def _is_short(text: str) -> bool:
 @lru_cache(maxsize=1024)
 def ending_of(finish_reason: str | None) -> Ending:
     """Return what a server's word for the end of an answer means; "unknown" for none and for one nobody knows."""
-    said = (finish_reason or "").strip().lower()
-    first = said.split(":")[0].split(".")[-1].strip()
-    return _ENDINGS.get(said) or _ENDINGS.get(first) or _ENDINGS.get(first.removeprefix("finish_reason_"), "unknown")
+    reason = (finish_reason or "").strip().lower()
+    first = reason.split(":")[0].split(".")[-1].strip()
+    return _ENDINGS.get(reason) or _ENDINGS.get(first) or _ENDINGS.get(first.removeprefix("finish_reason_"), "unknown")
 
 
-def is_filter(*said: str) -> bool:
+def is_filter(*reasons: str) -> bool:
     """Whether an error (its code, type, message …) is that of a provider's filter, and no failure of the server."""
-    words = "\n".join(said).lower()
+    words = "\n".join(reasons).lower()
     return any(sign in words for sign in _FILTERS)
 
 

@@ -99,8 +99,8 @@ def pack(value: object) -> str:
 
     No text can end the script element that it stands in.
     """
-    told = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(zlib.compress(told.encode(), 9)).decode()
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 def known(value: float | None) -> TypeGuard[float]:
@@ -141,11 +141,11 @@ def interval(low: float | None, high: float | None, info: MetricInfo, digits: in
     if not (known(low) and known(high)):
         return "no interval"
     share = is_share(info)
-    factor, places = (100, digits) if share else (1, _plain_digits(info))
+    factor, decimals = (100, digits) if share else (1, _plain_digits(info))
     least, most = info.low, info.high
     low = low if least is None else max(low, least)
     high = high if most is None else min(high, most)
-    first, last = decimal(factor * low, places), decimal(factor * high, places)
+    first, last = decimal(factor * low, decimals), decimal(factor * high, decimals)
     joined = f"{first} to {last}" if MINUS in first + last else f"{first}–{last}"
     return joined + ("%" if share else "")
 
@@ -177,13 +177,13 @@ def difference_head(info: MetricInfo) -> str:
     return "Points" if is_share(info) else "Difference"
 
 
-def of_all(part: int, total: int, noun: str) -> str:
+def of_all(count_shown: int, total: int, noun: str) -> str:
     """Write a part of some: "all 16 cultures", "both cultures", "3 of 16 cultures", "neither culture"."""
-    if part == total:
+    if count_shown == total:
         return f"both {noun}s" if total == 2 else f"all {count(total, noun)}" if total > 1 else f"the one {noun}"
-    if not part and total == 2:
+    if not count_shown and total == 2:
         return f"neither {noun}"
-    return f"{part or 'none'} of {count(total, noun)}"
+    return f"{count_shown or 'none'} of {count(total, noun)}"
 
 
 def excludes_any(low: float | None, high: float | None, info: MetricInfo) -> bool:

@@ -286,8 +286,8 @@ def differences(environments: Sequence[Mapping[str, object]]) -> str | None:
     """
     differing = []
     for name in sorted({name for environment in environments for name in environment}):
-        parts = [str(environment.get(name, "unknown")).split("; ") for environment in environments]
-        values = dict.fromkeys(itertools.chain.from_iterable(parts))
+        packages = [str(environment.get(name, "unknown")).split("; ") for environment in environments]
+        values = dict.fromkeys(itertools.chain.from_iterable(packages))
         if len(values) > 1:
             differing.append(f"{name} ({'; '.join(values)})")
     return ", ".join(differing) or None

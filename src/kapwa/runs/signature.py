@@ -55,16 +55,19 @@ class Signature:
         """
         if variant not in self._items:
             chosen = self._selection["variants"] if variant is None else [variant]
-            asked = "".join(self._selection.get("digests", {}).get(name, "") for name in chosen)
+            digests = "".join(self._selection.get("digests", {}).get(name, "") for name in chosen)
             items = {
                 "variant": "+".join(chosen),
                 "n": sum(self._selection["items"].get(name, 0) for name in chosen),
-                "asked": digest({"": asked.encode()})[:6] if asked else None,
+                "asked": digest({"": digests.encode()})[:6] if digests else None,
             }
             self._items[variant] = _fields(items)
-        part = _fields({name: value for name, value in (whose or {}).items() if name != "all"}, empty=True)
+        fields_of_one = _fields({name: value for name, value in (whose or {}).items() if name != "all"}, empty=True)
         return "|".join(
-            filter(None, [self._task, _fields({"metric": metric}), self._data, self._items[variant], self._how, part])
+            filter(
+                None,
+                [self._task, _fields({"metric": metric}), self._data, self._items[variant], self._how, fields_of_one],
+            )
         )
 
 
@@ -138,8 +141,8 @@ def unnamed_settings(manifest: JsonMapping) -> JsonObject:
 
 def measurement(manifest: JsonMapping) -> dict[str, str]:
     """Return what a run's numbers depend on: the fields of its signature, with the options one by one."""
-    parts = (part.partition(":") for part in manifest["signature"].split("|")[1:])
-    fields = {name: _ESCAPED.sub(lambda match: chr(int(match[1], 16)), value) for name, _, value in parts}
+    pairs = (field.partition(":") for field in manifest["signature"].split("|")[1:])
+    fields = {name: _ESCAPED.sub(lambda match: chr(int(match[1], 16)), value) for name, _, value in pairs}
     fields.pop("options", None)
     return {**fields, **{name: str(value) for name, value in manifest["options"].items() if value is not None}}
 

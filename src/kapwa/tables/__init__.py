@@ -17,7 +17,7 @@ from kapwa.tables.cells import (
     written_value,
 )
 from kapwa.tables.json_files import json_objects
-from kapwa.tables.parquet_files import parquet_batches, parquet_schema
+from kapwa.tables.parquet_files import holds_bytes, parquet_batches, parquet_schema
 from kapwa.tables.reading import (
     TABLE_SUFFIXES,
     WORKBOOKS,
@@ -54,6 +54,7 @@ __all__ = [
     "csv_bytes",
     "csv_text",
     "disarm",
+    "holds_bytes",
     "in_memory",
     "json_cell",
     "json_in",

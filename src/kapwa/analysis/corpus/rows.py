@@ -189,8 +189,8 @@ _MEANT = frozenset({*ATTRIBUTES, *_OPTIONAL, "item_id", "topic", "concept", "sam
 
 def attributes_named(attribute: str | None) -> tuple[str, ...]:
     """Return the columns that the option ``attribute`` names: one, or several with commas between (crossed)."""
-    parts = (part.strip() for part in (attribute or "").replace(CROSS, ",").split(","))
-    return tuple(dict.fromkeys(part for part in parts if part))
+    names = (name.strip() for name in (attribute or "").replace(CROSS, ",").split(","))
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _find_columns(names: Sequence[str], path: Path, options: SourceOptions) -> Columns:
@@ -242,10 +242,10 @@ def _checked(frame: pl.DataFrame, path: Path, columns: Columns, options: SourceO
     words = [name for name in columns.used if name not in (*numbers, "text", columns.error)]
     frame = frame.with_columns(*(_normal(frame[name]) for name in words), pl.col(numbers).str.strip_chars())
     if "item_id" in columns.used:
-        parts = pl.col("item_id").str.extract_groups(r"^([^/]*[^/\s][^/]*)/(.*\S.*)/([^/]*[^/\s][^/]*)$")
-        frame = frame.with_columns(parts.struct.rename_fields(["_topic", "_concept", "_identity"]).struct.unnest())
+        pieces = pl.col("item_id").str.extract_groups(r"^([^/]*[^/\s][^/]*)/(.*\S.*)/([^/]*[^/\s][^/]*)$")
+        frame = frame.with_columns(pieces.struct.rename_fields(["_topic", "_concept", "_identity"]).struct.unnest())
     checks = list(_checks(frame, columns, words))
-    any_wrong = frame.select(wrong.any().alias(str(place)) for place, (wrong, *_) in enumerate(checks)).row(0)
+    any_wrong = frame.select(wrong.any().alias(str(number)) for number, (wrong, *_) in enumerate(checks)).row(0)
     for (wrong, column, message, hint), refused in zip(checks, any_wrong, strict=True):
         if refused:
             row, value = frame.filter(wrong).select("row", column).row(0)

@@ -49,7 +49,7 @@ def _culture_squares(track: Track) -> list[HeatChart]:
         return []
     subjects, title = view.by_score(view.metric), f"{view.titles[view.metric]} by culture and checkpoint"
     squares = [
-        [square_of(view.estimate(place, subject, view.metric), track.info) for place in range(len(view.runs))]
+        [square_of(view.estimate(index, subject, view.metric), track.info) for index in range(len(view.runs))]
         for subject in subjects
     ]
     return heat_chart(

@@ -16,7 +16,7 @@ from kapwa.errors import UsageError
 from kapwa.files import filling, write_text
 from kapwa.report.board.filters import comparison_data
 from kapwa.report.board.ranks import InVariant, in_variants, ranking_pairs
-from kapwa.report.board.table import board_table, cost_places, variant_board
+from kapwa.report.board.table import board_table, cost_columns, variant_board
 from kapwa.report.board.verdicts import LabelColumn, verdict_sentence
 from kapwa.report.page.answers import MOST, ROOM
 from kapwa.report.page.folder import write_tables
@@ -70,7 +70,7 @@ def build_report(  # noqa: PLR0913 - a choice of the reader each
     DataError for a file of groups that names no system.
     """
     views = arrange(runs, same)
-    if cost and not cost_places(views):
+    if cost and not cost_columns(views):
         hint = "Run the same command with --prices or --price-in and --price-out: nothing is asked again."
         raise UsageError("None of these runs says what it cost.", hint=hint)
     blocks, labelled = _what_people_say(runs, views, people) if people else ([], ())
@@ -119,9 +119,9 @@ class _Sources:
     cost: bool
     plan: FrozenPlan | None
 
-    def labels_of(self, place: int) -> list[LabelColumn]:
+    def labels_of(self, task_index: int) -> list[LabelColumn]:
         """The columns of people's labels of one task."""
-        return [column for column in self.labelled if column.place == place]
+        return [column for column in self.labelled if column.task_index == task_index]
 
 
 def _what_people_say(
@@ -165,8 +165,8 @@ def _page(sources: _Sources, room: AnswerRoom) -> str:
     sections = [
         task_section(view, room, sources.equal_within, sources.errata.get(view.slug), board=has_board) for view in views
     ]
-    for place, section in enumerate(sections):
-        labels = sources.labels_of(place)
+    for task_index, section in enumerate(sections):
+        labels = sources.labels_of(task_index)
         if section.view.waits and labels:  # labels are its scores; where there is a board, they stand above that
             words = [] if has_board else [verdict_sentence(section.view, [], pl.DataFrame(), labels)]
             section.sentences = words
@@ -184,7 +184,7 @@ def _page(sources: _Sources, room: AnswerRoom) -> str:
     return render(
         "report.html.j2",
         ["report.css"],
-        beside=room.folder,
+        downloads_folder=room.folder,
         scripts=["shared.js", "board.js", *(["report.js"] if any(one.answers.browser for one in sections) else ())],
         board=board,
         files=[] if room.folder is None else write_tables(views, ranked, room.folder),
@@ -246,14 +246,14 @@ def _board(
 ) -> _Board:
     views = sources.views
     verdicts = [
-        verdict_sentence(section.view, pairs, section.compared, sources.labels_of(place))
-        for place, (section, pairs) in enumerate(zip(sections, ranked, strict=True))
+        verdict_sentence(section.view, pairs, section.compared, sources.labels_of(task_index))
+        for task_index, (section, pairs) in enumerate(zip(sections, ranked, strict=True))
     ]
     several = max(len(view.runs) for view in views) > 2
     tables = [variant_board(each) for each in variants]
-    by_variant = {place: table for place, table in enumerate(tables) if table is not None}
+    by_variant = {task_index: table for task_index, table in enumerate(tables) if table is not None}
     # Columns of labels and of costs are of every culture together: no filter changes them.
-    unfiltered = [column.place for column in sources.labelled] + (cost_places(views) if sources.cost else [])
+    unfiltered = [column.task_index for column in sources.labelled] + (cost_columns(views) if sources.cost else [])
     return _Board(
         table=board_table(views, ranked, sources.labelled, cost=sources.cost),
         variants=by_variant,

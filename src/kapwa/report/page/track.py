@@ -27,6 +27,6 @@ def write_track(tracks: Sequence[Track], page: Path) -> Path:
     """Write one self-contained page about series of checkpoints, and return its path."""
     several = max(len(track.steps) for track in tracks)
     lead = f"{wording.count(several, 'checkpoint')} of one model, {wording.count(len(tracks), 'task')}."
-    parts = [TrackSection(track_block(track), track_charts(track)) for track in tracks]
-    write_text(page, render("track.html.j2", ["report.css"], parts=parts, lead=lead))
+    sections = [TrackSection(track_block(track), track_charts(track)) for track in tracks]
+    write_text(page, render("track.html.j2", ["report.css"], parts=sections, lead=lead))
     return page

@@ -104,7 +104,7 @@ def _count_words(view: TaskView, run: int) -> str:
     """In how many cultures a model beats guessing and every trick, and is below the ceiling; what is open."""
     ways: dict[str, Counter[str]] = {"base": Counter(), "best": Counter(), "top": Counter()}
     names: dict[str, dict[str, None]] = {"base": {}, "best": {}, "top": {}}
-    held = [one for (i, _), one in view.held(view.metric).items() if i == run]
+    held = [one for (i, _), one in view.scores_with_marks(view.metric).items() if i == run]
     for _, marks, said in held:
         if marks.base and marks.best:
             against = [said[mark] for mark in said if not mark.ceiling]

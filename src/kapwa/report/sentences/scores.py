@@ -57,7 +57,7 @@ def readings(view: TaskView, subject: Subject) -> list[ScoreReading]:
     for i, label in enumerate(view.labels):
         row = view.estimate(i, subject, view.metric)
         if row is not None:
-            _, marks, said = view.held(view.metric).get((i, subject), (row, Marks(), {}))
+            _, marks, said = view.scores_with_marks(view.metric).get((i, subject), (row, Marks(), {}))
             found.append(ScoreReading(isolate(label), row, info, marks, view.noun, said))
     return found
 

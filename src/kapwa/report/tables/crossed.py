@@ -96,8 +96,8 @@ def level_words(view: AnalysisView, corpus: CorpusView) -> Table | None:
     """The words that mark each level of each attribute, by log-odds; None where there are none."""
     frame = view.table("factor_words", corpus).filter(pl.col("rank") <= MOST_WORDS)
     rows = [
-        (factor, level, words_of([{**row, "method": "logodds"} for row in part.to_dicts()]))
-        for (factor, level), part in frame.group_by("factor", "level", maintain_order=True)
+        (factor, level, words_of([{**row, "method": "logodds"} for row in group.to_dicts()]))
+        for (factor, level), group in frame.group_by("factor", "level", maintain_order=True)
     ]
     if not rows:
         return None

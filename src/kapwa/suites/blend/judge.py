@@ -72,9 +72,9 @@ class Judge:
 
         Raises ModelError when an answer fails.
         """
-        asked = ask_verdicts(self._model, (_prompt(reply) for reply in graded if to_be_judged(reply)))
-        verdicts = iter(asked.values)
-        return asked._replace(values=[next(verdicts) if to_be_judged(reply) else None for reply in graded])
+        requested = ask_verdicts(self._model, (_prompt(reply) for reply in graded if to_be_judged(reply)))
+        verdicts = iter(requested.values)
+        return requested._replace(values=[next(verdicts) if to_be_judged(reply) else None for reply in graded])
 
 
 class PromptVerdicts(NamedTuple):
@@ -130,8 +130,8 @@ def judge_agreement(graded: Sequence[Graded], verdicts: Sequence[bool | None]) -
     """
     judged = [(reply, verdict) for reply, verdict in zip(graded, verdicts, strict=True) if verdict is not None]
     by_place = grouped(judged, lambda pair: (pair[0].item.culture, pair[0].item.language, pair[0].item.variant))
-    parts = {(_ALL, _ALL, _ALL): judged, **by_place} if judged else {}
-    rows = [(*key, *cells) for key, pairs in parts.items() for cells in _agreement_rows(pairs)]
+    groups = {(_ALL, _ALL, _ALL): judged, **by_place} if judged else {}
+    rows = [(*key, *cells) for key, pairs in groups.items() for cells in _agreement_rows(pairs)]
     return pl.DataFrame(rows, schema=AGREEMENT_SCHEMA, orient="row")
 
 

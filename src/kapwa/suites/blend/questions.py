@@ -53,7 +53,10 @@ def says_nothing(group: AnswerGroup, language: str) -> bool:
 
 
 def _each_says_nothing(texts: Sequence[str], language: str) -> bool:
-    return bool(texts) and all(is_non_answer(text, language) for text in texts)
+    for text in texts:  # asked of every answer of a data set, of which nearly all end it here
+        if not is_non_answer(text, language):
+            return False
+    return bool(texts)
 
 
 def top_votes(groups: Sequence[AnswerGroup]) -> int:
@@ -115,7 +118,10 @@ def kind_of(english: str) -> Kind:
 
     The rule: "HH:MM" in the text is a time, "MM/DD" a date, "Arabic numerals" a number, all else text.
     """
-    return next((kind for kind, sign in _KIND_SIGNS if sign.search(english)), "text")
+    for kind, sign in _KIND_SIGNS:
+        if sign.search(english):
+            return kind
+    return "text"
 
 
 def is_valid_code(question: CountryQuestion) -> bool:

@@ -110,11 +110,11 @@ def score_table(graded: Sequence[Graded], verdicts: Sequence[bool | None] | None
 
 def _metric_rows(shared: pl.DataFrame, judged: Sequence[dict[str, Judgement]], metric: str) -> pl.DataFrame:
     """The rows of one metric: of the replies that it measures."""
-    kept = [place for place, judgements in enumerate(judged) if metric in judgements]
-    rows = shared[kept].with_columns(
+    scored = [index for index, judgements in enumerate(judged) if metric in judgements]
+    rows = shared[scored].with_columns(
         pl.lit(metric).alias("metric"),
-        pl.Series("value", [judged[place][metric][0] for place in kept], dtype=pl.Float64),
-        pl.Series("outcome", [judged[place][metric][1] for place in kept], dtype=pl.String),
+        pl.Series("value", [judged[index][metric][0] for index in scored], dtype=pl.Float64),
+        pl.Series("outcome", [judged[index][metric][1] for index in scored], dtype=pl.String),
         pl.lit(None, pl.String).alias("state"),
     )
     return rows.select(SCORE_COLUMNS)

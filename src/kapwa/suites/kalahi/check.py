@@ -105,8 +105,8 @@ def _item_findings(entry: SituationEntry) -> Iterator[Finding]:
 def _variant_findings(entries: Sequence[SituationEntry]) -> Iterator[Finding]:
     prompts: dict[tuple[str, str], SituationEntry] = {}
     for entry in entries:
-        asked = in_conversation(entry.item, entry.item.fields["prompt"])
-        first = prompts.setdefault((entry.item.variant, asked), entry)
+        prompt_text = in_conversation(entry.item, entry.item.fields["prompt"])
+        first = prompts.setdefault((entry.item.variant, prompt_text), entry)
         if first is not entry:
             message = f"the {entry.item.variant} prompt is the same as that of row {first.origin.row} ({first.item.id})"
             yield entry.origin.finding("warning", message)
