@@ -578,13 +578,14 @@ def _headline_rows() -> Iterator[tuple[str, str, str, str]]:
 class Guard(NamedTuple):
     """What reports say, or leave unsaid, where a figure errs: a row of ``guards.csv``.
 
-    It is of a ``subject``, and of the figures and settings that hold these words ("" holds for all).
+    It is of a ``subject``, and of the figures and settings that hold these words ("" holds for all). ``test`` shows it.
     """
 
     subject: str
     figure: str
     setting: str
     reports: str
+    test: str
 
 
 def guards() -> list[Guard]:

@@ -106,9 +106,9 @@ class Report(NamedTuple):
     texts: Sequence[str]
 
 
-def planted_run(name: str, scores: pl.DataFrame) -> PlantedRun:
-    """A run of a task whose suite nobody has installed."""
-    info = {"name": "right", "title": "Right: answers that are right", "binary": True, "low": 0.0, "high": 1.0}
+def planted_run(name: str, scores: pl.DataFrame, *, binary: bool = True) -> PlantedRun:
+    """A run of a task whose suite nobody has installed; its metric is right or wrong, or a measure from 0 to 1."""
+    info = {"name": "right", "title": "Right: answers that are right", "binary": binary, "low": 0.0, "high": 1.0}
     defaults = {"reference": False, "source": "", "unit": "", "phrase": "", "margin": "", "judged_by": ""}
     manifest: dict[str, Any] = {
         **{"task": "planted/choice", "suite": "planted", "kapwa": "0", "seed": 0, "format": 1},

@@ -246,7 +246,8 @@ def test_drawn_pairs_estimate_what_all_pairs_give(analyze: Analyze, corpus: Path
         assert drawn.variance.filter(estimator="reference")[f"{part}_low"].null_count() == exact.height
     assert drawn.similarity.height == drawn.anchors.height == drawn.correlations.height == 0
     assert drawn.tests.filter(topic="all", test="paired")["estimate"].item() is not None
-    assert any("30 drawn at random" in text for text in drawn.notes["text"])
+    (note,) = (text for text in drawn.notes["text"] if "30 drawn at random" in text)
+    assert "not of what other identities like these would" in note
     assert analyze(corpus, pairs=45).variance.filter(estimator="corrected")["across"].to_list() == pytest.approx(
         exact["across"].to_list()
     )

@@ -1,9 +1,9 @@
 """Who is depicted: which people texts state, by identity, counted without people or judging models.
 
-Counted is what a text says: pronouns, relations, roles, ages, wealth, town or country, by the lists of its language
-file (:class:`kapwa.languages.schema.People`), and names as they are written. Nothing is guessed from a name. Each text
-counts once however often it repeats a word: its shares of mentions are what is averaged, over the texts of a prompt,
-then over prompts.
+Counted is what a text says: pronouns, relations, roles, ages, wealth, town or country, forms of address, by the lists
+of its language file (:class:`kapwa.languages.schema.People`), and names as they are written. Nothing is guessed from a
+name. Each text counts once however often it repeats a word: its shares of mentions are what is averaged, over the texts
+of a prompt, then over prompts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from kapwa.value_types import Cells
 
 NAMES = "names"
 # Attributes that a language file has a list of.
-LISTED: Final = ("pronouns", "relations", "roles", "ages", "classes", "settings")
+ADDRESS = "address"
+LISTED: Final = ("pronouns", "relations", "roles", "ages", "classes", "settings", ADDRESS)
 ATTRIBUTES: Final = (*LISTED, NAMES)
 # Names that are compared, of those in the most concepts; and names of an identity that the table has.
 MOST_NAMES, TOP_NAMES = 200, 10
@@ -102,10 +103,16 @@ class OwnWords(NamedTuple):
 
 
 class WordIndex(NamedTuple):
-    """Phrases by their words, with what each states: attribute and number of the kind. ``longest``: words of one."""
+    """Phrases by their words, with what each states: attribute and number of the kind. ``longest``: words of one.
+
+    ``endings``: ends of words, the longest first, and ``inside``: what stands anywhere in one, each with its kind of
+    address.
+    """
 
     phrases: Mapping[tuple[str, ...], tuple[tuple[str, int], ...]]
     longest: int
+    endings: tuple[tuple[str, int], ...]
+    inside: tuple[tuple[str, int], ...]
     titles: frozenset[str]
     no_names: frozenset[str]
     own: OwnWords
@@ -117,16 +124,22 @@ def word_index(language: str, left_out: frozenset[str]) -> WordIndex:
     known, own = language_for(language), OwnWords.of(left_out)
     people: People = known.people
     phrases: dict[tuple[str, ...], tuple[tuple[str, int], ...]] = {}
+    parts: tuple[list[tuple[str, int]], list[tuple[str, int]]] = ([], [])
     for attribute in LISTED:
         for number, words in enumerate(getattr(people, attribute).values()):
             for phrase in words:
+                if attribute == ADDRESS and phrase.startswith("-"):
+                    parts[phrase.endswith("-")].append((phrase.strip("-").casefold(), number))
+                    continue
                 key = tuple(_WORD.findall(phrase.casefold()))
                 if not any(map(own.has, key)):
                     phrases[key] = (*phrases.get(key, ()), (attribute, number))
     single = {key[0] for key in phrases if len(key) == 1}
     no_names = single | {word.casefold() for word in (*people.not_names, *people.titles, *known.quantities.months)}
     longest = max(map(len, phrases), default=1)
-    return WordIndex(phrases, longest, frozenset(map(str.casefold, people.titles)), frozenset(no_names), own)
+    endings, inside = (tuple(sorted(part, key=lambda pair: (-len(pair[0]), pair[0]))) for part in parts)
+    titles = frozenset(map(str.casefold, people.titles))
+    return WordIndex(phrases, longest, endings, inside, titles, frozenset(no_names), own)
 
 
 def mentions(text: str, index: WordIndex) -> Iterator[tuple[str, int]]:
@@ -139,7 +152,19 @@ def mentions(text: str, index: WordIndex) -> Iterator[tuple[str, int]]:
             size -= 1
         if size:
             yield from index.phrases[tuple(words[position : position + size])]
+        else:
+            yield from ((ADDRESS, kind) for kind in _within(words[position], index))
         position += size or 1
+
+
+def _within(word: str, index: WordIndex) -> Iterator[int]:
+    """Yield the kinds of address that a word shows by its end, the longest alone, or by what stands in it."""
+    for end, kind in index.endings:
+        if word.endswith(end):
+            yield kind
+            return
+    for part, kind in index.inside:
+        yield from [kind] * word.count(part)
 
 
 def capitalised(text: str, titles: frozenset[str]) -> Iterator[str]:
@@ -248,9 +273,9 @@ def with_people(
     for one in prepared:
         why = _left_out(one)
         if why:
-            note = frame("notes", {"severity": ["warning"], "text": [f"{one.corpus.label}, {one.corpus.task}: {why}"]})
-            tables["notes"].append(note)
+            tables["notes"].append(_note(one, "warning", why))
             continue
+        tables["notes"] += [_note(one, "note", lacking) for lacking in _lacking(one.corpus.language)]
         jobs = _jobs(one)
         meter = Meter(show, "counting who is depicted", len(one.paths), stage="", unit="concepts")
         people: dict[ConceptKey, ConceptPeople] = {}
@@ -275,6 +300,23 @@ def _left_out(prepared: Prepared) -> str:
             f"(a section 'people' of its language file, such as English has)."
         )
     return ""
+
+
+def _lacking(language: str) -> Iterator[str]:
+    """Say which attributes are not counted, for want of words, and why."""
+    known = language_for(language)
+    people = known.people
+    listed = [name for name in LISTED if name != ADDRESS]
+    if not any(getattr(people, name) for name in listed):
+        yield f"only forms of address and names were counted: Kapwa has no other words for people in {known.name}."
+    if not people.address:
+        reason = people.no_address or f"Kapwa has none of {known.name}."
+        yield f"forms of address were not counted. {reason}"
+
+
+def _note(prepared: Prepared, severity: str, text: str) -> pl.DataFrame:
+    corpus = prepared.corpus
+    return frame("notes", {"severity": [severity], "text": [f"{corpus.label}, {corpus.task}: {text}"]})
 
 
 def _jobs(prepared: Prepared) -> Iterator[PeopleJob]:

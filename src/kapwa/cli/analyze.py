@@ -107,7 +107,7 @@ def eecc(
             "--depicted",
             rich_help_panel=COMPUTATION,
             help="Also count which people the texts state, by identity: pronouns, relations, roles, ages, wealth, town "
-            "or country, names; how varied they are, and how far identities lie apart.",
+            "or country, forms of address, names; how varied they are, and how far identities lie apart.",
         ),
     ] = False,
     pairs: Annotated[

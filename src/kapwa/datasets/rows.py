@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -233,16 +233,16 @@ def _by_heading(header: Sequence[str]) -> dict[str, list[str]]:
     return names
 
 
-def named_alike(table: TextTable, known: Iterable[str]) -> tuple[TextTable, list[Finding]]:
+def named_alike(table: TextTable, known: Collection[str]) -> tuple[TextTable, list[Finding]]:
     """Return ``table`` with the ``known`` names for columns that differ from them by case, spaces or signs alone.
 
     A note lists them. A name that two columns would have is left as it is, and a warning names both.
     """
-    names_of = _by_heading(table.header)
-    twice = [names for name in known if len(names := names_of.get(_heading(name), [])) > 1]
+    wanted = set(map(_heading, known))
     warnings = [
-        Finding("warning", str(table.path), _ONE_NAME.format(" and ".join(map(repr, names))), 1, names[-1])
-        for names in dict.fromkeys(map(tuple, twice))
+        Finding("warning", str(table.path), _ONE_NAME.format(" and ".join(map(repr, alike))), 1, alike[-1])
+        for heading, alike in _by_heading(table.header).items()
+        if heading in wanted and len(alike) > 1
     ]
     meant = {_heading(name): name for name in known if name not in table.header}
     names = {name: meant.get(_heading(name), name) for name in table.header}

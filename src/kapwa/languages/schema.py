@@ -306,7 +306,8 @@ class Denials(FileSection):
 class People(FileSection):
     """Words by which a text states who somebody is: a table has kinds and their words, in every form in use.
 
-    Nothing is guessed from a name. Hyphens are read as spaces. A language without capitals has no 'not_names'.
+    Nothing is guessed from a name. Hyphens are read as spaces. A language without capitals has no 'not_names'. Among
+    forms of address, '-세요' is the end of a word, and '-您-' stands anywhere in one.
     """
 
     pronouns: Kinds = Field(default={}, description="Pronouns by what they state: 'she: she, her, hers'.")
@@ -315,6 +316,8 @@ class People(FileSection):
     ages: Kinds = Field(default={}, description="Ages of life: 'child: child, children, boy'.")
     classes: Kinds = Field(default={}, description="Wealth and standing: 'poor: poor, penniless'.")
     settings: Kinds = Field(default={}, description="Town or country: 'urban: city, cities'.")
+    address: Kinds = Field(default={}, description="Forms of address and respect: 'formal: usted, ustedes'.")
+    no_address: str = Field(default="", description="Why 'address' is empty, in a sentence.")
     titles: WordSet = Field(default=frozenset(), description="Abbreviations before a name: 'dr' of 'Dr. Cruz'.")
     not_names: WordSet = Field(default=frozenset(), description="Written with a capital, and no names: 'Monday'.")
 

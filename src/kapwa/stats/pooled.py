@@ -248,8 +248,8 @@ def _pooled_difference(
     if spread is not None:
         # Differences between -1 and 1 have no larger standard deviation.
         most = 1.0 if binary else math.inf
-        sd, *ends = spread.deviation
-        varied = (sd, *(None if end is None else min(end, most) for end in ends), spread.p_value)
+        sd, sd_low, sd_high = (None if value is None else min(value, most) for value in spread.deviation)
+        varied = (sd, sd_low, sd_high, spread.p_value)
     return PooledDifference(comparison, len(cultures), *varied)
 
 

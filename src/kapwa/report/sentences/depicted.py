@@ -20,6 +20,7 @@ WORDS: Final[Mapping[str, str]] = {
     "ages": "ages",
     "classes": "wealth",
     "settings": "town or country",
+    "address": "forms of address",
     "names": "names",
 }
 

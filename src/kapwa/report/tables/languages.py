@@ -196,4 +196,7 @@ def _spread(values: FloatArray, cultures: list[str], clusters: list[str]) -> Spr
     variation = spread_of(
         means_of_valid(values, codes_of(values, cultures, clusters)), tuple(sorted(set(cultures))), seed=0, ranked=False
     )
-    return Spread() if variation is None else Spread(*variation.deviation, none_if_nan(variation.p_value))
+    if variation is None:
+        return Spread()
+    sd, low, high = variation.deviation
+    return Spread(sd, low, high, none_if_nan(variation.p_value))

@@ -19,8 +19,8 @@ from kapwa.tables import Cell, json_cell, written_value
 from kapwa.value_types import JsonObject
 
 TALK = ("messages", "media")
-# Of a table with fewer columns a row with one cell may be one of its own.
-_FEWEST_FIELDS = 4
+# Of the fields that a form needs; a row that lacks one has a fault.
+_FEWEST_LACKING = 2
 
 
 class LaidRow(NamedTuple):
@@ -242,9 +242,13 @@ def convert(mapping: ColumnMapping, folder: Path) -> Converted:
 
 def _of_a_note(row: MappedRow) -> list[DataError]:
     """Return the one problem of a row that holds next to nothing of what others do, as notes and totals; else []."""
-    read = [name for name in row.names() if name in row.fields] if row.problems else []
+    if not row.problems:
+        return []
+    read = [name for name in row.names() if name in row.fields]
     filled = [name for name in read if str(row.fields.cell(name) or "").strip()]
-    if len(read) < _FEWEST_FIELDS or 3 * len(filled) > len(read):
+    having = {*filled, *row.mapping.constants}
+    lacking = [names for names in row.mapping.to.needed if having.isdisjoint(names)]
+    if 3 * len(filled) > len(read) or len(lacking) < _FEWEST_LACKING:
         return []
     first = row.fields[filled[0]] if filled else MappedField("", row.origin, "")
     message = f"{str(first.cell)[:60]!r} stands in a row that holds little else."
