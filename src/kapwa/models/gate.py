@@ -134,7 +134,7 @@ def is_filter(*reasons: str) -> bool:
 def finish_of_state(state: str) -> str | None:
     """Return how an answer ended whose state is known, as for recorded answers; None for a state that has no answer.
 
-    Raises KeyError for what is no state.
+    Raises KeyError for an unknown state.
     """
     if state not in get_args(State):
         raise KeyError(state)

@@ -278,7 +278,7 @@ def _checked(frame: pl.DataFrame, path: Path, columns: Columns, options: SourceO
 
 
 def _normal(cells: pl.Series) -> pl.Series:
-    """Return names in NFC and without blanks around them; each is worked out once, for a column repeats few names."""
+    """Return names in NFC and without blanks around them; each is computed once, for a column repeats few names."""
     names = cells.unique()
     return cells.replace(names, names.str.normalize("NFC").str.strip_chars())
 
