@@ -152,7 +152,7 @@ def _own_ceilings(task: Task, validators: Any, key: Any) -> Sequence[Floor]:
 
 
 def open_run(path: str | Path) -> Run:
-    """Open a run directory; needs neither the model nor torch. Raises RunError for any other folder or unfinished runs."""
+    """Open a run directory; needs no model and no torch. Raises RunError for any other folder and an unfinished run."""
     from kapwa.runs.directory import Run
 
     return Run(path)
