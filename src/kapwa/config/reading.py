@@ -170,7 +170,7 @@ class _Reading:
         return ConfiguredTask(keys.task, TaskSettings(**settings), seed, judge)
 
     def _option(self, setting: Setting, value: Any, key_path: Place) -> Any:
-        """Return the value of an option as the task's suite takes it; note a problem where it is none."""
+        """Return the value of an option as the task's suite takes it; note a problem if it cannot be one."""
         kind, what = _KINDS[setting.kind]
         if isinstance(value, bool) or not isinstance(value, kind):
             self._note(f"is {value!r}; it must be {what}.", key_path, setting.help)

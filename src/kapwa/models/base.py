@@ -74,8 +74,8 @@ class ModelOptions:
     def refuse_others(self, backend: str, names: str = "", extra: Collection[str] | None = ()) -> None:
         """Raise UsageError for what was set here and ``backend`` would ignore in silence.
 
-        ``names``: the options it takes, parted by spaces. ``extra``: the names that its ``extra`` may hold; None where
-        the backend checks them itself.
+        ``names``: the options it takes, separated by spaces. ``extra``: the names that its ``extra`` may hold;
+        None where the backend checks them itself.
         """
         for option in fields(self):
             default = option.default_factory() if callable(option.default_factory) else option.default
@@ -89,7 +89,7 @@ class ModelOptions:
 
 
 def key_in(variable: str) -> str:
-    """Return the key that an environment variable holds, "" where it is not set; ModelError for what is no key."""
+    """Return the key that an environment variable holds, "" if it is not set; ModelError for a malformed key."""
     value = os.environ.get(variable, "").strip()
     if not value.isascii() or not value.isprintable():
         raise ModelError(f"{variable} holds characters that no key has.", hint="Copy the key again.")

@@ -186,7 +186,7 @@ def _write(
 def _named_run(task: Task, items: Sequence[Item], model: Model, settings: RunSettings) -> tuple[RequestIndex, Path]:
     """Return the requests of a run and its folder.
 
-    A run that an earlier Kapwa began under another fingerprint of the same model is gone on with, where it is there.
+    A run that an earlier Kapwa began under another fingerprint of the same model is continued.
     """
     brief, out = f"{slug(task.name)}-{slug(brief_model(model.id))}", Path(settings.out)
     indices: list[tuple[RequestIndex, Path]] = []
