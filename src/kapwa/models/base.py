@@ -117,6 +117,10 @@ class Responses(Iterator[Response], Protocol):
         ...
 
 
+# A local model answers several items in one pass, so it is asked so many of a culture at once.
+LOCAL_BLOCK = 32
+
+
 @runtime_checkable
 class Model(Protocol):
     """Who answers. Instances come from a backend's ``load(name, options)``.
@@ -133,6 +137,11 @@ class Model(Protocol):
     revision: str = ""
     atomic_batches: bool = False
     continues: bool = False
+
+    @property
+    def block(self) -> int:
+        """How many items of a culture are asked between two looks at least, where a run may end early."""
+        return LOCAL_BLOCK if self.atomic_batches else 1
 
     @property
     def retries(self) -> int | None:
