@@ -73,7 +73,7 @@ def evaluate(task: Task | str, model: Model | str, settings: RunSettings | None 
     """Ask ``model`` what ``task`` asks, judge the answers, and return the run.
 
     Each is one that was opened (:func:`kapwa.load_task`, :func:`kapwa.load_model`), or its name, such as "blend/saq"
-    and "openai:gpt-x"; a model that is named is closed in the end. ``settings``: where the run lies, how it is drawn,
+    and "openai:gpt-x"; a model given by name is closed at the end. ``settings``: where the run lies, how it is drawn,
     shown and ended. ``keywords``: the fields of :class:`kapwa.runs.settings.RunSettings` one by one, before those of
     ``settings``, and what names are opened with: keywords of :func:`kapwa.load_task` and :func:`kapwa.load_model`.
     The same call resumes where it stopped, asks only what is missing, and gives the same tables. Raises what
@@ -152,7 +152,7 @@ def _own_ceilings(task: Task, validators: Any, key: Any) -> Sequence[Floor]:
 
 
 def open_run(path: str | Path) -> Run:
-    """Open a run directory; needs neither the model nor torch. Raises RunError where it is none, or unfinished."""
+    """Open a run directory; needs no model and no torch. Raises RunError for any other folder and an unfinished run."""
     from kapwa.runs.directory import Run
 
     return Run(path)

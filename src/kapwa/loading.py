@@ -274,6 +274,25 @@ def suite_of(task: str) -> Suite:
     return suite
 
 
+def tasks_of_set(name: str) -> list[str]:
+    """Return the tasks of a set of published benchmarks, such as "cultural-core", or of a suite, such as "kalahi".
+
+    Raises UsageError where there is no such, and for a set with benchmarks that are not fetched.
+    """
+    if name not in entries.set_names():
+        known = [*entries.set_names(), *registry.available("suites")]
+        check_known(name, known, f"There is no suite or set of benchmarks {name!r}.")
+        suite: Suite = registry.load("suites", name)
+        return list(suite.tasks)
+    names = entries.chosen(name).benchmarks
+    fetched = fetched_benchmarks()
+    absent = [each for each in names if each not in fetched or fetched[each].missing]
+    if absent:
+        message = f"{len(absent)} of the {len(names)} benchmarks of {name} are not fetched: {', '.join(absent)}."
+        raise UsageError(message, hint=f"Fetch them: kapwa fetch {name}")
+    return list(names)
+
+
 def _frame(suite: Suite, task: Task, everything: Callable[[], Task], settings: TaskSettings) -> Step:
     """Return the step that puts a system message and answered examples, taken from ``everything``, before questions.
 

@@ -159,7 +159,7 @@ def compute_results(
 
 
 def compute_again(prepared: Prepared, paths: Sequence[Path]) -> None:
-    """Compute results anew that were found damaged."""
+    """Compute again the results that were found damaged."""
     for key, path in prepared.paths.items():
         if path in paths:
             _compute_and_write(_Job(prepared.corpus.texts(key), prepared.settings, path))

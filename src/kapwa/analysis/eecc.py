@@ -1,8 +1,8 @@
 """The whole analysis: texts of many identities, how they differ, and whether they differ as values do.
 
-Two stages. First every concept is worked out (all pairs of its texts; minutes to hours, kept on disk, resumed after any
-end). Then these results are summed up and held against survey values (seconds to minutes, made anew each time), so that
-another survey, control or number of words never compares two texts again.
+It has two stages. First all pairs of texts of each concept are compared, which takes minutes to hours; the results are
+stored, and resumed after an interruption. Then they are summed up and compared with survey values, in seconds to
+minutes and again each time, so that another survey, control or number of words compares no two texts again.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class Analysis:
     notes: pl.DataFrame = _table("notes")
 
     def __init__(self, path: str | Path) -> None:
-        """Open the analysis folder ``path``; raise RunError for a folder that is none, or of a newer format."""
+        """Open the analysis folder ``path``; raise RunError for any other folder, or one of a newer format."""
         self.path = Path(path)
         self.manifest: JsonMapping = _manifest(self.path)
         self.tables = Tables(tuple(SCHEMAS), self.table)
@@ -118,7 +118,7 @@ class Analysis:
 
 
 def open_analysis(path: str | Path) -> Analysis:
-    """Open an analysis folder. Raises RunError where it is none, unfinished, or made by a newer Kapwa."""
+    """Open an analysis folder. Raises RunError if it is not one, is unfinished, or was made by a newer Kapwa."""
     return Analysis(path)
 
 

@@ -82,7 +82,7 @@ class CorpusResult(NamedTuple):
 
 
 def make_tables(prepared: Sequence[Prepared], show: Show, executor: Executor) -> dict[str, pl.DataFrame]:
-    """Return every table of the analysis; corpora, and topics within them, stand in the order they were given."""
+    """Return every table of the analysis; corpora, and topics within them, are in the order they were given."""
     work = ConceptJobs(prepared)
     meter = Meter(show, "summing up", work.jobs, stage="", unit="texts")
     few = work.concepts < _FEW[executor.name]
@@ -139,7 +139,7 @@ class ConceptJobs:
         return self._waiting.popleft()
 
     def take(self, result: TopicResult | CorpusResult | Damaged) -> None:
-        """Keep what came of a job; where results turned out damaged, compute them anew and do it again."""
+        """Keep what came of a job; where results turned out damaged, compute them again and repeat the job."""
         if isinstance(result, CorpusResult):
             self.tables[result.corpus] = {**self.tables[result.corpus], **result.tables}
             return

@@ -339,7 +339,7 @@ def concept_taus(
 
 @lru_cache(maxsize=4)
 def smooth_draws(distance: bytes, iso3: tuple[str, ...], seed: int) -> Reals | None:
-    """Distances of values (the bytes of (m, m)) on other maps as smooth and in blocks, worked out once in each process.
+    """Distances of values (the bytes of (m, m)) on other maps as smooth and in blocks, computed once in each process.
 
     None for fewer than four countries, or one without a place.
     """

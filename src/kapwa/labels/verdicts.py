@@ -75,7 +75,7 @@ def of_criteria(verdicts: pl.DataFrame) -> pl.DataFrame:
 def read_verdicts(paths: str | Path | Sequence[str | Path]) -> pl.DataFrame:
     """Read tables of :data:`VERDICT_SCHEMA` (CSV or XLSX): one file, several, or folders of them.
 
-    Raises DataError naming file, row and column for a missing column, a state or kind that is none, a value outside
+    Raises DataError naming file, row and column for a missing column, an unknown state or kind, a value outside
     [0, 1] or without its state, and for two verdicts of one rater on one answer and criterion: of a person in one draw,
     of a judge in any.
     """

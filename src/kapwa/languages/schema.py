@@ -1,6 +1,6 @@
 """What a language file (``languages/data/<tag>.yaml``) may hold: one schema, for reading, checking and showing it.
 
-The forms of a value are four. *Words* are parted by commas ("am, morning"). *Lines* are a block of text, one entry a
+The forms of a value are four. *Words* are separated by commas ("am, morning"). *Lines* are a block of text, one entry a
 line ("not" and beneath it "instead of"), so that no quotes are needed. *Pairs* are lines with " = " between two sides
 ("color = colour"). A *table* gives each number or letter its words ("20: twenty"). Patterns are lines that are regular
 expressions in lower case, of which any may match; a space that begins or ends one is written ``[ ]``.
@@ -39,7 +39,7 @@ def lines_of(value: object) -> tuple[str, ...]:
 
 
 def words_of(value: object) -> tuple[str, ...]:
-    """Return the words of a text that are parted by commas; a line break is a space."""
+    """Return the words of a text that are separated by commas; a line break is a space."""
     words = (" ".join(word.split()) for word in _text(value).split(","))
     return tuple(word for word in words if word)
 

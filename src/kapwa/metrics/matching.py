@@ -3,7 +3,7 @@
 Rules, from the strictest (all on text folded by the language):
 
 - ``exact``: the reply is the answer, but for case, spaces, punctuation and the like.
-- ``phrase``: the answer's words stand in the reply side by side; spaces and hyphens between them do not count, but
+- ``phrase``: the answer's words are next to each other in the reply; spaces and hyphens between them do not count, but
   the answer begins and ends where words of the reply do: neither "4" in "14" nor "rice" in "price".
 - ``lemma``: every word of the answer shares a key (lemma, stem, stripped form) with some word of the reply, in any
   order, the words lying close together.
@@ -213,7 +213,7 @@ class Matcher:
 
     @staticmethod
     def _stands_alone(reply: PreparedText, answer: PreparedText) -> bool:
-        """Whether the answer stands in the reply, whole words on both sides, however spaces part it."""
+        """Whether the reply contains the answer as whole words, whatever spaces separate them."""
         if answer.has_digit or len(answer.joined) < MIN_JOINED:
             return False
         at = reply.joined.find(answer.joined)

@@ -74,8 +74,8 @@ class ModelOptions:
     def refuse_others(self, backend: str, names: str = "", extra: Collection[str] | None = ()) -> None:
         """Raise UsageError for what was set here and ``backend`` would ignore in silence.
 
-        ``names``: the options it takes, parted by spaces. ``extra``: the names that its ``extra`` may hold; None where
-        the backend checks them itself.
+        ``names``: the options it takes, separated by spaces. ``extra``: the names that its ``extra`` may hold;
+        None where the backend checks them itself.
         """
         for option in fields(self):
             default = option.default_factory() if callable(option.default_factory) else option.default
@@ -89,7 +89,7 @@ class ModelOptions:
 
 
 def key_in(variable: str) -> str:
-    """Return the key that an environment variable holds, "" where it is not set; ModelError for what is no key."""
+    """Return the key that an environment variable holds, "" if it is not set; ModelError for a malformed key."""
     value = os.environ.get(variable, "").strip()
     if not value.isascii() or not value.isprintable():
         raise ModelError(f"{variable} holds characters that no key has.", hint="Copy the key again.")
@@ -117,6 +117,10 @@ class Responses(Iterator[Response], Protocol):
         ...
 
 
+# A local model answers several items in one pass, so it is asked so many of a culture at once.
+LOCAL_BLOCK = 32
+
+
 @runtime_checkable
 class Model(Protocol):
     """Who answers. Instances come from a backend's ``load(name, options)``.
@@ -133,6 +137,11 @@ class Model(Protocol):
     revision: str = ""
     atomic_batches: bool = False
     continues: bool = False
+
+    @property
+    def block(self) -> int:
+        """How many items of a culture are asked between two looks at least, where a run may end early."""
+        return LOCAL_BLOCK if self.atomic_batches else 1
 
     @property
     def retries(self) -> int | None:

@@ -6,7 +6,7 @@ A cache saves asking; it never ends a run and never changes what is judged:
   sample, model, revision, template). A local model's text depends a little on what shares its batch, and on the machine
   and versions that compute it (``Model.environment``); so its answers are kept by planned batch and by these, and
   batches are taken whole. Then a run with a cache equals one without on the same kind of machine, byte for byte.
-- Keys of before Kapwa left the server's address out of them (where the revision is given) are found, too, and so are
+- Keys from before Kapwa left the server's address out of them (where the revision is given) are found, too, and so are
   answers of another server of that model.
 - A model that names no revision is not cached: tomorrow the same name may be another model. Recorded answers
   (``replay:``) are not cached either; they are at hand.

@@ -179,7 +179,7 @@ def is_page(file: Path) -> bool:
 def run_folders(path: Path) -> list[Path]:
     """Return the run folders that a path names: itself, those in it, none for a page that lies among runs.
 
-    What is none of these is returned as it is, for whoever opens it to refuse.
+    Anything else is returned as it is, for whoever opens it to refuse.
     """
     if is_page(path):
         return []

@@ -2,7 +2,7 @@
 
 Drawn greedily, an answer that ended within a small budget is the one that a larger budget gives, and a thought that was
 cut off is the beginning of a longer one. So a run that differs from an earlier one beside it in nothing but a larger
-``--thinking-tokens`` asks for neither anew. Under sampling this would not be so: the short answers would be drawn from
+``--thinking-tokens`` asks for neither again. Under sampling this would not be so: the short answers would be drawn from
 the small budget and the long ones from the large one. Then everything is asked again.
 """
 

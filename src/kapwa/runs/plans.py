@@ -171,7 +171,7 @@ def freeze(
 
 
 def read_plan(path: str | Path) -> FrozenPlan:
-    """Read a frozen plan and check its hash; raise DataError for a file that is none, or that was changed."""
+    """Read a frozen plan and check its hash; raise DataError for any other file, or one that was changed."""
     file = Path(path)
     check_ordinary(file)
     plan, problems = read_model(file, FrozenPlan, "frozen plan", _FORM)

@@ -98,7 +98,7 @@ def in_notebook() -> bool:
 
 @dataclass(slots=True)
 class NotebookBars:
-    """Show in a notebook's cell a bar for each label, drawn anew a few times a second."""
+    """Show in a notebook's cell a bar for each label, redrawn a few times a second."""
 
     every: float = 0.2
     now: Callable[[], float] = time.monotonic

@@ -206,7 +206,7 @@ _GONE: Mapping[str, Sequence[str]] = {"comparisons": ("boot_low", "boot_high")}
 
 
 def with_later_columns(name: str, table: pl.DataFrame) -> pl.DataFrame:
-    """Return a table of a run with the columns that a run of before lacks, its texts after the gate.
+    """Return a table of a run with the columns that an older run lacks, its texts after the gate.
 
     States follow from outcomes; of texts, from themselves.
     """

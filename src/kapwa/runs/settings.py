@@ -79,11 +79,11 @@ class RunSettings:
 class BegunRun:
     """A run as this process finds it, or has just begun it.
 
-    ``manifest``: as it stands in the ``folder``; ``requests``: how many different ones it has; ``local``: batches are
-    planned (:attr:`kapwa.models.base.Model.atomic_batches`).
+    ``manifest``: as it stands in the ``folder``; ``requests``: how many different ones it has; ``block``: items of
+    a culture that the model is asked at once (:attr:`kapwa.models.base.Model.block`).
     """
 
     folder: Path
     manifest: JsonMapping
     requests: int
-    local: bool
+    block: int

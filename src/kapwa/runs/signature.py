@@ -32,7 +32,7 @@ class Signature:
 
     def __init__(self, manifest: JsonMapping) -> None:
         """Take from the ``manifest`` of a run what does not differ between its numbers."""
-        data = manifest["data"]
+        data, until = manifest["data"], manifest.get("until") or {}
         self._task = _fields({"": manifest["task"]})
         self._data = _fields({"data": f"{data['name']}@{data['digest'][:6]}"})
         self._selection = manifest["selection"]
@@ -40,7 +40,7 @@ class Signature:
             {
                 **_model_fields(manifest),
                 "options": _options(manifest["options"]),
-                "until": _stopped_by(manifest),
+                "until": str(until["rule"]) if until.get("stopped") else None,
                 "seed": manifest["seed"],
                 "kapwa": manifest["kapwa"],
             }
@@ -85,12 +85,6 @@ def _fields(values: JsonMapping, *, empty: bool = False) -> str:
     shown = ((name, value) for name, value in values.items() if empty or value not in (None, ""))
     fields = (f"{name}:{value}" if name else str(value) for name, value in shown)
     return "|".join(_UNSAFE.sub(lambda match: f"%{ord(match[0]):x};", field) for field in fields)
-
-
-def _stopped_by(manifest: JsonMapping) -> str | None:
-    """Return the rule by which a run ended before everything was asked; None where it did not end so."""
-    until = manifest.get("until") or {}
-    return str(until["rule"]) if until.get("stopped") else None
 
 
 def _options(options: JsonMapping) -> str:

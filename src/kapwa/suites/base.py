@@ -98,7 +98,7 @@ LEADING = ("all_right", "gain_")
 class Setting:
     """An option of a task: a keyword of :func:`kapwa.load_task`, and of the command line where it has a ``metavar``.
 
-    ``kind``: "names" is a list parted by commas, or a file of them. ``panel``: under which heading help shows it.
+    ``kind``: "names" is a list separated by commas, or a file of them. ``panel``: under which heading help shows it.
     ``spelled``: its spellings on the command line, where they are not its name. ``asks``: it bears on what is asked,
     so that ``kapwa score`` has no use for it.
     """

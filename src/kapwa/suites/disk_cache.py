@@ -35,7 +35,7 @@ def cached(name: str, depends_on: Iterable[str], kind: type[T], compute: Callabl
 
     ``name``: of the folder of such files, of which the latest :data:`MOST_FILES` stay. ``depends_on``: all that the
     numbers depend on but Kapwa itself. ``kind``: their type, such as list[float]. A file that is damaged is written
-    again, and a folder that cannot be written is done without.
+    again, and nothing is stored where the folder cannot be written.
     """
     folder = cache_folder()
     if folder is None:
@@ -57,7 +57,7 @@ def cached(name: str, depends_on: Iterable[str], kind: type[T], compute: Callabl
 def store(path: Path, content: bytes, most: int) -> None:
     """Write a file that the user alone may read; of its folder the ``most`` latest of its kind stay.
 
-    A folder that cannot be written, as on a full disk, is done without.
+    Nothing is stored where the folder cannot be written, as on a full disk.
     """
     with suppress(OSError, UsageError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -187,12 +187,6 @@ _OPTIONAL = ("task", "model", "temperature", "run", "variant", "language")
 _MEANT = frozenset({*ATTRIBUTES, *_OPTIONAL, "item_id", "topic", "concept", "sample"})
 
 
-def attributes_named(attribute: str | None) -> tuple[str, ...]:
-    """Return the columns that the option ``attribute`` names: one, or several with commas between (crossed)."""
-    names = (name.strip() for name in (attribute or "").replace(CROSS, ",").split(","))
-    return tuple(dict.fromkeys(name for name in names if name))
-
-
 def _find_columns(names: Sequence[str], path: Path, options: SourceOptions) -> Columns:
     """Decide which of ``names`` holds what; raise DataError naming the missing column and its nearest name."""
     row = None if path.suffix.lower() in PARQUET else 1
@@ -209,7 +203,9 @@ def _find_columns(names: Sequence[str], path: Path, options: SourceOptions) -> C
     candidates = [name for name in ATTRIBUTES if name in names]
     if len(candidates) > 1 and candidates[-1] == "language":
         candidates.pop()
-    crossed = attributes_named(options.attribute)
+    # The option names one column, or several with commas between (crossed).
+    listed = (name.strip() for name in (options.attribute or "").replace(CROSS, ",").split(","))
+    crossed = tuple(dict.fromkeys(filter(None, listed)))
     if crossed:
         candidates = [name for name in crossed if name in names]
         if len(crossed) > 1 and len(candidates) < len(crossed):
@@ -263,7 +259,10 @@ def _checked(frame: pl.DataFrame, path: Path, columns: Columns, options: SourceO
     placed = "topic" in columns.used
     identity = pl.concat_str(columns.identity, separator=CROSS) if columns.identity else pl.col("_identity")
     identity = identity.str.strip_chars()
-    return _after_gate(frame.with_columns(text=pl.when(~_failed(columns)).then("text"))).select(
+    written = frame.select(pl.when(~_failed(columns)).then("text"))["text"]
+    # Without what was thought before the answer; a text that ends within its thought is none.
+    answers = pl.Series("text", [text and text_of(text) for text in written], dtype=pl.String)
+    return frame.with_columns(answers).select(
         named("task", options.task or DEFAULT_TASK),
         named("model", options.label or path.stem),
         number("temperature", pl.Float64),
@@ -278,14 +277,8 @@ def _checked(frame: pl.DataFrame, path: Path, columns: Columns, options: SourceO
     )
 
 
-def _after_gate(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return texts without what was thought before them; one that ends within its thought is no answer."""
-    texts = [text and text_of(text) for text in frame["text"]]
-    return frame.with_columns(pl.Series("text", texts, dtype=pl.String))
-
-
 def _normal(cells: pl.Series) -> pl.Series:
-    """Return names in NFC and without blanks around them; each is worked out once, for a column repeats few names."""
+    """Return names in NFC and without blanks around them; each is computed once, for a column repeats few names."""
     names = cells.unique()
     return cells.replace(names, names.str.normalize("NFC").str.strip_chars())
 

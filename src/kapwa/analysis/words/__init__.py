@@ -62,7 +62,7 @@ def tfidf_words(
     language's stop words are no words; nor are those of every identity, whose score is 0. Unlike as released, the
     words "nan", "inf" and "infinity" are words.
     """
-    return _tfidf(counts, _kept(counts, stop_words(language)), top, identities)
+    return _tfidf(counts, _listable(counts, stop_words(language)), top, identities)
 
 
 def tfidf_reference_words(
@@ -122,7 +122,7 @@ def log_odds_words(
     theirs. All tokens count as uses; the same as in :func:`tfidf_words` are listed. An identity alone has no others
     and no words.
     """
-    totals, listable = counts.totals.astype(np.float64), _kept(counts, stop_words(language))
+    totals, listable = counts.totals.astype(np.float64), _listable(counts, stop_words(language))
     if np.count_nonzero(totals) < 2:
         nothing = _ScoredEntries(np.empty(0, np.int64), np.empty(0), np.empty(0))
         return _table(counts, listable, nothing, top, identities)
@@ -146,7 +146,7 @@ def _log_odds(uses: Reals, tokens: Reals, share: Reals, weight: float) -> Reals:
     return np.log(with_prior) - np.log(np.maximum(tokens + weight - with_prior, np.finfo(float).tiny))
 
 
-def _kept(counts: WordCounts, left_out: Collection[str]) -> NDArray[np.bool_]:
+def _listable(counts: WordCounts, left_out: Collection[str]) -> NDArray[np.bool_]:
     """Which tokens of the vocabulary may be listed."""
     return np.array([_is_word(token, left_out) for token in counts.vocabulary], bool)
 

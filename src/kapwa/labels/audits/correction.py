@@ -93,7 +93,7 @@ class Audit:
 def labelled_answers(population: Population, draw: Draw, verdicts: pl.DataFrame) -> pl.DataFrame:
     """All answers drawn from, with the ``probability`` of those drawn and the ``label`` of those labelled, else null.
 
-    Judging anew changes a run's signature: ``run`` is the one it had when its answers were drawn. ``stratum``: culture
+    Judging again changes a run's signature: ``run`` is the one it had when its answers were drawn. ``stratum``: culture
     and language. Raises DataError for a run whose answers are not those that were drawn from.
     """
     known = {run["answers"]: run["run"] for run in draw.runs}
@@ -121,7 +121,7 @@ def labelled_answers(population: Population, draw: Draw, verdicts: pl.DataFrame)
 def with_scorer(population: Population, verdicts: pl.DataFrame, draw: Draw) -> tuple[Population, str, tuple[str, ...]]:
     """Put a judge's verdicts in the place of the scores; return its name, too, and notes.
 
-    The judge may have read the answers before or after they were judged anew, which changes a run's signature.
+    The judge may have read the answers before or after they were judged again, which changes a run's signature.
 
     An answer that the judge could not read or assess has the mean of its verdicts: what a scorer says of an answer may
     be anything, labels put it right. Raises UsageError for verdicts of people, or several judges, DataError where a run

@@ -188,7 +188,7 @@ def _digest(answers: pl.DataFrame, column: str) -> str:
 def drawn_as(run: Run, made: Draw) -> str | None:
     """Return the signature that a run had when its answers were drawn; None where the draw is of other answers.
 
-    Judging answers anew changes a run's signature, and none of its answers.
+    Judging answers again changes a run's signature, and none of its answers.
     """
     if "answers" not in run.tables:
         return None
@@ -286,7 +286,7 @@ class WrittenDraw(NamedTuple):
 def write_draw(made: Draw, runs: Sequence[Run], out: str | Path, *, people: int = 2) -> WrittenDraw:
     """Write the draw, its key, and for each culture a folder with a blinded sheet for each of ``people`` persons.
 
-    Rows are shuffled for every person anew. Raises UsageError for a folder that holds a draw already.
+    Rows are shuffled for every person separately. Raises UsageError for a folder that holds a draw already.
     """
     check_counts(seed=made.seed, people=people)
     out = Path(out)

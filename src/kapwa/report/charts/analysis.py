@@ -14,7 +14,7 @@ from kapwa.files import slug
 from kapwa.report import wording
 from kapwa.report.charts.elements import Box, Histogram, Line, RowChart
 from kapwa.report.charts.worldmap import MapChart, Spot, place_of_code
-from kapwa.report.view.analysis import AnalysisView, CorpusView, fine, matching, measure_words, span, task_words
+from kapwa.report.view.analysis import AnalysisView, CorpusView, fine, measure_words, span, task_words
 from kapwa.report.wording import isolate, label_text
 from kapwa.value_types import Row
 
@@ -31,7 +31,7 @@ def variance_charts(view: AnalysisView) -> list[RowChart]:
     for task in view.tasks:
         lines, seen = [], []
         for corpus in view.of_task(task):
-            frame = matching(view.table("variance", corpus), estimator="corrected").drop_nulls(["within", "across"])
+            frame = view.table("variance", corpus).filter(estimator="corrected").drop_nulls(["within", "across"])
             if not frame.height:
                 continue
             test = view.test(corpus, "paired")
@@ -119,7 +119,7 @@ def tau_charts(view: AnalysisView, estimator: str = "corrected") -> dict[str, li
 def tau_spread(view: AnalysisView, corpus: CorpusView, values: str, measure: str, estimator: str) -> TauSpread | None:
     """τ of a corpus' concepts with the median of their floors; None where there is none."""
     wanted = {"values": values, "measure": measure, "estimator": estimator}
-    frame = matching(view.table("concept_taus", corpus), **wanted).drop_nulls("tau")
+    frame = view.table("concept_taus", corpus).filter(**wanted).drop_nulls("tau")
     if not frame.height:
         return None
     low, high = (frame.select(pl.col(name).median()).item() for name in ("floor_low", "floor_high"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from kapwa.report.view.tasks import MOST_DRAWN, TaskView, arrange
 from kapwa.runs.directory import Run
 from kapwa.runs.systems import Named
 from kapwa.stats.families import check_margin
+from kapwa.suites.items import grouped
 
 if TYPE_CHECKING:
     from kapwa.runs.plans import FrozenPlan
@@ -119,10 +121,6 @@ class _Sources:
     cost: bool
     plan: FrozenPlan | None
 
-    def labels_of(self, task_index: int) -> list[LabelColumn]:
-        """The columns of people's labels of one task."""
-        return [column for column in self.labelled if column.task_index == task_index]
-
 
 def _what_people_say(
     runs: Sequence[Run], views: Sequence[TaskView], paths: Sequence[Path]
@@ -165,8 +163,9 @@ def _page(sources: _Sources, room: AnswerRoom) -> str:
     sections = [
         task_section(view, room, sources.equal_within, sources.errata.get(view.slug), board=has_board) for view in views
     ]
+    labels_of_tasks = grouped(sources.labelled, attrgetter("task_index"))
     for task_index, section in enumerate(sections):
-        labels = sources.labels_of(task_index)
+        labels = labels_of_tasks.get(task_index, ())
         if section.view.waits and labels:  # labels are its scores; where there is a board, they stand above that
             words = [] if has_board else [verdict_sentence(section.view, [], pl.DataFrame(), labels)]
             section.sentences = words
@@ -244,9 +243,9 @@ def _over_wordings(view: TaskView, variants: Sequence[InVariant]) -> str:
 def _board(
     sources: _Sources, ranked: Sequence[Pairs], sections: Sequence[TaskSection], variants: Sequence[Sequence[InVariant]]
 ) -> _Board:
-    views = sources.views
+    views, labels = sources.views, grouped(sources.labelled, attrgetter("task_index"))
     verdicts = [
-        verdict_sentence(section.view, pairs, section.compared, sources.labels_of(task_index))
+        verdict_sentence(section.view, pairs, section.compared, labels.get(task_index, ()))
         for task_index, (section, pairs) in enumerate(zip(sections, ranked, strict=True))
     ]
     several = max(len(view.runs) for view in views) > 2

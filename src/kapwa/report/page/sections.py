@@ -40,6 +40,7 @@ def write_link(releases: Releases, page: Path) -> Path:
     return _written(page, sections, title="Two releases", kicker="Kapwa link", lead=lead)
 
 
-def _written(page: Path, sections: Sequence[ChartedSection], **words: str) -> Path:
-    write_text(page, render("sections.html.j2", ["report.css"], parts=sections, **words))
+def _written(page: Path, sections: Sequence[ChartedSection], *, title: str, kicker: str, lead: str) -> Path:
+    html = render("sections.html.j2", ["report.css"], parts=sections, title=title, kicker=kicker, lead=lead)
+    write_text(page, html)
     return page

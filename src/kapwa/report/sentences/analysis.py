@@ -14,7 +14,7 @@ from kapwa.report import wording
 from kapwa.report.sentences.crossed import crossed_sentences
 from kapwa.report.sentences.depicted import depicted_sentences
 from kapwa.report.sentences.unmarked import unmarked_sentences
-from kapwa.report.view.analysis import AnalysisView, CorpusView, fine, matching, measure_words, span
+from kapwa.report.view.analysis import AnalysisView, CorpusView, fine, measure_words, span
 from kapwa.report.wording import isolate, label_text
 from kapwa.value_types import Row
 
@@ -48,7 +48,7 @@ def headline(view: AnalysisView) -> list[AnalysisHeadline]:
                 *_words_sentences(view, [corpus]),
                 *([] if view.analysis.unmarked.is_empty() else unmarked_sentences(view, corpus)),
                 *([] if view.analysis.depicted_tests.is_empty() else depicted_sentences(view, corpus)),
-                *_tau_sentences(view, corpus),
+                *filter(None, (tau_sentence(view, corpus, values) for values in view.values)),
             ],
         )
         for corpus in view.corpora
@@ -98,14 +98,14 @@ def _why_untested(view: AnalysisView, corpus: CorpusView, test: Row | None) -> s
 
 def variances(view: AnalysisView, corpus: CorpusView) -> tuple[float | None, float | None]:
     """Mean lexical variance over concepts, across and within identities."""
-    frame = matching(view.table("variance", corpus), estimator="corrected")
+    frame = view.table("variance", corpus).filter(estimator="corrected")
     across, within = (frame.select(pl.col(name).mean()).item() for name in ("across", "within"))
     return across, within
 
 
 def explained(view: AnalysisView, corpus: CorpusView) -> tuple[float | None, float | None]:
     """Mean PERMANOVA R² over concepts, and its expectation under shuffled names: (G − 1) / (N − 1)."""
-    frame = matching(view.table("variance", corpus), estimator="corrected").drop_nulls("permanova_r2")
+    frame = view.table("variance", corpus).filter(estimator="corrected").drop_nulls("permanova_r2")
     frame = frame.filter(pl.col("texts") > 1)
     share, floor = (
         frame.select(column.mean()).item()
@@ -167,11 +167,6 @@ def names_itself(word: str, identity: str, country: str) -> bool:
     parts = f"{identity} {country}".casefold().replace("-", " ").split()
     text = word.casefold()
     return text in parts or any(len(text) > 3 and text[:4] == part[:4] for part in parts)
-
-
-def _tau_sentences(view: AnalysisView, corpus: CorpusView) -> list[str]:
-    told = [tau_sentence(view, corpus, values) for values in view.values]
-    return [sentence for sentence in told if sentence]
 
 
 def tau_sentence(view: AnalysisView, corpus: CorpusView, values: str) -> str:

@@ -26,16 +26,9 @@ _LEAST_BUDGET = 4096
 MOST_TOLD = 4
 
 
-def unranked_words(row: Mapping[str, object], info: MetricInfo) -> str:
+def unranked_words(row: Row, info: MetricInfo) -> str:
     """Why a score is no headline, for a place beside others."""
     return "ended early, in the order of the data" if is_of_first(row) else beside(row, info)
-
-
-def bounds_words(row: Row, info: MetricInfo, digits: int = 1) -> str:
-    """Say between what a score lies, whatever the missing answers are: "40.1–64.1%"; "" where that is not known."""
-    if not (wording.known(row.get("least")) and wording.known(row.get("most"))):
-        return ""
-    return wording.interval(row["least"], row["most"], info, digits)
 
 
 def between_words(row: Row, info: MetricInfo, digits: int = 1) -> str:
@@ -46,13 +39,15 @@ def between_words(row: Row, info: MetricInfo, digits: int = 1) -> str:
     return "between " + " and ".join(wording.amount(end, info, digits) for end in ends)
 
 
-def beside(row: Mapping[str, object], info: MetricInfo) -> str:
+def beside(row: Row, info: MetricInfo) -> str:
     """What stands beside a score of which more than one answer in a hundred is missing; else ""."""
-    share, bounds = share_of(row), bounds_words(row, info)
+    share, least, most = share_of(row), row.get("least"), row.get("most")
     if share <= BESIDE:
         return ""
     # Scores other than of right and wrong have no bounds.
-    return f"{wording.tidy_share(share)} missing: {bounds}" if bounds else f"{wording.tidy_share(share)} missing"
+    has_bounds = wording.known(least) and wording.known(most)
+    bounds = f": {wording.interval(least, most, info)}" if has_bounds else ""
+    return f"{wording.tidy_share(share)} missing{bounds}"
 
 
 def undecided_words(row: Mapping[str, object]) -> str:

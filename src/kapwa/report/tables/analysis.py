@@ -16,7 +16,6 @@ from kapwa.report.view.analysis import (
     AnalysisView,
     CorpusKey,
     fine,
-    matching,
     measure_words,
     short,
     span,
@@ -129,7 +128,7 @@ def quartiles_table(view: AnalysisView) -> Table | None:
     rows = []
     names = list(dict.fromkeys(one.key.corpus for one in view.corpora))  # in the order of the charts, tasks together
     for corpus in sorted(view.corpora, key=lambda one: names.index(one.key.corpus)):
-        frame = matching(view.table("variance", corpus), estimator="corrected").drop_nulls(["across", "within"])
+        frame = view.table("variance", corpus).filter(estimator="corrected").drop_nulls(["across", "within"])
         for side in ("across", "within") if frame.height else ():
             quartiles = np.quantile(frame[side].to_numpy(), [0.25, 0.5, 0.75]).tolist()
             rows.append([*corpus.key, side, *quartiles, frame.height])

@@ -19,7 +19,6 @@ from kapwa.report.view.analysis import (
     AnalysisView,
     CorpusView,
     fine,
-    matching,
     measure_words,
     short,
     span,
@@ -37,9 +36,9 @@ SIGNIFICANT = 0.05
 def concept_list(view: AnalysisView, corpus: CorpusView) -> Table | None:
     """Variance and τ of every concept, the largest difference first; None where there is none."""
     gap = (pl.col("across") - pl.col("within")).alias("gap")
-    concepts = matching(view.table("variance", corpus), estimator="corrected").with_columns(gap)
+    concepts = view.table("variance", corpus).filter(estimator="corrected").with_columns(gap)
     ordered = concepts.sort("gap", "topic", "concept", descending=[True, False, False], nulls_last=True)
-    taus, kinds = _of_kinds(view, matching(view.table("concept_taus", corpus), estimator="corrected"))
+    taus, kinds = _of_kinds(view, view.table("concept_taus", corpus).filter(estimator="corrected"))
     taus = taus.select("topic", "concept", "kind", "floor_low", "floor_high", estimate="tau")
     rows = ordered.head(MOST_ROWS).join(taus, on=["topic", "concept"], how="left", maintain_order="left_right")
 
@@ -93,7 +92,7 @@ def _significant(p: float | None) -> bool:
 
 def country_list(view: AnalysisView, corpus: CorpusView) -> Table | None:
     """Mean τ of every country with its interval, by the alphabet; None where there is none."""
-    taus, kinds = _of_kinds(view, matching(view.table("anchors", corpus), estimator="corrected"))
+    taus, kinds = _of_kinds(view, view.table("anchors", corpus).filter(estimator="corrected"))
     keys = ["identity", "country"]
     taus = taus.with_columns(pl.col("country").fill_null(""))
     every = taus.select(keys).unique().sort(keys)
@@ -126,7 +125,7 @@ def country_list(view: AnalysisView, corpus: CorpusView) -> Table | None:
 
 def word_list(view: AnalysisView, corpus: CorpusView) -> Table | None:
     """The words that mark each identity, by log-odds with z and by TF-IDF; None where there are none."""
-    frame = matching(view.table("words", corpus), topic="all").filter(pl.col("rank") <= MOST_WORDS)
+    frame = view.table("words", corpus).filter(topic="all").filter(pl.col("rank") <= MOST_WORDS)
     every = frame["identity"].unique().sort()
     shown_words = frame.filter(pl.col("identity").is_in(every.head(MOST_ROWS).implode())).sort(
         "identity", "method", "rank"

@@ -134,7 +134,7 @@ class AnalysisView:
 
     def rows(self, name: str, corpus: CorpusView, **where: str) -> Iterator[Row]:
         """The rows of a table of a corpus whose columns have the values ``where``."""
-        return matching(self.table(name, corpus), **where).iter_rows(named=True)
+        return self.table(name, corpus).filter(**where).iter_rows(named=True)
 
     def test(self, corpus: CorpusView, test: str, topic: str = "all") -> Row | None:
         """The result of a test; None where it was not made."""
@@ -202,11 +202,6 @@ class AnalysisView:
         if CROSS in one:
             return "combination", "combinations"
         return one, _PLURALS.get(one, one if one.endswith("s") else f"{one}s")
-
-
-def matching(frame: pl.DataFrame, **where: str) -> pl.DataFrame:
-    """The rows whose columns have the values ``where``."""
-    return frame.filter(pl.col(column) == value for column, value in where.items()) if where else frame
 
 
 def span(low: float | None, high: float | None) -> str:

@@ -4,7 +4,7 @@ The matcher compares words: it misses synonyms and translations, and now and the
 the answer. A judge model reads meanings, and errs in ways of its own: in languages that it knows badly above all. So
 its verdicts are a metric of their own (``sem_b_judge``), with how far they agree with the matcher beside it.
 
-The judge's replies are kept by whoever asks them (:class:`Answerer`); verdicts are read from them anew each time.
+The judge's replies are kept by whoever asks them (:class:`Answerer`); verdicts are read from them each time.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def _written_options(row: MappedRow) -> list[str]:
 def _letters(row: MappedRow, options: list[str], language: str) -> list[str]:
     """The letters of the right options, each from a letter, a number or the option's text.
 
-    Several stand in a list, or in a cell parted by commas or the mapping's separator; a text may hold commas itself.
+    Several stand in a list, or in a cell separated by commas or the mapping's separator; a text may hold commas itself.
     """
     how, field = row.mapping.answer_is, row.fields.get("answer")
     if "answer" in row.mapping.separators or (field and isinstance(field.cell, tuple)):

@@ -93,7 +93,7 @@ class ChoiceQuestion:
 
 
 def _several(cell: object) -> Any:
-    """Several right options in one cell ("A; C", or a list) as letters parted by commas."""
+    """Several right options in one cell ("A; C", or a list) as letters separated by commas."""
     letters = re.split("[,;]", rearm(cell)) if isinstance(cell, str) else cell
     return ",".join(sorted(str(letter).strip() for letter in letters)) if isinstance(letters, list | tuple) else cell
 

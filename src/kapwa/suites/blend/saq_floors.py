@@ -208,18 +208,14 @@ class FloorMaker:
             lone = min(each, single_author_probability(group.votes, len(texts)))
             for text in texts:
                 right += each - lone
-                owner = (index, None if group.votes == 1 else (language, text))
-                right += (
-                    lone
-                    if lone and self._matches_another(self._read(text, target, question_text), target, owner)
-                    else 0.0
-                )
+                if lone:
+                    reply = self._read(text, target, question_text)
+                    hits = self._grader.matches(reply.text, target) if reply.status == "answered" else ()
+                    # Without this person's vote, a group of one has no key left, another not this wording.
+                    own = None if group.votes == 1 else (language, text)
+                    others = (hit.group != index or own not in (None, (hit.language, hit.answer)) for hit in hits)
+                    right += lone if any(others) else 0.0
         return min(1.0, right / total) if total else None  # thirds of votes may add up to a hair more
-
-    def _matches_another(self, reply: Reply, target: Target, owner: tuple[int, tuple[str, str] | None]) -> bool:
-        """Whether a reply gives an answer other than its own wording (None: than any of its group)."""
-        hits = self._grader.matches(reply.text, target) if reply.status == "answered" else ()
-        return any(hit.group != owner[0] or owner[1] not in (None, (hit.language, hit.answer)) for hit in hits)
 
     def _shuffled(self, questions: Sequence[CountryQuestion], language: str) -> dict[str, list[str]]:
         """Return, for each question, commonest answers to the questions after it in an order of hashes."""

@@ -83,7 +83,7 @@ class Grader:
         self._words_by_languages: dict[tuple[str, ...], frozenset[str]] = {}
 
     def matcher(self, code: str) -> Matcher:
-        """Return the matcher of a language; raise UsageError for what is no language tag."""
+        """Return the matcher of a language; raise UsageError for a text that is not a language tag."""
         if code not in self._matchers:
             self._matchers[code] = Matcher(language_for(code))
         return self._matchers[code]

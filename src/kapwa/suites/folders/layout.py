@@ -90,7 +90,7 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
 
     Its tables are in memory alone (:func:`kapwa.tables.standing_in`), for a folder of people's answers might
     outlive their withdrawal; the card and the prompts beside the mapping are copied. What could not be read is in
-    ``converted.problems``. Raises DataError for a mapping that is none.
+    ``converted.problems``. Raises DataError for a file that is not a mapping.
     """
     mapping = read_mapping(mapping_path)
     with uncollected(), tempfile.TemporaryDirectory(prefix="kapwa-") as temporary:

@@ -77,7 +77,7 @@ class RowFields(Mapping[str, MappedField]):
         return None if column is None else self._rows[column[0]][1].get(column[1], "")
 
     def having(self, more: Mapping[str, MappedField]) -> RowFields:
-        """Return these fields with others, which go before those of the same name."""
+        """Return these fields with others, which take precedence over those of the same name."""
         return RowFields(self._places, self._rows, {**self._more, **more})
 
     def __getitem__(self, name: str) -> MappedField:
