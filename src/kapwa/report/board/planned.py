@@ -80,10 +80,10 @@ def planned_section(plan: FrozenPlan, views: Sequence[TaskView], margin: float |
 
 def planned_tables(plan: FrozenPlan, views: Sequence[TaskView], margin: float | None = None) -> dict[str, pl.DataFrame]:
     """Return, for CSV, the planned comparisons and what is said of the plan, a statement a row with its ``kind``."""
-    rows = [row for place, view in enumerate(views) for row in planned_rows(plan, view, place)]
+    rows = [row for task_index, view in enumerate(views) for row in planned_rows(plan, view, task_index)]
     told = zip(("plan", "runs", "departures", "exploratory"), planned_sentences(plan, views, margin), strict=True)
     statements = pl.DataFrame([(kind, plain(text)) for kind, text in told], schema=["kind", "statement"], orient="row")
-    return {"planned": frame_of(PlannedRow, rows).drop("place"), "statements": statements}
+    return {"planned": frame_of(PlannedRow, rows).drop("task_index"), "statements": statements}
 
 
 def planned_sentences(plan: FrozenPlan, views: Sequence[TaskView], margin: float | None = None) -> list[str]:
