@@ -9,7 +9,7 @@ from typing import Literal, TypedDict, get_args
 
 import numpy as np
 
-from kapwa.analysis.corpus import Corpus
+from kapwa.analysis.corpus import Corpus, count
 from kapwa.analysis.topics import ValuesOf
 from kapwa.analysis.values.controls import control_matrix
 from kapwa.analysis.values.distance import CulturalDistance, cultural_distance, nothing_left, problem_of
@@ -240,7 +240,7 @@ def match(surveys: Surveys, corpus: Corpus) -> Matched:
         if dropped:
             shown = "; ".join(f"{question} ({why})" for question, why in list(dropped.items())[:4])
             more = f"; and {len(dropped) - 4} more" if len(dropped) > 4 else ""
-            text = f"{table.name}: {len(dropped)} questions left out of the corrected distance: {shown}{more}."
+            text = f"{table.name}: {count(len(dropped), 'question')} left out of the corrected distance: {shown}{more}."
             matched.notes.append(("info", text))
     return matched
 
