@@ -235,7 +235,9 @@ def match(surveys: Surveys, corpus: Corpus) -> Matched:
         if connected < _LEAST_COUNTRIES:
             of_corpus = f"{len(corpus.identities):,} identities of {corpus.label}, {corpus.task}"
             reason = f"a correlation needs {_LEAST_COUNTRIES}, so none is given"
-            text = f"{table.name}: only {connected} of the {of_corpus}, have a distance to another; {reason}."
+            some = f"only {connected} of the {of_corpus}, have a distance to another"
+            some = f"there are only the {of_corpus}" if connected == len(corpus.identities) else some
+            text = f"{table.name}: {some}; {reason}."
             matched.notes.append(("warning", text))
         if dropped:
             shown = "; ".join(f"{question} ({why})" for question, why in list(dropped.items())[:4])
