@@ -596,6 +596,36 @@ def test_answers_with_a_nul_byte_are_judged_as_their_export_is(tmp_path: Path) -
     )
 
 
+def hidden_answers(path: Path) -> None:
+    def fill(book: Any) -> None:
+        for row in (["item_id", "text"], ["Kenya/1", "A"], ["Kenya/2", "B"]):
+            book.active.append(row)
+        hide_row(book)
+
+    workbook(path, fill)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("r.csv", 'item_id,text\nKenya/1,"A because\nKenya/2,B"\n', "quotation marks join 2 lines of the file"),
+        ("r.csv", "item_id,text\nKenya/1,nan\nKenya/2,nan\n", "2 answers are 'nan'"),
+        ("r.csv", "item_id,text,sample\nKenya/1,A,0.0\nKenya/2,B,0.0\n", ""),
+        ("r.csv", "item_id,text\nKenya/1,A\nKenya/2,B\n", ""),
+        ("r.xlsx", hidden_answers, "hidden rows are read"),
+    ],
+)
+def test_doubts_about_a_file_of_answers_are_told_as_they_are_judged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, content: str | Callable[[Path], None], said: str
+) -> None:
+    choices(tmp_path / "c", [("1", "Kenya", "Which?", "x", "y", "A"), ("2", "Kenya", "What?", "x", "y", "A")])
+    file = tmp_path / name
+    file.write_text(content, encoding="utf-8") if isinstance(content, str) else content(file)
+    kapwa.score_responses(kapwa.load_task("blend/mcq", data=tmp_path / "c"), file)
+    warnings = [record.getMessage() for record in caplog.records if str(file) in record.getMessage()]
+    assert [said in warning for warning in warnings] == [True] * bool(said)
+
+
 @pytest.mark.parametrize(
     ("row", "column", "message"),
     [

@@ -35,7 +35,8 @@ _ACCENTS_ALONE = re.compile(r"[À-ÖØ-öø-ÿ]+")
 _WHOLE_FRACTION = re.compile(r"-?\d+\.0")
 # "1.23457E+18" of 1234567890123456789
 _ROUNDED = re.compile(r"-?\d(?:\.\d+)?[eE]\+\d{2,}")
-_NO_CELL = frozenset(("nan", "NaN", "NULL", "null", "<NA>", "#N/A", "N/A", "NaT", "undefined"))
+# What programs write for a cell that holds nothing.
+NO_CELL = frozenset(("nan", "NaN", "NULL", "null", "<NA>", "#N/A", "N/A", "NaT", "undefined"))
 _ESCAPED = re.compile(r"_x00[01][0-9A-Fa-f]_")
 _OTHER_SIGNS = ("؛", "；", "፤", "\n")
 
@@ -69,10 +70,10 @@ def program_oddities(table: TextTable) -> Iterator[Finding]:
             )
             yield Finding("warning", str(table.path), message, row, column)
         for row, cell in filled:
-            if cell in FORMULA_ERRORS and cell not in _NO_CELL:
+            if cell in FORMULA_ERRORS and cell not in NO_CELL:
                 message = f"{cell} is a formula error that a spreadsheet saved: write the text itself"
                 yield Finding("warning", str(table.path), message, row, column)
-            elif cell in _NO_CELL:
+            elif cell in NO_CELL:
                 message = (
                     f"{cell!r} is what programs write for an empty cell: empty it, or write what people would read"
                 )
