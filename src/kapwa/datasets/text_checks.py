@@ -38,6 +38,10 @@ _ROUNDED = re.compile(r"-?\d(?:\.\d+)?[eE]\+\d{2,}")
 # What programs write for a cell that holds nothing.
 NO_CELL = frozenset(("nan", "NaN", "NULL", "null", "<NA>", "#N/A", "N/A", "NaT", "undefined"))
 _ESCAPED = re.compile(r"_x00[01][0-9A-Fa-f]_")
+# Signs as web pages write them, and tags.
+_OF_A_PAGE = re.compile(
+    r"&(?:amp|lt|gt|quot|apos|nbsp|#\d{2,6}|#x[0-9a-fA-F]{2,5})\b;?|</?(?:br|p|div|span|b|i|strong)\b ?/?>"
+)
 _OTHER_SIGNS = ("؛", "；", "፤", "\n")
 
 
@@ -91,6 +95,9 @@ def _spaces(cell: str) -> Iterator[Oddity]:
     if _ESCAPED.search(inner):
         escape = _ESCAPED.search(inner)[0]  # type: ignore[index]
         yield "warning", f"{escape} is how workbooks write a character that XML lacks, such as a line break: replace it"
+    page = _OF_A_PAGE.search(inner)
+    if page:
+        yield "warning", f"{page[0]!r} is how web pages write a sign or a break: write what people would read"
     if cell != inner:
         yield "note", "stray whitespace at an end of the cell (removed on reading)"
     if _AT_BREAK.search(inner):
