@@ -38,9 +38,10 @@ def depicted_sentences(view: AnalysisView, corpus: CorpusView) -> list[str]:
             f"Whether the people in the texts change with the {one} cannot be told from chance by any of {tried} "
             f"(risk of error 5% over all; chance: {many} exchanged among the prompts of a concept)."
         ]
-    told = ", ".join(f"{WORDS[row['attribute']]} ({_change(row, first=k == 0)})" for k, row in enumerate(clear))
+    attributes = ", ".join(f"{WORDS[row['attribute']]} ({_change(row, first=k == 0)})" for k, row in enumerate(clear))
     return [
-        f"The people in the texts change with the {one} more than chance explains, by {len(clear)} of {tried}: {told}. "
+        f"The people in the texts change with the {one} more than chance explains, by {len(clear)} of {tried}: "
+        f"{attributes}. "
         f"So much more often people of two {many} are of two kinds than people of one (risk of error 5% over all; "
         f"chance: {many} exchanged among the prompts of a concept).",
         *_apart(view, corpus, [row["attribute"] for row in clear]),
@@ -75,11 +76,11 @@ def _example(view: AnalysisView, corpus: CorpusView, row: Row) -> str:
     shares: dict[str, dict[str, float]] = {}
     for one in view.rows("depicted", corpus, attribute=row["attribute"]):
         shares.setdefault(one["identity"], {})[one["kind"]] = one["share"]
-    own = shares[row["identity"]]
+    own_shares = shares[row["identity"]]
     others = [kinds for identity, kinds in shares.items() if identity != row["identity"]]
-    beside = {kind: sum(kinds.get(kind, 0.0) for kinds in others) / max(len(others), 1) for kind in own}
-    kind = max(own, key=lambda name: own[name] - beside[name])
-    here, elsewhere = (wording.amount(share, wording.SHARE) for share in (own[kind], beside[kind]))
+    mean_shares = {kind: sum(kinds.get(kind, 0.0) for kinds in others) / max(len(others), 1) for kind in own_shares}
+    kind = max(own_shares, key=lambda name: own_shares[name] - mean_shares[name])
+    here, elsewhere = (wording.amount(share, wording.SHARE) for share in (own_shares[kind], mean_shares[kind]))
     who, what = isolate(label_text(row["identity"])), isolate(label_text(kind))
     # A table holds a few names of each identity, so others may have more of one than it says.
     compared = "" if row["attribute"] == "names" else f", {elsewhere} for others"
