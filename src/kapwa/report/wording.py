@@ -34,6 +34,7 @@ COMMON_FONTS = "'Noto Sans', 'Liberation Sans', Arial, sans-serif"
 MINUS = "\u2212"
 _SIGNED_FONTS = "'Liberation Sans', Arial, 'Noto Sans', sans-serif"
 NOTHING = "–"
+NO_INTERVAL = "no interval"
 # How a metric reads that is a share.
 SHARE = MetricInfo("share", "Share", low=0.0, high=1.0)
 # How a metric reads of which a run says nothing.
@@ -139,7 +140,7 @@ def interval(low: float | None, high: float | None, info: MetricInfo, digits: in
     Ends beyond what the metric can be (a t interval near 0 or 1) are shown at that bound; the CSV keeps them.
     """
     if not (known(low) and known(high)):
-        return "no interval"
+        return NO_INTERVAL
     share = is_share(info)
     factor, decimals = (100, digits) if share else (1, _plain_digits(info))
     least, most = info.low, info.high
@@ -169,7 +170,7 @@ def difference_words(row: Row, info: MetricInfo, digits: int = 1) -> str:
     """Format a difference and its interval for a sentence: "+5.2 points, 95% interval −4.1 to +14.0"."""
     shown, (low, high) = difference(row["difference"], info, digits), (row["low"], row["high"])
     between = change_interval(low, high, info, digits)
-    return f"{shown}, 95% interval {between}" if excludes_any(low, high, info) else f"{shown}, {between}"
+    return f"{shown}, {between}" if between == NO_INTERVAL else f"{shown}, 95% interval {between}"
 
 
 def difference_head(info: MetricInfo) -> str:
@@ -186,19 +187,14 @@ def of_all(count_shown: int, total: int, noun: str) -> str:
     return f"{count_shown or 'none'} of {count(total, noun)}"
 
 
-def excludes_any(low: float | None, high: float | None, info: MetricInfo) -> bool:
-    """Whether an interval of a difference tells anything: it is known, and is not all that differences can be."""
-    return known(low) and known(high) and not (low <= -info.span and high >= info.span)
-
-
 def change_interval(low: float | None, high: float | None, info: MetricInfo, digits: int = 1) -> str:
     """Format the interval of a difference: "−4.1 to +14.0"; ends beyond what can be stand as in :func:`interval`.
 
-    One that holds all that can be, "−100.0 to +100.0", says nothing: there is "no interval".
+    One that holds all that can be, "−100.0 to +100.0", says nothing: it is :data:`NO_INTERVAL`, as an unknown one is.
     """
-    if not (known(low) and known(high) and excludes_any(low, high, info)):
-        return "no interval"
     span = info.span
+    if not (known(low) and known(high)) or (low <= -span and high >= span):
+        return NO_INTERVAL
     return f"{change(max(low, -span), info, digits)} to {change(min(high, span), info, digits)}"
 
 

@@ -168,8 +168,6 @@ def _apart_words(reading: ScoreReading, mark: Mark) -> str:
     apart, low, high = mark.difference, mark.difference_low, mark.difference_high
     if not (wording.known(apart) and wording.known(low) and wording.known(high)):
         return ""
-    if not wording.excludes_any(low, high, info):
-        return ""
     # A model is held against people by keys of as many answers as they are, which the score beside it is not.
     fair = " by keys of equal size" if mark.paired_with else ""
     if not fair and abs(apart - (row["value"] - mark.value)) > 0.0005:
@@ -179,6 +177,8 @@ def _apart_words(reading: ScoreReading, mark: Mark) -> str:
     unclear = reading.verdicts[mark] == "unclear" and not low <= 0 <= high
     allowed = " by itself; after correction for all comparisons, zero is possible" if unclear else ""
     ends = wording.change_interval(low, high, info)
+    if ends == wording.NO_INTERVAL:
+        return ""
     return f" (difference{fair} {wording.change(apart, info)}{unit}, 95% interval {ends}{allowed})"
 
 
@@ -204,9 +204,10 @@ def comparison_sentence(row: Row, info: MetricInfo, noun: tuple[str, str]) -> st
         return f"{lead}: more than noise would explain ({told}).{equal}{undone_words(row)}"
     if is_undecided(row):
         low, high = row["least_low"], row["most_high"]
-        between = wording.change_interval(low, high, info) + (" points" if wording.is_share(info) else "")
-        could = f"the interval could lie anywhere from {between}"
-        could = could if wording.excludes_any(low, high, info) else "any difference is possible"
+        between = wording.change_interval(low, high, info)
+        unit = " points" if wording.is_share(info) else ""
+        could = f"the interval could lie anywhere from {between}{unit}"
+        could = "any difference is possible" if between == wording.NO_INTERVAL else could
         return (
             f"{lead}. Which of the two is better is not decided: {missing.whose_missing(row)} are missing, and with "
             f"others in their place {could}.{equal}"
@@ -221,9 +222,8 @@ def _difference_lead(row: Row, info: MetricInfo, noun: tuple[str, str]) -> str:
         over = f"on average over {row['cultures']} cultures, {over}"
     if difference == 0:
         return f"{row['a']} and {row['b']} scored the same {over}"
-    between = "too few to give an interval"
-    if wording.excludes_any(row["low"], row["high"], info):
-        between = f"95% interval {wording.change_interval(row['low'], row['high'], info, 1)}"
+    ends = wording.change_interval(row["low"], row["high"], info, 1)
+    between = "too few to give an interval" if ends == wording.NO_INTERVAL else f"95% interval {ends}"
     if _is_rounded_off(row, info):
         return f"{row['a']} and {row['b']} scored the same within rounding {over} ({between})"
     size, sense = wording.points(difference, info, 1), "higher" if difference > 0 else "lower"

@@ -101,10 +101,10 @@ def thinking_sentence(a: Run, b: Run, compared: pl.DataFrame) -> str:
 
 def _effect(row: Row, info: MetricInfo, *, turned: bool) -> str:
     """The change in one culture with its interval; ``turned``: the first run is the one that thinks."""
-    ends = ("low", "high") if wording.excludes_any(row["low"], row["high"], info) else ()
+    ends = ("low", "high") if wording.known(row["low"]) and wording.known(row["high"]) else ()
     change, *between = (-row[name] if turned else row[name] for name in ("difference", *ends))
     words = f"{culture_name(row['culture'])} {wording.difference(change, info)}"
     if not between:
         return words
-    low, high = sorted(between)
-    return f"{words} (95% interval {wording.change_interval(low, high, info)})"
+    told = wording.change_interval(*sorted(between), info)
+    return words if told == wording.NO_INTERVAL else f"{words} (95% interval {told})"
