@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypedDict, Unpack, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -16,7 +16,7 @@ from kapwa import registry
 from kapwa.catalog import entries
 from kapwa.catalog.lookup import fetched_benchmarks
 from kapwa.errors import UsageError, check_known, check_whole, nearest
-from kapwa.models.base import Model, ModelOptions
+from kapwa.models.base import Model, ModelKeywords, ModelOptions
 from kapwa.parallel.base import Ray
 from kapwa.suites.base import Judged, Selection, Step, Suite, Task, call, given_options, with_steps
 from kapwa.user_suites import registered
@@ -81,6 +81,26 @@ class TaskSettings:
     def values(self) -> dict[str, tuple[str, ...]]:
         """The values of ``where`` by column, also where one alone is named."""
         return {column: (v,) if isinstance(v, str) else tuple(v) for column, v in (self.where or {}).items()}
+
+
+class TaskKeywords(TypedDict, total=False):
+    """The fields of :class:`TaskSettings` as keywords, for checkers of types and editors."""
+
+    data: str | Path | None
+    variant: str | Sequence[str] | None
+    limit: int | None
+    where: Mapping[str, str | Sequence[str]] | None
+    subset: Literal["first", "random"]
+    system: str | None
+    shots: int
+    draw_seed: int
+    language: str | Sequence[str] | None
+    prompt: str | Sequence[str] | None
+    wordings: str | Path | None
+    errata: str | Path | None
+    samples: int | None
+    temperature: float | None
+    options: JsonMapping
 
 
 def field_names(settings: type[TaskSettings | ModelOptions | RunSettings]) -> tuple[str, ...]:
@@ -357,7 +377,7 @@ def _picked(
 
 
 def load_model(
-    spec: str, options: ModelOptions | None = None, *, engine: Ray | None = None, **keywords: object
+    spec: str, options: ModelOptions | None = None, *, engine: Ray | None = None, **keywords: Unpack[ModelKeywords]
 ) -> Model:
     """Load the model ``spec``: "smollm2", "hf:<id or folder>", "openai:<name>", "inspect:<name>", "replay:<file>".
 

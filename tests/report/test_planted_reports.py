@@ -157,7 +157,7 @@ def test_of_recorded_answers_no_limit_of_our_own_is_named_and_no_run() -> None:
 
 
 def test_a_score_without_bounds_says_all_the_same_how_much_is_missing() -> None:
-    assert missing.beside({"asked": 10, "missing": 3}, wording.UNDESCRIBED) == "30% missing"
+    assert missing.missing_words({"asked": 10, "missing": 3}, wording.UNDESCRIBED) == "30% missing"
 
 
 @pytest.mark.parametrize(("share", "said"), [(0.5, "A – (no score: 50% missing: 50.0–100.0%)"), (0.1, "A 100.0% (")])

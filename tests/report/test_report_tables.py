@@ -212,7 +212,7 @@ def test_a_run_shows_its_row_of_the_board_its_cultures_and_what_was_lost() -> No
     info, told = view.metrics["mc1"], []
     for subject, row in zip(view.subjects, scores, strict=True):
         assert row is not None
-        within = [wording.interval(row["low"], row["high"], info), missing.beside(row, info)]
+        within = [wording.interval(row["low"], row["high"], info), missing.missing_words(row, info)]
         told.append(f"{subject.label} {wording.amount(row['value'], info)} ({'; '.join(filter(None, within))})")
     assert ", ".join(told) in " ".join(lines)
     joined = " ".join(lines)

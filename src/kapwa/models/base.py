@@ -17,13 +17,13 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypedDict, runtime_checkable
 
 from kapwa.errors import ModelError, UsageError, nearest
 from kapwa.records import Capability, Request, Response
 from kapwa.value_types import JsonMapping
 
-__all__ = ["Capability", "Model", "ModelOptions", "Responses", "check_capabilities", "flaw"]
+__all__ = ["Capability", "Model", "ModelKeywords", "ModelOptions", "Responses", "check_capabilities", "flaw"]
 
 _WORDS = {
     "score": "score given texts (log-probabilities)",
@@ -86,6 +86,26 @@ class ModelOptions:
             if key not in (extra or ()):
                 hint = nearest(key, extra) if extra else "It takes no --extra."
                 raise UsageError(f"{backend} knows no option {key!r}.", hint=hint)
+
+
+class ModelKeywords(TypedDict, total=False):
+    """The fields of :class:`ModelOptions` as keywords, for checkers of types and editors."""
+
+    dtype: str
+    device: str
+    revision: str | None
+    template: Literal["auto", "chat", "plain"]
+    scoring: Literal["auto", "tree", "prefix", "plain"]
+    batch_tokens: int
+    base_url: str | None
+    key_variable: str | None
+    concurrency: int
+    timeout: float
+    trust_remote_code: bool
+    thinking: str | None
+    thinking_tokens: int | None
+    sampling: Literal["auto", "asked"]
+    extra: JsonMapping
 
 
 def key_in(variable: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from kapwa.errors import UsageError
 from kapwa.runs.progress import Progress
@@ -73,6 +73,26 @@ class RunSettings:
 
         rule = Until.parse(self.until, margin=self.margin, control=self.control)
         object.__setattr__(self, "rule", rule)
+
+
+class RunKeywords(TypedDict, total=False):
+    """The fields of :class:`RunSettings` as keywords, for checkers of types and editors."""
+
+    out: str | Path
+    path: str | Path | None
+    seed: int
+    label: str | None
+    trained_on: Literal["yes", "no"] | None
+    progress: Progress
+    cache: str | Path | None
+    limits: Limits
+    validators: Paths | None
+    key: Paths | None
+    until: str | float | None
+    margin: float | None
+    control: str | Path | None
+    look_every: int | None
+    plan: FrozenPlan | str | Path | None
 
 
 @dataclass(frozen=True, slots=True)

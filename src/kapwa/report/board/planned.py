@@ -306,7 +306,8 @@ def _table(rows: Sequence[PlannedRow], views: Sequence[TaskView]) -> Table:
         if row["here"] is None:
             return Cell("not known", "other items, or in the data’s order")
         if row["here_low"] == row["here_high"]:
-            return Cell(wording.change(row["here"], info(row)), f"all {row['items']:,} items", number=True)
+            every = wording.of_all(row["items"], row["items"], "item")
+            return Cell(wording.change(row["here"], info(row)), every, number=True)
         between = wording.change_interval(row["here_low"], row["here_high"], info(row))
         return Cell(
             wording.change(row["here"], info(row)), f"{between}; {row['pairs']:,} of {row['items']:,}", number=True

@@ -33,7 +33,7 @@ def _line(track: Track, step: TrackedStep) -> Line:
     stopped = "stopped early" if step.point.run.stopped else ""
     if not step.scored or row is None:
         return Line(name, below=stopped, strong="no score", muted=True)
-    below = ", ".join(filter(None, [f"n = {int(row['n']):,}", stopped, missing.beside(row, track.info)]))
+    below = ", ".join(filter(None, [f"n = {int(row['n']):,}", stopped, missing.missing_words(row, track.info)]))
     return Line(
         name,
         [Dot(row["value"], row["low"], row["high"])],

@@ -133,18 +133,18 @@ def _changes_summed(view: AnalysisView) -> Iterator[str]:
 
 def _words_sentences(view: AnalysisView, corpora: Sequence[CorpusView]) -> list[str]:
     """The words that stand out most, names of the identities themselves left aside."""
-    found = [row for corpus in corpora for row in view.rows("words", corpus, topic="all", method="logodds")]
-    if not found:
+    rows = [row for corpus in corpora for row in view.rows("words", corpus, topic="all", method="logodds")]
+    if not rows:
         return []
     one, many = view.attribute
     # Each corpus comes with a risk of its own.
-    known = [row for row in found if wording.known(row["p_adjusted"])]
+    known = [row for row in rows if wording.known(row["p_adjusted"])]
     clear = [row for row in known if row["p_adjusted"] * len(corpora) < SIGNIFICANT]
     countries = {row["identity"]: row["country"] or "" for corpus in corpora for row in view.rows("identities", corpus)}
     best: dict[str, Row] = {}
     for row in sorted(clear, key=lambda row: (-row["z"], row["identity"], row["word"])):
-        own = names_itself(row["word"], row["identity"], countries.get(row["identity"], ""))
-        if not own and row["word"] not in {other["word"] for other in best.values()}:
+        is_own_name = names_itself(row["word"], row["identity"], countries.get(row["identity"], ""))
+        if not is_own_name and row["word"] not in {other["word"] for other in best.values()}:
             best.setdefault(row["identity"], row)
     if not best:
         return [
@@ -152,21 +152,21 @@ def _words_sentences(view: AnalysisView, corpora: Sequence[CorpusView]) -> list[
             f"over all words and {many})."
         ]
     shown = list(best.values())[:EXAMPLES]
-    told = ", ".join(
+    lists = ", ".join(
         f"“{isolate(label_text(row['word']))}” for {isolate(label_text(row['identity']))} "
         f"(in {wording.count(row['texts'], 'text')}; by chance {wording.decimal(row['expected'], 1)})"
         for row in shown
     )
     lead = "the word that stands out most is" if len(shown) == 1 else "the words that stand out most are"
     chance = "By chance: if names were shuffled among prompts of one concept whose texts are about equally long."
-    return [f"Apart from names, {lead} {told}. {chance}"]
+    return [f"Apart from names, {lead} {lists}. {chance}"]
 
 
 def names_itself(word: str, identity: str, country: str) -> bool:
     """Whether a word only names who was asked about: "japan" and "japanese's" for Japanese."""
-    parts = f"{identity} {country}".casefold().replace("-", " ").split()
+    names = f"{identity} {country}".casefold().replace("-", " ").split()
     text = word.casefold()
-    return text in parts or any(len(text) > 3 and text[:4] == part[:4] for part in parts)
+    return text in names or any(len(text) > 3 and text[:4] == name[:4] for name in names)
 
 
 def tau_sentence(view: AnalysisView, corpus: CorpusView, values: str) -> str:
@@ -181,14 +181,14 @@ def tau_sentence(view: AnalysisView, corpus: CorpusView, values: str) -> str:
         return f"By {view.values_words(values)}: {countries} are too few to tell whether like countries get like texts."
     verdict = _verdict([row for _, row in known])
     share = wording.decimal(50 * (1 + first["estimate"]), 0)
-    told = ", ".join(f"{_ends(row, first=k == 0)} by {measure_words(m)}" for k, (m, row) in enumerate(known))
+    by_measure = ", ".join(f"{_ends(row, first=k == 0)} by {measure_words(m)}" for k, (m, row) in enumerate(known))
     floor = span(first["floor_low"], first["floor_high"])
     shuffled = f"; shuffled names give {floor}" if floor else ""
     apart = span(first["countries_low"], first["countries_high"])
     others = f"; over countries the interval is {apart}" if apart else ""
     return (
         f"By {view.values_words(values)}, of two countries, the one nearer in values gets the more similar texts about "
-        f"{share} times in 100 (chance gives 50): {verdict}. τ is {told}{others}{shuffled} ({countries})."
+        f"{share} times in 100 (chance gives 50): {verdict}. τ is {by_measure}{others}{shuffled} ({countries})."
     )
 
 
@@ -208,11 +208,15 @@ def _verdict(rows: Sequence[Row]) -> str:
     mapped = all(wording.known(row["p_smooth"]) for row in rows)
     against = f"shuffled names and {_MAPS}" if mapped else "shuffled names"
     # Not "more than chance": unrelated maps in blocks of another kind give as much.
-    told = f"that is {'more' if sides == {1} else 'less'} than {against} give"
+    verdict = f"that is {'more' if sides == {1} else 'less'} than {against} give"
     unsure = [what for what, low, high in _OVER if not all(_without_zero(row[low], row[high]) for row in rows)]
-    asked = " and ".join(unsure)
-    few = f" for the {asked} asked, but these are too few or too different to speak for others" if asked else ""
-    return f"{told}{few}{_OTHER_BLOCKS if mapped else ''}"
+    unsure_words = " and ".join(unsure)
+    few = (
+        f" for the {unsure_words} asked, but these are too few or too different to speak for others"
+        if unsure_words
+        else ""
+    )
+    return f"{verdict}{few}{_OTHER_BLOCKS if mapped else ''}"
 
 
 _MAPS = "simulated maps with the same spatial smoothness and the same likeness within M49 regions and languages"
@@ -266,5 +270,5 @@ def _ends(row: Row, *, first: bool = True, where: str = "") -> str:
     """A value with what stands in brackets after it: its interval (named where it is the first), and which corpus."""
     between = span(row["low"], row["high"])
     named = "95% interval " if first else ""
-    inside = "; ".join(part for part in (f"{named}{between}" if between else "", where) if part)
+    inside = "; ".join(clause for clause in (f"{named}{between}" if between else "", where) if clause)
     return fine(row["estimate"]) + (f" ({inside})" if inside else "")

@@ -29,15 +29,15 @@ def _name(text: str) -> str:
 
 
 def _shares(frame: pl.DataFrame) -> str:
-    parts = [
+    clauses = [
         f"{_name(row['term'])} {_percent(row['share'])}"
         for row in frame.filter(pl.col("test") == "permutation").to_dicts()
     ]
     together = float(frame.filter(pl.col("test") == "t")["share"].sum())
     chance = frame.filter(pl.col("term") == SAMPLING)["share"].item()
     return (
-        f"Of all variance of the texts, these attributes alone explain: {', '.join(parts)}; their combinations, beyond "
-        f"the sum of these, {_percent(together)}; and sampling {_percent(chance)}."
+        f"Of all variance of the texts, these attributes alone explain: {', '.join(clauses)}; their combinations, "
+        f"beyond the sum of these, {_percent(together)}; and sampling {_percent(chance)}."
     )
 
 

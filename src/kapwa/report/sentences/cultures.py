@@ -56,7 +56,7 @@ def _across(view: TaskView, run: int, told_of: Held | None) -> str:
     items = items_words([int(row["n"]) for _, row in found], view.noun)
     known = wording.known(mean["low"]) and wording.known(mean["high"])
     parts = [f"95% interval {wording.interval(mean['low'], mean['high'], info, 1)}"] if known else []
-    parts += filter(None, [missing.beside(mean, info)])
+    parts += filter(None, [missing.missing_words(mean, info)])
     between = f" ({'; '.join(parts)})" if parts else ""
     over = wording.count(len({subject.culture for subject, _ in found}), "culture")
     told = f"{model} {phrase_words(info, value, items)} on average over {over}{between}"

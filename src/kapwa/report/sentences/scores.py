@@ -84,7 +84,7 @@ def score_sentence(reading: ScoreReading) -> str:
         between = f"95% interval {wording.interval(low, high, info, digits)}"
     items = wording.count(int(row["n"]), *reading.noun)
     told = phrase_words(info, wording.amount(row["value"], info, digits), items)
-    gone = missing.beside(row, info)
+    gone = missing.missing_words(row, info)
     between += f"; {gone}" if gone else ""
     clauses = against_words(reading, digits)
     joint = ("; " if reading.marks.base else ". ") if clauses else ""

@@ -155,7 +155,7 @@ def score_cell(
         # People are compared by a metric of their own; another ceiling, such as reference answers, by the same.
         whose = "the ceiling" if by == row["metric"] else f"people’s score by {by}"
         small += f"; {wording.ratio(*share)} of {whose}"
-    if gone := missing.beside(row, info):
+    if gone := missing.missing_words(row, info):
         small += f"; {gone}"
     if row.get("rank_low") is not None:
         small += f"; {wording.rank(row['rank_low'], row['rank_high'])}"

@@ -66,7 +66,7 @@ def _headline(run: Run) -> JsonObject:
     ((row,),) = model_rows([(view, view.metric)]).values()
     info, estimate = view.metrics[view.metric], row or {}
     value, low, high = (estimate.get(name) for name in ("value", "low", "high"))
-    gone = missing.beside(estimate, info)
+    gone = missing.missing_words(estimate, info)
     between = "; ".join(filter(None, [wording.interval(low, high, info), gone]))
     words = f"{view.metric} {wording.amount(value, info)} ({between})"
     if is_unranked(estimate):

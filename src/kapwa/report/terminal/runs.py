@@ -88,7 +88,7 @@ def _cultures(view: TaskView) -> str:
     for subject in view.subjects:
         row = view.estimate(0, subject, view.metric) or dict.fromkeys(("value", "low", "high"))
         between = wording.interval(row["low"], row["high"], info)
-        gone = missing.beside(row, info)
+        gone = missing.missing_words(row, info)
         if is_unranked(row):
             cells.append(f"{subject.label} – (no score: {gone})")
         else:
