@@ -109,7 +109,7 @@ def found_in(
     cost = analyse(corpus, out, *options)
     told = json.loads((out.parent / "last.json").read_text(encoding="utf-8"))
     rows = [row for row in told["factors"] if row["topic"] == "all" and row["term"] != "sampling"]
-    terms = {f"{row['task']} {row['factor']}": {name: row[name] for name in ("share", "p_adjusted")} for row in rows}
+    terms = {f"{row['task']} {row['term']}": {name: row[name] for name in ("share", "p_adjusted")} for row in rows}
     return {"texts": texts, **cost, "seconds": told["manifest"]["seconds"], "terms": terms}
 
 
