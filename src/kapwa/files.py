@@ -160,10 +160,10 @@ def sibling_hint(path: Path) -> str | None:
     return None
 
 
-def may_write(*places: Path) -> bool:
-    """Say whether all of ``places`` that exist can be written, by the rights this process has now."""
+def may_write(*paths: Path) -> bool:
+    """Say whether all of ``paths`` that exist can be written, by the rights this process has now."""
     effective = os.access in os.supports_effective_ids
-    return all(os.access(place, os.W_OK, effective_ids=effective) for place in places if place.exists())
+    return all(os.access(path, os.W_OK, effective_ids=effective) for path in paths if path.exists())
 
 
 def in_the_way(folder: Path) -> str | None:
@@ -171,7 +171,7 @@ def in_the_way(folder: Path) -> str | None:
 
     Nothing is made. What only the attempt can show, such as a full disk, is not looked for.
     """
-    nearest_place = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
+    nearest_place = next(parent for parent in (folder, *folder.absolute().parents) if os.path.lexists(parent))
     if not nearest_place.is_dir():
         return f"{nearest_place} is a file, not a folder"
     return None if may_write(nearest_place) else f"{nearest_place} is read-only"
@@ -225,10 +225,10 @@ def filling(folder: Path, *, anew: bool = False) -> Iterator[Path]:
     it is left as it was.
     """
     # Within a folder that stays: it may be a disk of its own, such as a volume of a container.
-    place = folder if folder.is_dir() and not anew else folder.parent
+    destination = folder if folder.is_dir() and not anew else folder.parent
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=place))
+        destination.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=destination))
     except OSError as error:
         error.filename = str(folder)
         raise
@@ -249,7 +249,7 @@ def filling(folder: Path, *, anew: bool = False) -> Iterator[Path]:
                 target = folder / file.relative_to(fresh)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 file.replace(target)
-        _clear_killed(place, folder.name)
+        _clear_killed(destination, folder.name)
     finally:
         if earlier.exists() and not folder.exists():
             earlier.rename(folder)
@@ -288,9 +288,9 @@ def jsonable(value: object, home: re.Pattern[str] | None = None) -> Any:
     return home.sub("~", str(value))
 
 
-def digest(parts: Mapping[str, bytes]) -> str:
+def digest(contents: Mapping[str, bytes]) -> str:
     """Hash named byte strings, in name order: 16 hex digits of BLAKE2b."""
     state = hashlib.blake2b(digest_size=8)
-    for name in sorted(parts):
-        state.update(name.encode() + b"\0" + len(parts[name]).to_bytes(8, "big") + parts[name])
+    for name in sorted(contents):
+        state.update(name.encode() + b"\0" + len(contents[name]).to_bytes(8, "big") + contents[name])
     return state.hexdigest()

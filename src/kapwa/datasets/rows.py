@@ -189,6 +189,7 @@ class RowModel(BaseModel):
     remedies: ClassVar[Mapping[str, str]] = {}
 
     origin: SkipJsonSchema[SkipValidation[Origin]]
+    canary: Text = Field("", description="The mark of a release, the same in every row; never asked or scored.")
 
     def contradictions(self) -> Iterator[CellProblem]:
         """Yield what is wrong with cells that are sound on their own."""

@@ -109,8 +109,8 @@ class ReplayModel(Model):
 
     def unused(self, requests: Iterable[Request]) -> list[ReplayRow]:
         """List the rows that none of ``requests`` asks for, in file order: mistyped ids, or items left out."""
-        asked = {row.number for request in requests if (row := self._find(request)) is not None}
-        return [row for row in self._rows.values() if row.number not in asked]
+        used = {row.number for request in requests if (row := self._find(request)) is not None}
+        return [row for row in self._rows.values() if row.number not in used]
 
     def _find(self, request: Request) -> ReplayRow | None:
         """Return the row of the request's variant, or one that leaves the variant, or its prompt, unsaid."""
@@ -189,15 +189,15 @@ def _warn_of_no_cells(path: Path, rows: Iterable[ReplayRow]) -> None:
 
 def _finish(path: Path, number: int, cells: Mapping[str, str]) -> tuple[str, str]:
     """Return how a row's answer ended, "" where it does not say; and why there is none, where its state says that."""
-    state, said = cells.get("state", "").strip(), cells.get("finish_reason", "").strip()
+    state, reason = cells.get("state", "").strip(), cells.get("finish_reason", "").strip()
     if not state:
-        return said, ""
+        return reason, ""
     try:
         finish = finish_of_state(state)
     except KeyError:
         hint = nearest(state, STATES)
         raise DataError(f"{state[:40]!r} is no state.", path=path, row=number, column="state", hint=hint) from None
-    return ("", state) if finish is None else (said if ending_of(said) == ending_of(finish) else finish, "")
+    return ("", state) if finish is None else (reason if ending_of(reason) == ending_of(finish) else finish, "")
 
 
 def _sample(path: Path, number: int, cells: Mapping[str, str]) -> int:

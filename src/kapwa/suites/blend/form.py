@@ -129,7 +129,7 @@ class AnswerRow(NotedRow):
         if not self.each:
             return [AnswerGroup(self.local, english, self.votes or 1)]
         return [
-            AnswerGroup((local,), english[place : place + 1], self.votes or 1) for place, local in enumerate(self.local)
+            AnswerGroup((local,), english[index : index + 1], self.votes or 1) for index, local in enumerate(self.local)
         ]
 
 
@@ -148,9 +148,9 @@ def read_tables(data: DataSet, questions: TextTable, answers: TextTable, default
     answers, more = named_alike(answers, columns_of(AnswerRow))
     data.oddities += [*renamed, *more]
     before = len(data.problems)
-    asked = data.read(questions, QuestionRow, defaults, what="a table of questions")
-    languages = {row.id: row.language for row in asked}
-    own_languages = {(row.culture, row.id): row.language for row in asked}
+    question_rows = data.read(questions, QuestionRow, defaults, what="a table of questions")
+    languages = {row.id: row.language for row in question_rows}
+    own_languages = {(row.culture, row.id): row.language for row in question_rows}
 
     def language_of(record: Record) -> str:
         culture, name = (str(record.cells.get(column, "")).strip() for column in ("culture", "id"))
@@ -160,26 +160,28 @@ def read_tables(data: DataSet, questions: TextTable, answers: TextTable, default
     rows = data.read(answers, AnswerRow, whose, what="a table of answers", language_of=language_of)
     if any(problem.row == 1 for problem in data.problems[before:]):
         return []  # a table of wrong columns
-    unread = {str(record.cells.get("id", "")).strip() for record in questions.records} - {row.id for row in asked}
+    unread = {str(record.cells.get("id", "")).strip() for record in questions.records} - {
+        row.id for row in question_rows
+    }
     rows_read = {record.row for record in questions.records}
     lost = [problem.row for problem in questions.problems if problem.row not in rows_read]
     if any(row is None or row > min(rows_read) for row in lost):
         unread |= {row.id for row in rows}  # rows are lost, and nobody knows of which questions
-    groups = _grouped(data, rows, asked, unread, whose["culture"])
-    return [_entry(data, row, groups[row.culture, row.id], "votes" in answers.header) for row in asked]
+    groups = _grouped(data, rows, question_rows, unread, whose["culture"])
+    return [_entry(data, row, groups[row.culture, row.id], "votes" in answers.header) for row in question_rows]
 
 
 def _grouped(
-    data: DataSet, rows: Sequence[AnswerRow], asked: Sequence[QuestionRow], unread: set[str], usual: str
+    data: DataSet, rows: Sequence[AnswerRow], question_rows: Sequence[QuestionRow], unread: set[str], usual: str
 ) -> Mapping[tuple[str, str], list[Given]]:
     """The answers of each question, which is named by culture and id, or by the id alone where only one has it.
 
     That a question could not be read (``unread``) is said where it stands, not again for each of its answers.
     """
-    groups: dict[tuple[str, str], list[Given]] = {(question.culture, question.id): [] for question in asked}
+    groups: dict[tuple[str, str], list[Given]] = {(question.culture, question.id): [] for question in question_rows}
     # By id and culture: whether the question is in English, and its language.
     questions: defaultdict[str, dict[str, tuple[bool, str]]] = defaultdict(dict)
-    for question in asked:
+    for question in question_rows:
         questions[question.id][question.culture] = (question.in_english, question.language)
     for row in rows:
         cultures = questions.get(row.id, {})

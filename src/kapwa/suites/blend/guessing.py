@@ -105,7 +105,7 @@ def guess_mapping(files: Sequence[Path]) -> Guessed:
             raise table.problems[0]
     if len({file.parent for file in files}) > 1:
         hint = 'Guess by those of one folder. A mapping reads several: see "@file" in docs/reference/forms.md.'
-        raise UsageError("The tables lie in several folders.", hint=hint)
+        raise UsageError("The tables are in several folders.", hint=hint)
     if len({table.header for table in tables}) > 1:
         raise UsageError("The tables have different columns.", hint="Name tables of one kind.")
     table = tables[0]._replace(records=[row for each in tables for row in each.records[:_LOOKED_AT]])
@@ -138,7 +138,7 @@ def guess_mapping(files: Sequence[Path]) -> Guessed:
         return guessed
     if labels and "options" not in columns and "option_A" not in columns:
         fields["constants"] = {"options": "; ".join(labels)}
-        guessed.unsure.append("in which order people see the options: they stand in that of the alphabet.")
+        guessed.unsure.append("in which order people see the options: the table lists them alphabetically.")
     fields.update(_details(form, table, columns, guessed))
     used = {*columns.values(), *map(column_of, columns.values())}
     guessed.left_out.extend(name for name in table.header if name not in used)
@@ -163,7 +163,7 @@ def _survey_columns(table: TextTable, columns: Mapping[str, str], guessed: Guess
     else:
         return {}
     guessed.reasons[field] = f"{guessed.reasons.pop('numbers')}; its cells hold numbers for the options"
-    others = {name: place for name, place in columns.items() if name not in ("numbers", "answer", "media")}
+    others = {name: index for name, index in columns.items() if name not in ("numbers", "answer", "media")}
     return {**others, field: column}
 
 
@@ -249,7 +249,7 @@ def _details(form: Form, table: TextTable, columns: Mapping[str, str], guessed: 
         sign = next((sign for sign in ("/", ",", "،", "、") if _holds_keys(cells, keys, sign)), "")
     if sign and not whole:
         details["separators"] = {lists: sign}
-        guessed.reasons[lists] += f"; its texts are parted by {sign!r}"
+        guessed.reasons[lists] += f"; its texts are separated by {sign!r}"
     letters = {column: name[-1] for name, column in columns.items() if name.startswith("option_")}
     if letters and _share(table, columns["answer"], letters.__contains__):
         details["values"] = {"answer": letters}

@@ -68,15 +68,17 @@ def _answers(
     folded = [same_text(answer, language) for answer in answers] if len(answers) > 1 or non_answers else answers
     # Kapwa's own lists of what is no answer are looked at where the form is read, so that a check tells of the row.
     skipped = {same_text(text, language) for text in non_answers}
-    places = list(range(len(folded)))
+    distinct = list(range(len(folded)))
     if skipped or len(set(folded)) < len(folded):
-        places = [place for place in places if folded.index(folded[place]) == place and folded[place] not in skipped]
-    real = [skipped and f"!{folded[place]}" in skipped for place in places]
-    together = [places] if places and not any(real) else [[place] for place in places]
+        distinct = [
+            index for index in distinct if folded.index(folded[index]) == index and folded[index] not in skipped
+        ]
+    real = [skipped and f"!{folded[index]}" in skipped for index in distinct]
+    together = [distinct] if distinct and not any(real) else [[index] for index in distinct]
     for number, of_row in enumerate(together):
-        cells: dict[str, Cell] = {"local": tuple([answers[place] for place in of_row])}
+        cells: dict[str, Cell] = {"local": tuple([answers[index] for index in of_row])}
         if english:
-            cells["english"] = tuple([english[place] for place in of_row])
+            cells["english"] = tuple([english[index] for index in of_row])
         if len(of_row) > 1:
             cells["each"] = "yes"
         if real[number]:
@@ -105,8 +107,8 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
         **{field: row.text(field) for field in ("group", "step", "options_are") if row.has(field)},
         **talk,
     }
-    for place in ALL_LETTERS[: len(options)]:
-        cells[f"culture_{place}"] = row.text(f"culture_{place}", country if place in letters else "")
+    for letter in ALL_LETTERS[: len(options)]:
+        cells[f"culture_{letter}"] = row.text(f"culture_{letter}", country if letter in letters else "")
     to.add("mcq", cells, row)
 
 
@@ -149,7 +151,7 @@ def _written_options(row: MappedRow) -> list[str]:
 def _letters(row: MappedRow, options: list[str], language: str) -> list[str]:
     """The letters of the right options, each from a letter, a number or the option's text.
 
-    Several stand in a list, or in a cell parted by commas or the mapping's separator; a text may hold commas itself.
+    Several stand in a list, or in a cell separated by commas or the mapping's separator; a text may hold commas itself.
     """
     how, field = row.mapping.answer_is, row.fields.get("answer")
     if "answer" in row.mapping.separators or (field and isinstance(field.cell, tuple)):
@@ -181,9 +183,9 @@ def _letter(row: MappedRow, options: list[str], written: str, language: str) -> 
         from kapwa.suites.choices.signs import OptionSigns  # tables of the form's own letters need none of it
 
         read = OptionSigns(options, language or "en")
-        place = read.lettered(written) if how == "letter" else read.exactly(written)
-        place = _labelled(options, written) if place is None else place
-        matching = [] if place is None else [place]
+        index = read.lettered(written) if how == "letter" else read.exactly(written)
+        index = _labelled(options, written) if index is None else index
+        matching = [] if index is None else [index]
     if len(matching) != 1:
         hint = (
             f"{nearest(written, options if how == 'text' else known)} The mapping says that it is a {how} (answer_is)."

@@ -173,7 +173,7 @@ COUNTRIES = tuple(_REGIONS)
 
 
 def region_of(country: str, language: str = "") -> Region:
-    """Return what is known of ``country``; ``language`` (from a card or column) goes before the table's.
+    """Return what is known of ``country``; ``language`` (from a card or column) takes precedence over the table's.
 
     The name of a country outside the table is its own spelling, with spaces for underscores.
     """

@@ -34,7 +34,7 @@ def check(path: Path) -> CheckReport | None:
     findings: list[Finding] = []
     # A flat folder serves every task with the same prompts, and is described once.
     for folder in dict.fromkeys(folders.values()):
-        tasks = [task for task, place in folders.items() if place == folder]
+        tasks = [task for task, task_folder in folders.items() if task_folder == folder]
         reading = read_folder(root, root.resolve().name, tasks[0])
         counts |= _counts(reading, " or ".join(tasks))
         findings += [Finding.of(problem, reading.folder) for problem in reading.problems]
@@ -106,12 +106,12 @@ def _identity_findings(reading: Prompts) -> Iterator[Finding]:
 
 def _place_oddity(name: str) -> str:
     """What is odd about the name of a place; "" where it means one."""
-    place = names.resolve(name)
-    if place is None:
+    resolved = names.resolve(name)
+    if resolved is None:
         message = f"no country is known for {name!r}: no table of values can be used with it"
         return f"{message}. {names.suggestion(name)}".strip()
-    if isinstance(place, names.Ambiguous):
-        return f"{place}: no table of values can be used with it, unless a column 'country' says which"
+    if isinstance(resolved, names.Ambiguous):
+        return f"{resolved}: no table of values can be used with it, unless a column 'country' says which"
     return ""
 
 

@@ -150,9 +150,9 @@ class MappedRow:
     def items(self, name: str) -> list[str]:
         """Return the texts of a list's cell, parted as the mapping says, without the empty ones."""
         cell = self.fields.cell(name)
-        held = self.mapping.constants.get(name, ()) if cell is None else cell
-        parts = self._parts(name, held) if isinstance(held, str) else held
-        texts = [text for part in parts if (text := part.strip())]
+        cell_or_constant = self.mapping.constants.get(name, ()) if cell is None else cell
+        entries = self._parts(name, cell_or_constant) if isinstance(cell_or_constant, str) else cell_or_constant
+        texts = [text for entry in entries if (text := entry.strip())]
         return [self._in_words(name, text) for text in texts] if name in self.mapping.values else texts
 
     def _parts(self, name: str, cell: str) -> list[str]:

@@ -93,7 +93,7 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
 
     Its tables are in memory alone (:func:`kapwa.tables.standing_in`), for a folder of people's answers might
     outlive their withdrawal; the card and the prompts beside the mapping are copied. What could not be read is in
-    ``converted.problems``. Raises DataError for a mapping that is none.
+    ``converted.problems``. Raises DataError for a file that is not a mapping.
     """
     mapping = read_mapping(mapping_path)
     with uncollected(), tempfile.TemporaryDirectory(prefix="kapwa-") as temporary:
@@ -106,7 +106,7 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
             tables[path] = _in_memory(path, rows)
         copied = {}
         for name in COPIED:
-            original = beside(mapping_path, folder, name)
+            original = file_of(mapping_path, folder, name)
             if original is not None:
                 shutil.copyfile(original, to / name)
                 copied[name] = original
@@ -124,9 +124,9 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
             MEDIA_FOLDER.reset(token)
 
 
-def beside(mapping_path: Path, folder: Path, name: str) -> Path | None:
+def file_of(mapping_path: Path, folder: Path, name: str) -> Path | None:
     """Return the file ``name`` of a folder, or that of a mapping elsewhere: the folder may be somebody else's."""
-    return next((file for place in (mapping_path.parent, folder) if (file := place / name).is_file()), None)
+    return next((file for base in (mapping_path.parent, folder) if (file := base / name).is_file()), None)
 
 
 @contextmanager

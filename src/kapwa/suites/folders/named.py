@@ -29,8 +29,8 @@ class NamedData(NamedTuple):
 def named_data(data: str | Path) -> NamedData:
     """Find a file or folder, a suite that the user added, "sample:PACK", a fetched benchmark, or a data set of the hub.
 
-    What lies here goes before a name. Raises UsageError for a name that means nothing, with the nearest that does, and
-    for a benchmark that was not fetched; a data set of the hub is downloaded.
+    A file or folder here takes precedence over a name; a data set of the hub is downloaded. Raises UsageError for an
+    unknown name, with the nearest known one, and for a benchmark that was not fetched.
     """
     text = str(data)
     path = existing(text)

@@ -73,11 +73,11 @@ class RowFields(Mapping[str, MappedField]):
         """Return a field's cell, "" where the row has none; None for a field that no column gives."""
         if name in self._more:
             return self._more[name].cell
-        place = self._places.columns.get(name)
-        return None if place is None else self._rows[place[0]][1].get(place[1], "")
+        column = self._places.columns.get(name)
+        return None if column is None else self._rows[column[0]][1].get(column[1], "")
 
     def having(self, more: Mapping[str, MappedField]) -> RowFields:
-        """Return these fields with others, which go before those of the same name."""
+        """Return these fields with others, which take precedence over those of the same name."""
         return RowFields(self._places, self._rows, {**self._more, **more})
 
     def __getitem__(self, name: str) -> MappedField:
@@ -138,8 +138,8 @@ class FolderReading:
         tables = list(self._tables(mapping.tables, needed))
         firsts = [row for table in tables for row in _wanted_rows(table, mapping.only)]
         others = [self._joined(join, firsts) for join in mapping.joins]
-        own = {table.path for table in tables}
-        within = [not own.isdisjoint(files_named(self.folder, join.table)) for join in mapping.joins]
+        own_paths = {table.path for table in tables}
+        within = [not own_paths.isdisjoint(files_named(self.folder, join.table)) for join in mapping.joins]
         joined = {row[0] for rows in itertools.compress(others, within) for row in rows if row is not None}
         places: dict[tuple[bool, ...], FieldPlaces | None] = {}
         whole = (True, *(True for _ in mapping.joins))
@@ -211,7 +211,7 @@ class FolderReading:
         within = join.within(self.mapping)
         message = f"no {'other ' * within}row of {join.table} has {' '.join(key)!r}"
         if within:
-            message += " in common with this one: it stands alone"
+            message += " in common with this one: it is not joined"
             self.oddities.append(origin.finding("note", message, columns[0]))
         elif others or not self.problems:  # else the other table could not be read, and that is the problem
             hint = nearest(" ".join(key), [" ".join(known) for known in others])
@@ -230,10 +230,16 @@ class FolderReading:
                     continue
                 if file not in self.tables:
                     self.tables[file] = self._table(file)
-                wanted = [(name, part) for name, column in needed.items() for part in _PART.findall(column) or [column]]
-                table, oddities = named_alike(self.tables[file], [part for _, part in wanted])
+                wanted = [
+                    (name, name_in_pattern)
+                    for name, column in needed.items()
+                    for name_in_pattern in _PART.findall(column) or [column]
+                ]
+                table, oddities = named_alike(self.tables[file], [name_in_pattern for _, name_in_pattern in wanted])
                 self.oddities += oddities
-                table = _with_texts(self._with_paths(table, [part for _, part in wanted]), needed.values())
+                table = _with_texts(
+                    self._with_paths(table, [name_in_pattern for _, name_in_pattern in wanted]), needed.values()
+                )
                 missing = [each for each in wanted if table.header and each[1] not in table.header]
                 for field_name, column in missing:
                     hint = f"The mapping takes {field_name!r} from it. {nearest(column, table.header)}"
@@ -293,19 +299,19 @@ class FolderReading:
         if wide is None or not (main or set(wide.columns) & set(table.header)):
             return table
         header = Origin(table.path, 1)
-        kept = [name for name in table.header if name not in wide.columns]
+        columns = [name for name in table.header if name not in wide.columns]
         missing = [column for column in wide.columns if column not in table.header]
         self.problems += [header.problem("is missing.", name, nearest(name, table.header)) for name in missing]
-        twice = [name for name in (wide.name, wide.value) if name in kept]
+        twice = [name for name in (wide.name, wide.value) if name in columns]
         hint = "Give 'name' and 'value' of 'unpivot' names that no column has."
         self.problems += [header.problem("is a column of the table already.", name, hint) for name in twice]
         records = []
         for row, cells in table.records:
-            others = {name: cells[name] for name in kept if name in cells}
+            others = {name: cells[name] for name in columns if name in cells}
             for column in wide.columns:
                 if str(cells.get(column) or "").strip():
                     records.append(Record(row, {**others, wide.name: column, wide.value: cells[column]}))
-        return table._replace(header=(*kept, wide.name, wide.value), records=records)
+        return table._replace(header=(*columns, wide.name, wide.value), records=records)
 
     def _with_paths(self, table: TextTable, columns: Iterable[str]) -> TextTable:
         """Return a table with a column for each path into JSON among ``columns`` (see :mod:`.paths`)."""
@@ -374,15 +380,15 @@ def parts_of(cell: str, form: str) -> dict[str, str] | None:
     first, last, ended, last_name = _pieces(form)
     if not (cell.startswith(first) and cell.endswith(last)):
         return None
-    start, stop, parts = len(first), len(cell) - len(last), {}
+    start, stop, found_names = len(first), len(cell) - len(last), {}
     for name, sign in ended:
         end = cell.find(sign, start + 1, stop)
         if end < 0:
             return None
-        parts[name] = cell[start:end]
+        found_names[name] = cell[start:end]
         start = end + len(sign)
-    parts[last_name] = cell[start:stop]
-    return parts if start < stop else None
+    found_names[last_name] = cell[start:stop]
+    return found_names if start < stop else None
 
 
 @cache
