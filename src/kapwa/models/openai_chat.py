@@ -157,7 +157,7 @@ class ServerDialect:
         room = self.request_body(request, 1, tried).get(self.length_key, 0)
         if not self.is_greedy(request, tried) or not self.continuing.fits(cut, room):
             return None
-        return cut if await self.continuing.is_shown(partial(self._content_texts, client)) else None
+        return cut if await self.continuing.is_shown(partial(self._short_answer, client)) else None
 
     async def _short_answer(self, client: Client, request: Request, limit: int) -> Response:
         """Return a short answer of at most ``limit`` tokens that is asked for only to see how the server continues."""
