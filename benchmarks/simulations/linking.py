@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.simulations import Cell
 
 from kapwa.stats.clusters import FloatArray
-from kapwa.stats.linking import Answers, Linking, ReleaseItems, moved_items
+from kapwa.stats.linking import Linking, ReleaseAnswers, ReleaseItems, moved_items
 
 SUBJECT = "Linking of releases"
 FICKLE = 0.03  # answers to a common item that differ between releases by chance
@@ -83,7 +83,7 @@ class World:
         return found
 
     def answers(self, random: np.random.Generator, systems: int) -> list[FloatArray]:
-        """Answers, right or wrong, by release; one draw decides an answer to a common item in both."""
+        """ReleaseAnswers, right or wrong, by release; one draw decides an answer to a common item in both."""
         groups = self.design.families or systems
         chances = self.chances(random, systems)
         luck = [random.random((groups, chance.shape[1]))[np.arange(systems) % groups] for chance in chances]
@@ -129,10 +129,10 @@ def world(random: np.random.Generator, design: Design) -> World:
     return World(design, old, new, (hard, later), (slope, slope), common)
 
 
-def recorded(random: np.random.Generator, value: FloatArray, missing: float) -> Answers:
-    """Answers as runs have them; wrong ones are missing twice as often as right ones."""
+def recorded(random: np.random.Generator, value: FloatArray, missing: float) -> ReleaseAnswers:
+    """ReleaseAnswers as runs have them; wrong ones are missing twice as often as right ones."""
     gone = random.random(value.shape) < missing * np.where(value > 0.5, 2 / 3, 4 / 3)
-    return Answers(np.where(gone, np.nan, value), np.where(gone, 0.0, value), np.where(gone, 1.0, value))
+    return ReleaseAnswers(np.where(gone, np.nan, value), np.where(gone, 0.0, value), np.where(gone, 1.0, value))
 
 
 def one_data_set(
@@ -149,10 +149,10 @@ def one_data_set(
     names = [
         f"later {name}" if place < made.common and found[place] else name for place, name in enumerate(made.new.names)
     ]
-    sides = [Answers(*(values[known] for values in part)) for part in kept]
+    sides = [ReleaseAnswers(*(values[known] for values in part)) for part in kept]
     linking = Linking(made.old, made.new._replace(names=names), *sides)
     step = linking.step()
-    (more,) = linking.onto_old(Answers(*(values[design.systems :] for values in kept[1])))
+    (more,) = linking.onto_old(ReleaseAnswers(*(values[design.systems :] for values in kept[1])))
     truth = float(made.scores([old, new])[0][design.systems])
     drifted = made.hard[1][: made.common] > made.hard[0][: made.common] + 1
     held = more.low - 1e-9 <= truth <= more.high + 1e-9

@@ -27,15 +27,20 @@ if TYPE_CHECKING:
 
     from kapwa.labels.audits.correction import Audit
     from kapwa.labels.sheets import Forms
+    from kapwa.loading import TaskKeywords
+    from kapwa.models.base import ModelKeywords
     from kapwa.records import Floor
     from kapwa.report.tables.contamination import Observations
     from kapwa.report.view.track import Track
     from kapwa.runs.directory import Run
     from kapwa.runs.plans import Family, FrozenPlan, Interval
-    from kapwa.runs.settings import RunSettings
+    from kapwa.runs.settings import RunKeywords, RunSettings
     from kapwa.runs.until_plan import UntilPlan
     from kapwa.stats.power import SamplePlan
     from kapwa.suites.blend.mcq_build import Built
+
+    class EvaluateKeywords(RunKeywords, TaskKeywords, ModelKeywords, total=False):
+        """What :func:`evaluate` takes besides: of the run, and of a task and a model that are named."""
 
 
 class FormSettings(TypedDict, total=False):
@@ -69,7 +74,9 @@ class PlanSettings(TypedDict, total=False):
     mid_p: bool
 
 
-def evaluate(task: Task | str, model: Model | str, settings: RunSettings | None = None, **keywords: object) -> Run:
+def evaluate(
+    task: Task | str, model: Model | str, settings: RunSettings | None = None, **keywords: Unpack[EvaluateKeywords]
+) -> Run:
     """Ask ``model`` what ``task`` asks, judge the answers, and return the run.
 
     Each is one that was opened (:func:`kapwa.load_task`, :func:`kapwa.load_model`), or its name, such as "blend/saq"
@@ -388,7 +395,7 @@ def track(
     looks (:mod:`kapwa.stats.series`). Raises UsageError where names tell no order, or runs lead with different metrics.
     """
     from kapwa.exchange.trackers import find_tracker, log_series
-    from kapwa.report.page.track import write_track
+    from kapwa.report.page.sections import write_track
     from kapwa.report.view.track import Track
     from kapwa.runs import directory
     from kapwa.runs.checkpoints import series_of

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypedDict, Unpack, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -16,7 +16,7 @@ from kapwa import registry
 from kapwa.catalog import entries
 from kapwa.catalog.lookup import fetched_benchmarks
 from kapwa.errors import UsageError, check_known, check_whole, nearest
-from kapwa.models.base import Model, ModelOptions
+from kapwa.models.base import Model, ModelKeywords, ModelOptions
 from kapwa.parallel.base import Ray
 from kapwa.suites.base import Judged, Selection, Step, Suite, Task, call, given_options, with_steps
 from kapwa.user_suites import registered
@@ -81,6 +81,26 @@ class TaskSettings:
     def values(self) -> dict[str, tuple[str, ...]]:
         """The values of ``where`` by column, also where one alone is named."""
         return {column: (v,) if isinstance(v, str) else tuple(v) for column, v in (self.where or {}).items()}
+
+
+class TaskKeywords(TypedDict, total=False):
+    """The fields of :class:`TaskSettings` as keywords, for checkers of types and editors."""
+
+    data: str | Path | None
+    variant: str | Sequence[str] | None
+    limit: int | None
+    where: Mapping[str, str | Sequence[str]] | None
+    subset: Literal["first", "random"]
+    system: str | None
+    shots: int
+    draw_seed: int
+    language: str | Sequence[str] | None
+    prompt: str | Sequence[str] | None
+    wordings: str | Path | None
+    errata: str | Path | None
+    samples: int | None
+    temperature: float | None
+    options: JsonMapping
 
 
 def field_names(settings: type[TaskSettings | ModelOptions | RunSettings]) -> tuple[str, ...]:
@@ -274,6 +294,25 @@ def suite_of(task: str) -> Suite:
     return suite
 
 
+def tasks_of_set(name: str) -> list[str]:
+    """Return the tasks of a set of published benchmarks, such as "cultural-core", or of a suite, such as "kalahi".
+
+    Raises UsageError where there is no such, and for a set with benchmarks that are not fetched.
+    """
+    if name not in entries.set_names():
+        known = [*entries.set_names(), *registry.available("suites")]
+        check_known(name, known, f"There is no suite or set of benchmarks {name!r}.")
+        suite: Suite = registry.load("suites", name)
+        return list(suite.tasks)
+    names = entries.chosen(name).benchmarks
+    fetched = fetched_benchmarks()
+    absent = [each for each in names if each not in fetched or fetched[each].missing]
+    if absent:
+        message = f"{len(absent)} of the {len(names)} benchmarks of {name} are not fetched: {', '.join(absent)}."
+        raise UsageError(message, hint=f"Fetch them: kapwa fetch {name}")
+    return list(names)
+
+
 def _frame(suite: Suite, task: Task, everything: Callable[[], Task], settings: TaskSettings) -> Step:
     """Return the step that puts a system message and answered examples, taken from ``everything``, before questions.
 
@@ -338,7 +377,7 @@ def _picked(
 
 
 def load_model(
-    spec: str, options: ModelOptions | None = None, *, engine: Ray | None = None, **keywords: object
+    spec: str, options: ModelOptions | None = None, *, engine: Ray | None = None, **keywords: Unpack[ModelKeywords]
 ) -> Model:
     """Load the model ``spec``: "smollm2", "hf:<id or folder>", "openai:<name>", "inspect:<name>", "replay:<file>".
 

@@ -92,7 +92,7 @@ def test_the_checker_sees_each_kind_that_once_stood_in_reports(kind: str, text: 
 
 def test_words_of_parts_and_differences_are_read_right() -> None:
     assert [wording.of_all(part, 2, "culture") for part in (0, 1, 2)] == [
-        "none of 2 cultures",
+        "neither culture",
         "1 of 2 cultures",
         "both cultures",
     ]

@@ -15,14 +15,14 @@ from scipy.stats import binomtest
 from scipy.stats import t as student
 
 from kapwa.errors import UsageError
-from kapwa.stats.linking import Answers, Linking, ReleaseItems, moved_items
+from kapwa.stats.linking import Linking, ReleaseAnswers, ReleaseItems, moved_items
 
 Cells = list[list[float]]
 
 
-def answers(values: np.ndarray, gone: np.ndarray | None = None) -> Answers:
+def answers(values: np.ndarray, gone: np.ndarray | None = None) -> ReleaseAnswers:
     lost = np.zeros(values.shape, dtype=bool) if gone is None else gone
-    return Answers(np.where(lost, np.nan, values), np.where(lost, 0.0, values), np.where(lost, 1.0, values))
+    return ReleaseAnswers(np.where(lost, np.nan, values), np.where(lost, 0.0, values), np.where(lost, 1.0, values))
 
 
 def releases(random: np.random.Generator, common: int, alone: int, cultures: int) -> tuple[ReleaseItems, ReleaseItems]:

@@ -407,17 +407,21 @@ DRINKS = ("tea", "milk", "beer", "water")
         (["١", "٢", "٣", "٤"], {"answer_is": "number from 1"}),
         (["১", "২", "৩", "৪"], {"answer_is": "number from 1"}),
         (["፩", "፪", "፫", "፬"], {"answer_is": "number from 1"}),
+        (["A"] * 11 + ["E"], {"answer_is": "letter"}),
         (["tea", "milk", "beer", "water"], {"answer_is": "text"}),
         (["TEA ", "Milk", "beer", "water"], {"answer_is": "text"}),
     ],
 )
 def test_a_guess_reads_keys_as_the_table_writes_them(tmp_path: Path, keys: list[str], expected: dict[str, Any]) -> None:
-    rows = [f"{n},Kenya,What is drunk {n} times a day?,{','.join(DRINKS)},{keys[n % 4]}" for n in range(12)]
+    rows = [f"{n},Kenya,What is drunk {n} times a day?,{','.join(DRINKS)},{keys[n % len(keys)]}" for n in range(12)]
     (tmp_path / "t.csv").write_text("\n".join(["id,country,question,a,b,c,d,answer", *rows]) + "\n", encoding="utf-8")
     guessed = guess_mapping([tmp_path / "t.csv"])
     assert expected.items() <= guessed.fields.items()
     assert not guessed.unsure
     (tmp_path / "mapping.yaml").write_text(guessed.as_yaml(), encoding="utf-8")
+    if "E" in keys:  # one fault among letters
+        assert [each.row for each in check_folder(tmp_path).errors] == [13]
+        return
     items = kapwa.load_task("blend/mcq", data=tmp_path).items()
     assert [item.fields["answer"] for item in items] == list("ABCD") * 3
 
@@ -446,8 +450,8 @@ def test_a_guess_says_where_keys_can_be_read_in_two_ways(
         (("B", "A", "A"), "letter", "warning", "means option A, but is the text of option B"),
         (("1", "2", "1"), "number from 1", "", ""),
         (("A", "B", "В"), "letter", "error", "'В' is Cyrillic"),
-        (("A) tea", "B) milk", "A"), "letter", "note", "each option has its label before it"),
-        (("1. tea", "2. milk", "1"), "number from 1", "note", "each option has its label before it"),
+        (("A) tea", "B) milk", "A"), "letter", "note", "has a letter or number before it"),
+        (("1. tea", "2. milk", "1"), "number from 1", "note", "has a letter or number before it"),
         (("1:00", "2:00", "A"), "letter", "", ""),
         (("A. Lincoln", "G. Washington", "A"), "letter", "", ""),
     ],
@@ -456,9 +460,34 @@ def test_keys_and_labels_of_options_that_can_be_read_in_two_ways_are_told(
     tmp_path: Path, row: tuple[str, ...], how: str, severity: str, message: str
 ) -> None:
     report = choices(tmp_path / "c", [("1", "Kenya", "Which?", *row)], answer_is=how)
-    told = [each for each in report if each[2] in ("a", "key") and each[0] != "note"] + said(report, "has its label")
+    told = [each for each in report if each[2] in ("a", "key") and each[0] != "note"] + said(
+        report, "has a letter or number"
+    )
     assert [each[0] for each in told] == ([severity] if severity else [])
     assert not message or said(report, message)
+
+
+@pytest.mark.parametrize(("text", "sign"), [("fish &amp; chips", "&amp;"), ("tea<br>", "<br>"), ("don&#39;t", "&#39;")])
+def test_signs_of_web_pages_are_told(text: str, sign: str) -> None:
+    assert [repr(sign) in message for _, message in cell_oddities(text) if "web pages" in message] == [True]
+    assert not [message for _, message in cell_oddities("R&D <3, a < b & c") if "web pages" in message]
+
+
+def test_one_key_for_all_questions_is_told(tmp_path: Path) -> None:
+    rows = [(str(n), "Kenya", f"Which {n}?", "x", "y", "A") for n in range(12)]
+    assert said(choices(tmp_path / "c", rows), "the right option is A in all 12 questions") == [("warning", None, None)]
+    assert not said(choices(tmp_path / "d", [*rows, ("13", "Kenya", "What?", "x", "y", "B")]), "the right option")
+
+
+def test_numbers_before_short_answers_are_no_part_of_them(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("q\ta\nWhat?\t1. rice|2. beans\nWhich?\t1.5|2.5\n", encoding="utf-8")
+    mapping = {"form": "blend/saq", "table": "t.tsv", "columns": {"local": "q", "answers": "a"}}
+    more = {"constants": {"culture": "Kenya", "language": "en"}, "separators": {"answers": "|"}}
+    report = findings(tmp_path, {**mapping, **more, "prompts": [{"id": "inst-4", "local": "{q}"}]})
+    assert said(report, "has a letter or number before it") == [("note", 2, "a")]
+    items = kapwa.load_task("blend/saq", data=tmp_path).items()
+    answers = [[group.local[0] for group in item.fields["answers"]] for item in items]
+    assert answers == [["rice", "beans"], ["1.5", "2.5"]]
 
 
 def test_options_by_numbers_are_in_the_order_of_the_numbers(tmp_path: Path) -> None:
@@ -594,6 +623,36 @@ def test_answers_with_a_nul_byte_are_judged_as_their_export_is(tmp_path: Path) -
     assert first.scores.select("item_id", "metric", "value", "outcome").equals(
         again.scores.select("item_id", "metric", "value", "outcome")
     )
+
+
+def hidden_answers(path: Path) -> None:
+    def fill(book: Any) -> None:
+        for row in (["item_id", "text"], ["Kenya/1", "A"], ["Kenya/2", "B"]):
+            book.active.append(row)
+        hide_row(book)
+
+    workbook(path, fill)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("r.csv", 'item_id,text\nKenya/1,"A because\nKenya/2,B"\n', "quotation marks join 2 lines of the file"),
+        ("r.csv", "item_id,text\nKenya/1,nan\nKenya/2,nan\n", "2 answers are 'nan'"),
+        ("r.csv", "item_id,text,sample\nKenya/1,A,0.0\nKenya/2,B,0.0\n", ""),
+        ("r.csv", "item_id,text\nKenya/1,A\nKenya/2,B\n", ""),
+        ("r.xlsx", hidden_answers, "hidden rows are read"),
+    ],
+)
+def test_doubts_about_a_file_of_answers_are_told_as_they_are_judged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, content: str | Callable[[Path], None], said: str
+) -> None:
+    choices(tmp_path / "c", [("1", "Kenya", "Which?", "x", "y", "A"), ("2", "Kenya", "What?", "x", "y", "A")])
+    file = tmp_path / name
+    file.write_text(content, encoding="utf-8") if isinstance(content, str) else content(file)
+    kapwa.score_responses(kapwa.load_task("blend/mcq", data=tmp_path / "c"), file)
+    warnings = [record.getMessage() for record in caplog.records if str(file) in record.getMessage()]
+    assert [said in warning for warning in warnings] == [True] * bool(said)
 
 
 @pytest.mark.parametrize(

@@ -138,8 +138,15 @@ def word_index(language: str, left_out: frozenset[str]) -> WordIndex:
     no_names = single | {word.casefold() for word in (*people.not_names, *people.titles, *known.quantities.months)}
     longest = max(map(len, phrases), default=1)
     endings, inside = (tuple(sorted(part, key=lambda pair: (-len(pair[0]), pair[0]))) for part in parts)
-    titles = frozenset(map(str.casefold, people.titles))
-    return WordIndex(phrases, longest, endings, inside, titles, frozenset(no_names), own)
+    return WordIndex(
+        phrases=phrases,
+        longest=longest,
+        endings=endings,
+        inside=inside,
+        titles=frozenset(map(str.casefold, people.titles)),
+        no_names=frozenset(no_names),
+        own=own,
+    )
 
 
 def mentions(text: str, index: WordIndex) -> Iterator[tuple[str, int]]:

@@ -24,6 +24,9 @@ def link(
             show_default="the lower version",
         ),
     ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Also write an HTML page to this file.")
+    ] = None,
     csv: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Also write every table as CSV to this folder.")
     ] = None,
@@ -37,15 +40,19 @@ def link(
     items.
     """
     from kapwa.files import jsonable, write_text
+    from kapwa.report.page.sections import write_link
     from kapwa.report.tables.forms import render_block
     from kapwa.report.tables.linking import linking_block, linking_record, linking_tables
     from kapwa.report.view.releases import Releases
     from kapwa.runs.directory import open_runs
     from kapwa.runs.outputs import BOM
 
+    check_writable(output)
     check_writable(csv, folder=True)
     releases = Releases(open_runs(runs), onto)
     block = linking_block(releases)
+    if output is not None:
+        note(f"Page: {write_link(releases, output)}")
     if csv is not None:
         for table in linking_tables(releases):
             write_text(csv / f"{table.key}.csv", BOM + table.csv)

@@ -49,7 +49,7 @@ def track(
 
     from kapwa.api import track as tracks_of
     from kapwa.files import jsonable, write_text
-    from kapwa.report.page.track import write_track
+    from kapwa.report.page.sections import write_track
     from kapwa.report.tables.forms import render_block
     from kapwa.report.tables.track import brief_block, track_block, track_record
     from kapwa.runs.outputs import BOM

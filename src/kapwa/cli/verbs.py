@@ -51,6 +51,7 @@ HEADINGS = {
     "Work with other tools": (
         Verb("export", "exchange:export", "Write a run in another tool's format."),
         Verb("import", "exchange:import_", "Turn another tool's results into runs, one per task."),
+        Verb("copy", "copying:copy", "Copy results to another disk, a bucket or a server, or back."),
         Verb("publish", "publish:publish", "Put a data set or the numbers of runs on the Hugging Face Hub."),
         Verb("lm-eval-path", "exchange:lm_eval_path", "Print the folder of Kapwa's tasks for lm-eval."),
     ),

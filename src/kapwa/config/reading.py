@@ -25,6 +25,7 @@ from kapwa.loading import (
     options_dict,
     our_word,
     suite_of,
+    tasks_of_set,
 )
 from kapwa.models.base import ModelOptions, refuse_secrets
 from kapwa.models.openai_client import checked_url
@@ -54,9 +55,10 @@ _KINDS: dict[str, tuple[Any, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredTask:
-    """A task that a run file names, not yet opened: its settings, and ``judge``, a model and its options."""
+    """A task that a run file names in its entry ``number``, not yet opened: its settings, and ``judge``, a model."""
 
     name: str
+    number: int
     settings: TaskSettings
     seed: int
     judge: tuple[str, ModelOptions] | None = None
@@ -80,9 +82,9 @@ class RunConfig:
 
     def open_tasks(self) -> list[Task]:
         """Read the data of all tasks; raise DataError, naming the row of the file, for what cannot be asked."""
-        return [self._opened(number, task) for number, task in enumerate(self.tasks)]
+        return [self._opened(task) for task in self.tasks]
 
-    def _opened(self, number: int, task: ConfiguredTask) -> Task:
+    def _opened(self, task: ConfiguredTask) -> Task:
         settings = task.settings
         try:
             if task.judge is not None:
@@ -91,7 +93,7 @@ class RunConfig:
                 settings = replace(settings, options={**settings.options, "judge": judge})
             return open_task(task.name, settings, task.seed)
         except UsageError as error:
-            raise _located_error(error, self.path, self._lines, ("tasks", number)) from None
+            raise _located_error(error, self.path, self._lines, ("tasks", task.number)) from None
 
     def unset_keys(self) -> list[str]:
         """Return the variables that are to hold a model's key, and are set neither here nor in ``.env``."""
@@ -118,7 +120,9 @@ def read_config(path: str | Path) -> RunConfig:
     keys, problems = read_model(file, FileKeys, _WHAT, _SEE, located=located, hint=_key_hint)
     _raise(problems)
     reading = _Reading(file, located, file.parent)
-    tasks = [reading.task(number, task, keys) for number, task in enumerate(keys.tasks)]
+    named = [each for number, task in enumerate(keys.tasks) for each in reading.each_task(number, task)]
+    keys = keys.model_copy(update={"tasks": [task for _, task in named]})
+    tasks = [reading.task(number, task, keys) for number, task in named]
     models = [reading.model(number, model, keys) for number, model in enumerate(keys.models)]
     _raise(reading.problems)
     out = file.parent / (keys.out or RunSettings().out)
@@ -144,6 +148,24 @@ class _Reading:
     base: Path
     problems: list[DataError] = field(default_factory=list)
 
+    def each_task(self, number: int, keys: Any) -> list[tuple[int, Any]]:
+        """Return an entry with its place for each task that it names: one, or those of a suite or set."""
+        place: Place = ("tasks", number)
+        if (keys.task is None) == (keys.suite is None):
+            self._note("names either a 'task' or a 'suite'.", place, "For example: - task: kalahi/mc")
+            return []
+        if keys.suite is None:
+            return [(number, keys)]
+        if keys.data is not None:
+            self._note("goes with a task: a suite or set has its own data.", (*place, "data"), "Leave it out.")
+            return []
+        try:
+            names = tasks_of_set(keys.suite)
+        except UsageError as error:
+            self._refuse(error, (*place, "suite"))
+            return []
+        return [(number, keys.model_copy(update={"task": name, "suite": None})) for name in names]
+
     def task(self, number: int, keys: Any, whole: Any) -> ConfiguredTask | None:
         """Return one of the tasks; None where it cannot be, which is a problem more."""
         key_path: Place = ("tasks", number)
@@ -167,7 +189,7 @@ class _Reading:
         elif keys.judge is not None:
             judge = self._checked(keys.judge, (*key_path, "judge"))
         settings = {"draw_seed": seed, **settings, "options": options}
-        return ConfiguredTask(keys.task, TaskSettings(**settings), seed, judge)
+        return ConfiguredTask(keys.task, number, TaskSettings(**settings), seed, judge)
 
     def _option(self, setting: Setting, value: Any, key_path: Place) -> Any:
         """Return the value of an option as the task's suite takes it; note a problem if it cannot be one."""

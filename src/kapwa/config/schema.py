@@ -89,7 +89,8 @@ ModelKeys: Any = create_model(
 TaskKeys: Any = create_model(
     "TaskKeys",
     __base__=_OpenKeys,
-    task=(str, ...),
+    task=(str | None, None),
+    suite=(str | None, None),
     judge=_field(Annotated[JudgeKeys, _name_alone("model")] | None),
     **_fields(TaskSettings, without=("options",)),
     **_fields(RunSettings, OF_A_TASK),

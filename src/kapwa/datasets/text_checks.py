@@ -35,8 +35,13 @@ _ACCENTS_ALONE = re.compile(r"[À-ÖØ-öø-ÿ]+")
 _WHOLE_FRACTION = re.compile(r"-?\d+\.0")
 # "1.23457E+18" of 1234567890123456789
 _ROUNDED = re.compile(r"-?\d(?:\.\d+)?[eE]\+\d{2,}")
-_NO_CELL = frozenset(("nan", "NaN", "NULL", "null", "<NA>", "#N/A", "N/A", "NaT", "undefined"))
+# What programs write for a cell that holds nothing.
+NO_CELL = frozenset(("nan", "NaN", "NULL", "null", "<NA>", "#N/A", "N/A", "NaT", "undefined"))
 _ESCAPED = re.compile(r"_x00[01][0-9A-Fa-f]_")
+# Signs as web pages write them, and tags.
+_OF_A_PAGE = re.compile(
+    r"&(?:amp|lt|gt|quot|apos|nbsp|#\d{2,6}|#x[0-9a-fA-F]{2,5})\b;?|</?(?:br|p|div|span|b|i|strong)\b ?/?>"
+)
 _OTHER_SIGNS = ("؛", "；", "፤", "\n")
 
 
@@ -69,10 +74,10 @@ def program_oddities(table: TextTable) -> Iterator[Finding]:
             )
             yield Finding("warning", str(table.path), message, row, column)
         for row, cell in filled:
-            if cell in FORMULA_ERRORS and cell not in _NO_CELL:
+            if cell in FORMULA_ERRORS and cell not in NO_CELL:
                 message = f"{cell} is a formula error that a spreadsheet saved: write the text itself"
                 yield Finding("warning", str(table.path), message, row, column)
-            elif cell in _NO_CELL:
+            elif cell in NO_CELL:
                 message = (
                     f"{cell!r} is what programs write for an empty cell: empty it, or write what people would read"
                 )
@@ -90,6 +95,9 @@ def _spaces(cell: str) -> Iterator[Oddity]:
     if _ESCAPED.search(inner):
         escape = _ESCAPED.search(inner)[0]  # type: ignore[index]
         yield "warning", f"{escape} is how workbooks write a character that XML lacks, such as a line break: replace it"
+    page = _OF_A_PAGE.search(inner)
+    if page:
+        yield "warning", f"{page[0]!r} is how web pages write a sign or a break: write what people would read"
     if cell != inner:
         yield "note", "stray whitespace at an end of the cell (removed on reading)"
     if _AT_BREAK.search(inner):

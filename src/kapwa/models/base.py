@@ -17,13 +17,13 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypedDict, runtime_checkable
 
 from kapwa.errors import ModelError, UsageError, nearest
 from kapwa.records import Capability, Request, Response
 from kapwa.value_types import JsonMapping
 
-__all__ = ["Capability", "Model", "ModelOptions", "Responses", "check_capabilities", "flaw"]
+__all__ = ["Capability", "Model", "ModelKeywords", "ModelOptions", "Responses", "check_capabilities", "flaw"]
 
 _WORDS = {
     "score": "score given texts (log-probabilities)",
@@ -88,6 +88,26 @@ class ModelOptions:
                 raise UsageError(f"{backend} knows no option {key!r}.", hint=hint)
 
 
+class ModelKeywords(TypedDict, total=False):
+    """The fields of :class:`ModelOptions` as keywords, for checkers of types and editors."""
+
+    dtype: str
+    device: str
+    revision: str | None
+    template: Literal["auto", "chat", "plain"]
+    scoring: Literal["auto", "tree", "prefix", "plain"]
+    batch_tokens: int
+    base_url: str | None
+    key_variable: str | None
+    concurrency: int
+    timeout: float
+    trust_remote_code: bool
+    thinking: str | None
+    thinking_tokens: int | None
+    sampling: Literal["auto", "asked"]
+    extra: JsonMapping
+
+
 def key_in(variable: str) -> str:
     """Return the key that an environment variable holds, "" if it is not set; ModelError for a malformed key."""
     value = os.environ.get(variable, "").strip()
@@ -117,6 +137,10 @@ class Responses(Iterator[Response], Protocol):
         ...
 
 
+# A local model answers several items in one pass, so it is asked so many of a culture at once.
+LOCAL_BLOCK = 32
+
+
 @runtime_checkable
 class Model(Protocol):
     """Who answers. Instances come from a backend's ``load(name, options)``.
@@ -133,6 +157,11 @@ class Model(Protocol):
     revision: str = ""
     atomic_batches: bool = False
     continues: bool = False
+
+    @property
+    def block(self) -> int:
+        """How many items of a culture are asked between two looks at least, where a run may end early."""
+        return LOCAL_BLOCK if self.atomic_batches else 1
 
     @property
     def retries(self) -> int | None:

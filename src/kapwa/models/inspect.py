@@ -18,7 +18,7 @@ from kapwa.errors import ModelError, UsageError, need_package
 from kapwa.models.background import BackgroundLoop, Stream
 from kapwa.models.base import Capability, Model, ModelOptions, Responses, named_key, sample_seed
 from kapwa.models.gate import is_filter, usage_of
-from kapwa.models.inspect_settings import OF_REQUESTS, InspectSettings, settings_of
+from kapwa.models.inspect_settings import BATCH_BLOCK, OF_REQUESTS, InspectSettings, settings_of
 from kapwa.models.learnt import Learnt, learnt_of, recall
 from kapwa.models.openai_chat import answer, counted, grouped, shared_usage
 from kapwa.models.openai_client import FATAL, QUOTA, CallError, advice, checked_url, hide, long_secrets, secret_forms
@@ -90,6 +90,11 @@ class InspectModel(Model):
         self._last_answer = -1.0
         self._loop = BackgroundLoop(model.api.aclose)
         self._sink, self._helpers = _Nowhere(), _Helpers()
+
+    @property
+    def block(self) -> int:
+        """Through a provider's batch interface each look waits for a job, which may take hours."""
+        return BATCH_BLOCK if self._settings.batched else 1
 
     @property
     def fingerprint(self) -> JsonMapping:

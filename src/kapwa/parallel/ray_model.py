@@ -154,6 +154,11 @@ class RayModel(DistributedModel):
         self.id, self.revision, self.fingerprint = facts.id, facts.revision, facts.fingerprint
         self.capabilities, self.atomic_batches = facts.capabilities, facts.atomic_batches
 
+    @property
+    def block(self) -> int:
+        """What a replica says of the model."""
+        return self._facts.block
+
     # -- asking ---------------------------------------------------------------------------------------
 
     def plan(self, requests: Sequence[Request]) -> list[list[int]]:

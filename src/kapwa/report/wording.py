@@ -178,9 +178,11 @@ def difference_head(info: MetricInfo) -> str:
 
 
 def of_all(count_shown: int, total: int, noun: str) -> str:
-    """Write a part of some: "all 16 cultures", "both cultures", "3 of 16 cultures", "none of 2 cultures"."""
+    """Write a part of some: "all 16 cultures", "both cultures", "3 of 16 cultures", "neither culture"."""
     if count_shown == total:
         return f"both {noun}s" if total == 2 else f"all {count(total, noun)}" if total > 1 else f"the one {noun}"
+    if not count_shown and total == 2:
+        return f"neither {noun}"
     return f"{count_shown or 'none'} of {count(total, noun)}"
 
 

@@ -17,7 +17,7 @@ from kapwa.runs.requests import AnswerReader, RequestIndex, requests_of
 from kapwa.runs.schema import LOOK_SCHEMA
 from kapwa.runs.settings import BegunRun, RunSettings
 from kapwa.runs.store import AnswerStore
-from kapwa.runs.until import LOCAL_BLOCK, BlockOrder, Layout, Until, layouts
+from kapwa.runs.until import BlockOrder, Layout, Until, layouts
 from kapwa.stats.clusters import FloatArray, none_if_nan
 from kapwa.stats.missing import item_bounds, ranges_of, with_bounds
 from kapwa.stats.sequential import DECISION_ERROR, Partial, decision_half, mean_of_partials, partial_means
@@ -339,5 +339,5 @@ def open_looks(
                 f"{begun.folder} was begun without --until: what it asked so far is no random part of each culture.",
                 hint="Finish it without --until, or name another folder with --out.",
             )
-        order = BlockOrder(settings.seed, settings.look_every or (LOCAL_BLOCK if begun.local else 1))
+        order = BlockOrder(settings.seed, settings.look_every or begun.block)
     return Looks(task, items, store, order, settings.rule)

@@ -38,7 +38,7 @@ class ReleaseItems(NamedTuple):
     names: Sequence[str]
 
 
-class Answers(NamedTuple):
+class ReleaseAnswers(NamedTuple):
     """What systems scored on the items of one release, (systems, items), and what it can be ``least`` and ``most``.
 
     Where an answer is missing, ``value`` is NaN and the others are the ends of the metric; elsewhere all three agree.
@@ -49,7 +49,7 @@ class Answers(NamedTuple):
     most: FloatArray
 
 
-class Step(NamedTuple):
+class ReleaseStep(NamedTuple):
     """How a score changes from one release to the other, of systems like those that answered both.
 
     ``value`` with its interval ``low`` to ``high`` of the level asked, which holds whatever missing answers were.
@@ -110,7 +110,7 @@ class Linking:
     systems, and where fewer than :data:`LEAST_COMMON` clusters are common.
     """
 
-    def __init__(self, old: ReleaseItems, new: ReleaseItems, on_old: Answers, on_new: Answers) -> None:
+    def __init__(self, old: ReleaseItems, new: ReleaseItems, on_old: ReleaseAnswers, on_new: ReleaseAnswers) -> None:
         """See the class."""
         self.systems = len(on_old.value)
         if self.systems < LEAST_SYSTEMS:
@@ -126,7 +126,7 @@ class Linking:
             [release.clusters[at] for at in places.tolist()]
             for release, places in zip(releases, self._places, strict=True)
         ]
-        codes = cluster_codes([*labels[0], *labels[1]], sum(map(len, labels)))
+        codes = cluster_codes(np.asarray([*labels[0], *labels[1]], dtype=object), sum(map(len, labels)))
         self._clusters = codes[: len(labels[0])], codes[len(labels[0]) :]
         self._cultures = [
             np.searchsorted(self.cultures, part[at]) for part, at in zip(parts, self._places, strict=True)
@@ -144,12 +144,12 @@ class Linking:
             )
         self._old, self._new = self._filled(on_old, 0), self._filled(on_new, 1)
 
-    def step(self, culture: str | None = None, *, level: float = LEVEL) -> Step:
+    def step(self, culture: str | None = None, *, level: float = LEVEL) -> ReleaseStep:
         """Return by how much scores change from the old release to the new one; of one ``culture``, or the mean."""
         weights = self._score_weights(culture)
         return self._step(_Weights(-weights[0], weights[1]), level)
 
-    def onto_old(self, on_new: Answers) -> list[LinkedScore]:
+    def onto_old(self, on_new: ReleaseAnswers) -> list[LinkedScore]:
         """Return what systems that answered the new release alone would score on the items of the old one.
 
         What they answered to common items stands; to the others' score the step is added that other systems showed.
@@ -165,7 +165,7 @@ class Linking:
             linked.append(LinkedScore(float(at + rest.value), float(low + rest.low), float(high + rest.high), outside))
         return linked
 
-    def _filled(self, answers: Answers, side: int) -> Answers:
+    def _filled(self, answers: ReleaseAnswers, side: int) -> ReleaseAnswers:
         """The answers of the cultures compared; a missing one is the system's mean in its part of the culture."""
         places = self._places[side]
         value, least, most = (part[:, places] for part in answers)
@@ -180,7 +180,7 @@ class Linking:
                 own = np.nansum(value[:, here], axis=1) / np.maximum(counts, 1)
                 means = np.where(counts > 0, own, whole)[:, None]
                 value[:, here] = np.where(gone[:, here], means, value[:, here])
-        return Answers(value, least, most)
+        return ReleaseAnswers(value, least, most)
 
     def _score_weights(self, culture: str | None) -> _Weights:
         """Of the two scores: cultures alike, items of a culture alike; of one culture alone where it is named."""
@@ -201,7 +201,7 @@ class Linking:
             np.where(partners >= 0, old[partners], 0.0) + new * len(self.cultures) * lost[self._cultures[1]]
         )
 
-    def _step(self, weights: _Weights, level: float, *, several: bool = False) -> Step:
+    def _step(self, weights: _Weights, level: float, *, several: bool = False) -> ReleaseStep:
         """The mean of a linear score over systems; ``several``: the interval is of one more system, not of the mean."""
         cases = [self._old.value @ weights.old + self._new.value @ weights.new]
         ends = [(_ends(self._old, weights.old)[k] + _ends(self._new, weights.new)[k]) for k in (0, 1)]
@@ -225,7 +225,7 @@ class Linking:
         sums = np.zeros((n, 1 + int(clusters.max())))
         np.add.at(sums.T, clusters, (residual * np.concatenate(weights)).T)
         sums[np.abs(sums) <= ROUNDING] = 0.0
-        used = np.count_nonzero((sums != 0).any(axis=0))
+        used = int(np.count_nonzero((sums != 0).any(axis=0)))
         variance = float((sums**2).sum() / (n - 1) * used / (used - 1)) if used > 1 else 0.0
         return variance, (n - 1) * max(used - 1, 1)
 
@@ -236,14 +236,14 @@ def _partners(names: Sequence[str], others: Sequence[str]) -> IntArray:
     return np.array([places.get(name, -1) for name in names], dtype=np.intp)
 
 
-def _ends(answers: Answers, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _ends(answers: ReleaseAnswers, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """A linear score with all that is missing against it, and for it."""
     low = np.where(weights > 0, answers.least, answers.most) @ weights
     high = np.where(weights > 0, answers.most, answers.least) @ weights
     return np.asarray(low), np.asarray(high)
 
 
-def _mean_step(values: FloatArray, of_items: tuple[float, int], level: float, *, several: bool) -> Step:
+def _mean_step(values: FloatArray, of_items: tuple[float, int], level: float, *, several: bool) -> ReleaseStep:
     """The mean of ``values`` (systems,) with the wider of two intervals: of these, and of what items let expect."""
     from scipy.special import stdtrit
 
@@ -253,7 +253,7 @@ def _mean_step(values: FloatArray, of_items: tuple[float, int], level: float, *,
     widening = float(np.sqrt(n + 1)) if several else 1.0
     halves = [float(stdtrit(df, 0.5 + level / 2)) * error for error, df in zip(errors, freedom, strict=True)]
     half = max(halves) * widening
-    return Step(mean, mean - half, mean + half, errors[0], errors[1], n)
+    return ReleaseStep(mean, mean - half, mean + half, errors[0], errors[1], n)
 
 
 def moved_items(old: ArrayLike, new: ArrayLike) -> list[MovedItem]:

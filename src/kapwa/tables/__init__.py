@@ -30,6 +30,7 @@ from kapwa.tables.reading import (
     read_sheet,
     read_table,
     standing_in,
+    warn_of,
     words_for,
 )
 from kapwa.tables.separated import separator_of
@@ -74,6 +75,7 @@ __all__ = [
     "schema_of",
     "separator_of",
     "standing_in",
+    "warn_of",
     "without_nul",
     "words_for",
     "written_value",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -21,6 +22,7 @@ from kapwa.tables.parquet_files import parquet_schema, parquet_table
 from kapwa.tables.separated import TITLE_LINES, Line, Noted, first_names, separated_lines
 from kapwa.tables.table import CUT_OFF, NO_ROWS, Cell, Most, Record, Remark, RowError, TextRow, TextTable
 
+log = logging.getLogger(__name__)
 _OTHER_SEPARATORS = (";", "\t", "|", "؛")
 _SHOWN = 40
 
@@ -30,7 +32,8 @@ def read_table(path: Path, *, required: Sequence[str] = ()) -> list[TextRow]:
 
     Every cell is a text exactly as stored (ids keep leading zeros); missing values are "", lists are written as JSON.
     Rows without a single text are left out, and so are columns without a name after the last named one, if they are
-    empty. What parts the cells of a CSV file is found out by :func:`separator_of`. Raises DataError naming file, row
+    empty. What parts the cells of a CSV file is found out by :func:`separator_of`. What could be read in another way
+    that would change a number is logged as a warning. Raises DataError naming file, row
     and column for: no header, missing or repeated columns, ragged rows, values outside the columns, unclosed quotes,
     NUL bytes, oversized cells, broken JSON.
     """
@@ -42,10 +45,18 @@ def read_table(path: Path, *, required: Sequence[str] = ()) -> list[TextRow]:
         raise DataError(f"column {missing[0]!r} is missing.", path=path, row=1, hint=nearest(missing[0], table.header))
     if not table.records:
         raise DataError("holds no rows.", path=path, hint=NO_ROWS)
+    warn_of(path, table.remarks)
     return [
         TextRow(number, {k: c if isinstance(c, str) else json.dumps(c, ensure_ascii=False) for k, c in cells.items()})
         for number, cells in table.records
     ]
+
+
+def warn_of(path: Path, remarks: Iterable[Remark]) -> None:
+    """Log what of a table could be read in another way that would change a number."""
+    for remark in remarks:
+        if remark.severity == "warning":
+            log.warning("%s%s: %s", path, f", row {remark.row}" if remark.row else "", remark.message)
 
 
 def read_parts(path: Path, most: Most | None = None, *, corner: str = "") -> TextTable:

@@ -164,7 +164,8 @@ def _remarks_on(sheet: _Sheet) -> Iterator[Remark]:
 
     if sheet.others:
         shown = ", ".join(map(repr, sheet.others))
-        yield Remark(f"only the first sheet, {sheet.name!r}, is read; {shown} holds a table too")
+        message = f"only the first sheet, {sheet.name!r}, is read; {shown} holds a table too"
+        yield Remark(message, severity="warning")
     if sheet.hidden:
         yield Remark(f"the first sheet, {sheet.name!r}, is hidden in the workbook, and is read", severity="warning")
     numbers = {number for number, _ in sheet.lines}

@@ -14,7 +14,7 @@ from kapwa.errors import DataError, UsageError, nearest, raise_first
 from kapwa.metrics.tokens import check_language
 from kapwa.models.gate import text_of
 from kapwa.records import CROSS
-from kapwa.tables import MAX_CELL, WORKBOOKS, json_objects, open_table, parquet_batches, parquet_schema
+from kapwa.tables import MAX_CELL, WORKBOOKS, json_objects, open_table, parquet_batches, parquet_schema, warn_of
 from kapwa.value_types import Row
 
 # Columns that may hold the varied attribute; beside another of these, "language" is the language of the texts.
@@ -96,6 +96,7 @@ def _table_rows(path: Path) -> Iterator[tuple[int, Row]]:
         raise_first(table.noted.problems)
         yield number, cells
     raise_first(table.noted.problems)
+    warn_of(path, table.noted.remarks)
 
 
 def _text_tables(

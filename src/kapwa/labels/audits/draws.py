@@ -351,7 +351,8 @@ def _notes(made: Draw) -> tuple[str, ...]:
     notes = []
     if made.left_out:
         notes.append(
-            f"{len(made.left_out)} questions (with variant and sample) are left out: not every run has a scored answer."
+            f"{len(made.left_out)} question{'s are' if len(made.left_out) > 1 else ' is'} left out (with variant and "
+            "sample): not every run has a scored answer."
         )
     return (*notes, *naming_notes(made.key.select("answer", "system", "text").rows()))
 

@@ -138,8 +138,9 @@ def analyse_choices(choices: Choices, items: Sequence[Item], *, seed: int = 1, r
     if len(raters) == 1:
         notes.append("Only one person chose, so agreement is undefined.")
     n_items = choices.frame["item_id"].n_unique()
-    if len(answered) < n_items:
-        notes.append(f"{n_items - len(answered)} items were left empty by everybody.")
+    empty = n_items - len(answered)
+    if empty:
+        notes.append(f"{empty} {'item was' if empty == 1 else 'items were'} left empty by everybody.")
     return HumanBaseline(
         mean=_flat_estimate(right, clusters),
         majority=mean_estimates([float(has_majority(*counts)) for counts in marks], clusters, binary=True)[0],

@@ -78,6 +78,14 @@ def planned_section(plan: FrozenPlan, views: Sequence[TaskView], margin: float |
     return PageSection("What was planned", planned_sentences(plan, views, margin), tables)
 
 
+def planned_tables(plan: FrozenPlan, views: Sequence[TaskView], margin: float | None = None) -> dict[str, pl.DataFrame]:
+    """Return, for CSV, the planned comparisons and what is said of the plan, a statement a row with its ``kind``."""
+    rows = [row for task_index, view in enumerate(views) for row in planned_rows(plan, view, task_index)]
+    told = zip(("plan", "runs", "departures", "exploratory"), planned_sentences(plan, views, margin), strict=True)
+    statements = pl.DataFrame([(kind, plain(text)) for kind, text in told], schema=["kind", "statement"], orient="row")
+    return {"planned": frame_of(PlannedRow, rows).drop("task_index"), "statements": statements}
+
+
 def planned_sentences(plan: FrozenPlan, views: Sequence[TaskView], margin: float | None = None) -> list[str]:
     """Say what was planned, how far runs are bound by it, what departs from it, and what is exploratory."""
     unbound = _by_reason(views, ((view, number, _unbound(plan, view.runs[number])) for view, number in _runs(views)))
@@ -298,7 +306,8 @@ def _table(rows: Sequence[PlannedRow], views: Sequence[TaskView]) -> Table:
         if row["here"] is None:
             return Cell("not known", "other items, or in the data’s order")
         if row["here_low"] == row["here_high"]:
-            return Cell(wording.change(row["here"], info(row)), f"all {row['items']:,} items", number=True)
+            every = wording.of_all(row["items"], row["items"], "item")
+            return Cell(wording.change(row["here"], info(row)), every, number=True)
         between = wording.change_interval(row["here_low"], row["here_high"], info(row))
         return Cell(
             wording.change(row["here"], info(row)), f"{between}; {row['pairs']:,} of {row['items']:,}", number=True
@@ -328,6 +337,13 @@ class PlannedComparison:
     def terminal(self) -> Group:
         """What ``kapwa compare --plan`` shows first."""
         return render_block(self.section)
+
+    def marked(self, compared: pl.DataFrame) -> pl.DataFrame:
+        """Add ``planned`` to a table of comparisons: "yes" where the plan has it, else "no": it is exploratory."""
+        keys = ["metric", "variant", "culture"]
+        known = {tuple(getattr(row, name) for name in keys) for row in self.rows}
+        said = ["yes" if row in known else "no" for row in compared.select(keys).iter_rows()]
+        return compared.with_columns(planned=pl.Series(said, dtype=pl.String))
 
     def as_dict(self) -> JsonObject:
         """The same for programs."""

@@ -236,6 +236,5 @@ def _by_itself(view: TaskView, single: pl.DataFrame, row: Mapping[str, object]) 
         return ""
     cultures = single.filter((pl.col("metric") == view.metric) & pl.col("culture").is_not_null()).to_dicts()
     same = sum(is_clear(culture) and culture["difference"] * row["difference"] > 0 for culture in cultures)
-    return (
-        f"; by themselves, {wording.of_all(same, len(cultures), 'culture')} {'shows' if same == 1 else 'show'} the same"
-    )
+    verb = "shows" if same == 1 or (not same and len(cultures) == 2) else "show"
+    return f"; by themselves, {wording.of_all(same, len(cultures), 'culture')} {verb} the same"

@@ -130,7 +130,8 @@ def _outcomes(ways: Counter[str], way: str, mark: str, lead: str, other: str) ->
     """Count all outcomes: "is below … in 1 of 16 cultures and above in none; in 15 the two cannot be …"."""
     total, unclear, undecided = ways.total(), ways["unclear"], ways["undecided"]
     if unclear == total:
-        one = "the one culture" if total == 1 else f"any of {wording.count(total, 'culture')}"
+        some = f"any of {wording.count(total, 'culture')}" if total > 2 else "either culture"
+        one = "the one culture" if total == 1 else some
         return f"cannot be told apart from {mark} in {one}"
     told = f"{lead} in {wording.of_all(ways[way], total, 'culture')}"
     told += f" and {other} in {total - ways[way] - unclear - undecided or 'none'}" if ways[way] < total else ""

@@ -120,7 +120,7 @@ def _sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
         before, after = (wording.amount(row[name], info, 1) for name in ("value", "value_without"))
         gone = wording.count(row["n"] - row["n_without"], *view.noun)
         sentences.append(
-            f"{isolate(clean(row['model']))}: {before} with all {wording.count(row['n'], *view.noun)}, {after} without "
+            f"{isolate(clean(row['model']))}: {before} with {wording.count(row['n'], *view.noun)}, {after} without "
             f"{gone} of the errata: {wording.change(row['difference'], info, 1)} "
             f"{'points' if wording.is_share(info) else ''}".rstrip()
             + "."

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from kapwa.report import wording
 from kapwa.report.tables.columns import count_column, p_column, points_column, share_column, text_column
 from kapwa.report.tables.table import PageSection, Table, frame_of
 from kapwa.report.view.releases import CommonItem, LinkedSystem, Releases
-from kapwa.stats.linking import ALPHA, Step
+from kapwa.stats.linking import ALPHA, ReleaseStep
 from kapwa.value_types import JsonObject
 
 MOST_ITEMS = 20
@@ -61,6 +61,7 @@ def linking_block(releases: Releases) -> PageSection:
     """Return sentences and tables of two releases."""
     tables = [_systems_table(releases), _steps_table(releases)]
     return PageSection(
+        title=f"{releases.old.name} and {releases.new.name}: {releases.view.title}",
         sentences=list(_sentences(releases)),
         tables=tables,
         more=[_items_table(releases)] if any(item.left_out for item in releases.common) else [],
@@ -84,7 +85,7 @@ def linking_record(releases: Releases) -> JsonObject:
     }
 
 
-def shown(step: Step) -> str | None:
+def shown(step: ReleaseStep) -> str | None:
     """Say whether the new release is harder or easier, where the interval excludes that it is not."""
     return "harder" if step.high < 0 else "easier" if step.low > 0 else None
 
@@ -123,8 +124,17 @@ def _system_row(releases: Releases, system: LinkedSystem) -> LinkedRow:
 def _steps_table(releases: Releases) -> Table:
     steps = [(None, releases.step), *releases.culture_steps.items()]
     rows = [
-        StepRow(name, one.value, one.low, one.high, one.error_systems, one.error_items, one.systems, shown(one))
-        for name, one in steps
+        StepRow(
+            culture=name,
+            difference=step.value,
+            low=step.low,
+            high=step.high,
+            error_systems=step.error_systems,
+            error_items=step.error_items,
+            systems=step.systems,
+            shown=shown(step),
+        )
+        for name, step in steps
     ]
     columns = [
         text_column("Culture", "culture"),
@@ -162,7 +172,7 @@ def _common_row(item: CommonItem) -> CommonRow:
 
 def _sentences(releases: Releases) -> Iterator[str]:
     old, new, step = releases.old.name, releases.new.name, releases.step
-    told = wording.difference_words(asdict(StepRow(None, step.value, step.low, step.high, *(None,) * 4)), releases.info)
+    told = wording.difference_words({"difference": step.value, **step._asdict()}, releases.info)
     verdict = shown(step)
     if verdict is None:
         yield f"Whether release {new} is harder or easier than {old} is open: {told}, for the same systems."

@@ -18,7 +18,7 @@ from kapwa.report.wording import count, is_share, label_text
 from kapwa.runs.directory import Run
 from kapwa.runs.signature import differing
 from kapwa.runs.systems import System, systems_of
-from kapwa.stats.linking import Answers, LinkedScore, Linking, MovedItem, ReleaseItems, Step, moved_items
+from kapwa.stats.linking import LinkedScore, Linking, MovedItem, ReleaseAnswers, ReleaseItems, ReleaseStep, moved_items
 from kapwa.stats.missing import ranges_of
 from kapwa.stats.series import KEYS, items_of_run
 from kapwa.suites.items import grouped
@@ -52,7 +52,7 @@ class CommonItem(NamedTuple):
         return self.changed or (self.moved is not None and self.moved.found)
 
 
-class Release:
+class ReleaseRuns:
     """One release: its ``name``, its ``runs`` by the name of their system, and its items as they were asked."""
 
     def __init__(self, name: str, runs: dict[str, Run], view: TaskView) -> None:
@@ -74,13 +74,13 @@ class Release:
         contents = _contents(first.items.filter(pl.col("variant") == view.variant))
         self.contents = [contents[key] for key in self.items.select(KEYS).iter_rows()]
 
-    def answers(self, systems: Sequence[str]) -> Answers:
+    def answers(self, systems: Sequence[str]) -> ReleaseAnswers:
         """What some of the systems scored, in their order."""
         columns = []
         for name in ("value", "least", "most"):
             rows = [self.frames[system][name].cast(pl.Float64).fill_null(np.nan).to_numpy() for system in systems]
             columns.append(np.stack(rows))
-        return Answers(*columns)
+        return ReleaseAnswers(*columns)
 
 
 class Releases:
@@ -103,7 +103,7 @@ class Releases:
         self.info = self.view.metrics[self.view.metric]
         if not is_share(self.info):
             raise UsageError(f"{self.view.metric} is no share of right answers.", hint="Name runs of another task.")
-        self.old, self.new = (Release(name, _runs_of(part, systems), self.view) for part, name in _named(parts))
+        self.old, self.new = (ReleaseRuns(name, _runs_of(part, systems), self.view) for part, name in _named(parts))
         self._both = [name for name in self.old.runs if name in self.new.runs]
         self._systems = systems
 
@@ -141,7 +141,7 @@ class Releases:
         old, new = (self._side(release, apart) for release in (self.old, self.new))
         return Linking(old, new, self.old.answers(self._both), self.new.answers(self._both))
 
-    def _side(self, release: Release, apart: set[tuple[str, str]]) -> ReleaseItems:
+    def _side(self, release: ReleaseRuns, apart: set[tuple[str, str]]) -> ReleaseItems:
         names = [
             "\0".join([*key, content, *([release.name] if (key[0], key[2]) in apart else [])])
             for key, content in zip(release.items.select(KEYS).iter_rows(), release.contents, strict=True)
@@ -149,12 +149,12 @@ class Releases:
         return ReleaseItems(release.items["culture"].to_list(), release.items["cluster"].to_list(), names)
 
     @cached_property
-    def step(self) -> Step:
+    def step(self) -> ReleaseStep:
         """By how much scores change from the old release to the new one, over cultures."""
         return self.linking.step()
 
     @cached_property
-    def culture_steps(self) -> dict[str, Step]:
+    def culture_steps(self) -> dict[str, ReleaseStep]:
         """The same in each culture; the intervals hold all at once. {} for one culture."""
         several = self.linking.cultures
         return {name: self.linking.step(name, level=1 - 0.05 / len(several)) for name in several} if several[1:] else {}
@@ -170,7 +170,7 @@ class Releases:
             rows.append(LinkedSystem(system.name, scores[0], scores[1], would.get(system.name)))
         return sorted(rows, key=lambda row: -(row.would.value if row.would else row.old or 0.0))
 
-    def _score(self, release: Release, system: str) -> float | None:
+    def _score(self, release: ReleaseRuns, system: str) -> float | None:
         """The mean over the cultures of both releases of what was answered."""
         if system not in release.frames:
             return None

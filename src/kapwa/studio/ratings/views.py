@@ -197,8 +197,11 @@ def results(request: HttpRequest, visit: Visit) -> HttpResponse:
         wanted = form.cleaned_data
         sources = [runs[name] for name in wanted.pop("run")]
         kind = PAIRS if len(sources) > 1 else _RATES[visit.project.form] if sources else BASELINE
-        made = draw(visit.project, kind, *sources, **wanted, by=visit.member.author)
-        return redirect(f"{reverse('results', args=[visit.project.slug])}?named={naming(made)}")
+        try:
+            made = draw(visit.project, kind, *sources, **wanted, by=visit.member.author)
+            return redirect(f"{reverse('results', args=[visit.project.slug])}?named={naming(made)}")
+        except UsageError as error:
+            form.add_error("sample", str(error))
     kinds = [(kind, DESKS[kind].title(), of_kind) for kind, of_kind in _sets(visit.project).items()]
     shown: Keywords = {"kinds": kinds, "runs": runs, "named": whole(request.GET.get("named")), "wanted": form}
     return show(visit, "results", 400 if form.errors else 200, **shown)

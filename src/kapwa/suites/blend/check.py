@@ -47,6 +47,9 @@ _DATE_CELL = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?")
 # Which of two numbers is the month was settled by the spreadsheet's language, so none is written for the user.
 _MADE_A_DATE = "The spreadsheet made a date of it: format the column as text and write it again."
 
+# So many questions have one key by no accident.
+_FEWEST_OF_ONE_KEY = 10
+
 
 def check(path: Path) -> CheckReport | None:
     """Report on people's answers, on multiple-choice questions, or on both; None when ``path`` holds neither.
@@ -76,6 +79,12 @@ def check(path: Path) -> CheckReport | None:
             counts |= {"multiple-choice questions": len(questions), "cultures": cultures}
         letters = Counter(question.answer for question in questions)
         counts |= {f"right option {letter}": letters[letter] for letter in sorted(letters)}
+        if len(letters) == 1 and len(questions) >= _FEWEST_OF_ONE_KEY:
+            message = (
+                f"the right option is {questions[0].answer} in all {len(questions)} questions: a model that always "
+                "says so has all right; put the options in another order, or run with --shuffle"
+            )
+            findings.append(Finding("warning", str(path), message))
         findings += choice_files.findings(path)
         findings += [odd for table in choice_files.tables for odd in table_oddities(table)]
     return CheckReport("blend", str(path), counts, findings) if answers or choices else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -19,6 +19,7 @@ from kapwa.records import MEDIA_TYPES
 from kapwa.suites.blend.mapped import NAMED_LETTER, OPTION_LABEL, plain_number
 from kapwa.suites.choices.signs import OptionSigns
 from kapwa.suites.folders.locales import country_of
+from kapwa.suites.folders.mapping import JSON_LIST
 from kapwa.suites.folders.paths import cell_at, column_of
 from kapwa.suites.folders.reading import KINDS_OF_FILES, unknown_kind
 from kapwa.suites.items import ALL_LETTERS
@@ -256,6 +257,13 @@ def _details(form: Form, table: TextTable, columns: Mapping[str, str], guessed: 
         details.update(_answer_is(table, columns, details.get("separators", {}).get("options", ";"), guessed))
     else:
         details["prompts"] = [{"id": "inst-4", "local": "{q}", "english": "{q}"}]
+    question = columns["question" if form == "blend/mcq" else "local"]
+    asked = [text_of(record.cells.get(question, "")) for record in table.records]
+    if 2 * len(set(asked)) <= len(asked):
+        guessed.unsure.append(
+            "why one question stands in many rows: if each row is what one person answered, nothing is right or wrong, "
+            "and the form is opinions/survey, or people's answers for kapwa build mcq."
+        )
     if "language" in columns and not _share(table, columns["language"], is_language_tag):
         guessed.unsure.append("the codes of languages. Write them under 'values: language:' (Tamil: ta).")
     if form == "blend/saq" and not {"language", "locale"} & set(columns):
@@ -281,13 +289,18 @@ def _labels(table: TextTable, column: str) -> list[str]:
 def _answer_is(table: TextTable, columns: Mapping[str, str], sign: str, guessed: Guessed) -> JsonObject:
     """Return how the right option is written; what speaks for it is a reason, what against it a doubt."""
     written = [text_of(record.cells.get(columns["answer"], "")).strip() for record in table.records]
-    answers = sorted(set(written) - {""})
+    if sum(cell.startswith("[") and isinstance(written_value(cell), list) for cell in written) > len(written) / 2:
+        guessed.reasons["answer"] += "; its cells are lists"
+        return {"answer_is": "letter", "separators": {"options": sign, "answer": JSON_LIST}}
+    several = [re.split(r"\s*[,;]\s*", answer) for answer in written]
+    parts = Counter(part for answer in several for part in answer if part)
+    answers = sorted(parts)
     names = [name for name in columns if name.startswith("option_")]
     options = [_options_of(record, columns, names, sign) for record in table.records]
     most = max(map(len, options), default=0)
     as_texts = all(answer in texts for answer, texts in zip(written, options, strict=True) if answer)
-    numbers = [plain_number(answer) for answer in answers]
-    if answers and all(number.isascii() and number.isdigit() for number in numbers):
+    numbers = [number for answer in answers if (number := plain_number(answer)).isascii() and number.isdigit()]
+    if _mostly(parts, lambda part: plain_number(part) in numbers):
         how = "number from 0" if "0" in numbers else "number from 1"
         guessed.reasons["answer_is"] = f"its cells are numbers, {'0' if '0' in numbers else '0 is not'} among them"
         if as_texts:
@@ -302,16 +315,21 @@ def _answer_is(table: TextTable, columns: Mapping[str, str], sign: str, guessed:
         guessed.reasons["answer"] += "; its cells are letters of the Cyrillic alphabet"
         return {"values": {"answer": cyrillic}}
     signs = OptionSigns([""] * max(most, 2), "en")
-    if answers and all(signs.lettered(answer) is not None for answer in answers):
+    if _mostly(parts, lambda part: signs.lettered(part) is not None):
         guessed.reasons["answer_is"] = "its cells are letters"
         if as_texts:
             guessed.unsure.append("whether the letters of the answers are places or the texts of options (answer_is).")
         return {"answer_is": "letter"}
     guessed.reasons["answer_is"] = "its cells are texts of options"
-    if not as_texts and answers and all(_begins_with_letter(answer) for answer in answers):
+    if not as_texts and _mostly(Counter(filter(None, written)), _begins_with_letter):
         guessed.reasons["answer_is"] = "its cells begin with letters"
         return {"answer_is": "letter"}
     return {"answer_is": "text"}
+
+
+def _mostly(parts: Counter[str], holds: Callable[[str], bool]) -> bool:
+    """Whether nearly all texts are such; a few may be faults, which a check names."""
+    return parts.total() > 0 and sum(n for part, n in parts.items() if holds(part)) >= _MOSTLY * parts.total()
 
 
 def _begins_with_letter(answer: str) -> bool:

@@ -39,7 +39,7 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
     texts = {name: row.text(name) for name in ("local", "english") if row.has(name)}
     if not any(texts.values()):
         row.problem(next(iter(texts), "local"), "is empty.", "Every row needs a question.")
-    answers, english = row.items("answers"), row.items("answers_en")
+    answers, english = (_without_labels(row, name, row.items(name)) for name in ("answers", "answers_en"))
     if not answers and not row.problems:
         row.problem("answers", "holds no answer.", "Name the answers that count as right, or leave the row out.")
     if english and len(english) != len(answers):
@@ -116,14 +116,17 @@ def _options(row: MappedRow) -> list[str]:
 
     Letters or numbers that stand before all of them are no part of them: each is shown with its letter.
     """
-    options = _written_options(row)
-    labelled = [OPTION_LABEL.fullmatch(option) for option in options]
+    return _without_labels(row, "options" if row.has("options") else "option_A", _written_options(row))
+
+
+def _without_labels(row: MappedRow, field: str, texts: list[str]) -> list[str]:
+    """The texts without letters or numbers before them, where all have one and these are in order: "1. rice"."""
+    labelled = [OPTION_LABEL.fullmatch(text) for text in texts]
     labels = [label["label"].upper() if label else "" for label in labelled]
-    if len(options) > 1 and labels in (list(ALL_LETTERS[: len(options)]), [str(i + 1) for i in range(len(options))]):
-        message = f"each option has its label before it ({options[0][:40]!r}), which is taken off: Kapwa shows letters"
-        row.odd("options" if row.has("options") else "option_A", "note", message)
-        return [label["text"] for label in labelled if label]
-    return options
+    if len(texts) < 2 or labels not in (list(ALL_LETTERS[: len(texts)]), [str(i + 1) for i in range(len(texts))]):
+        return texts
+    row.odd(field, "note", f"each text has a letter or number before it ({texts[0][:40]!r}): it is taken off")
+    return [label["text"] for label in labelled if label]
 
 
 def _written_options(row: MappedRow) -> list[str]:

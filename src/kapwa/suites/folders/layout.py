@@ -67,7 +67,10 @@ class LaidOut:
             number = int(match[1])
             return f"row {rows[number - 1].origin.row}" if 1 <= number <= len(rows) else match[0]
 
-        return re.sub(r"\brow (\d+)\b", source_row, message.replace(str(self.folder), str(self.source)))
+        # "row 3 of kapwa-abc/questions.jsonl", as messages about several packs name a file.
+        ours = re.compile(rf"{re.escape(self.folder.name)}/\w+\.jsonl")
+        named = ours.sub(rows[0].origin.pack_file if rows else self.source.name, message)
+        return re.sub(r"\brow (\d+)\b", source_row, named.replace(str(self.folder), str(self.source)))
 
     def _place(self, path: str, row: int | None, column: str | None) -> tuple[Path, int | None, str | None]:
         file = Path(path)

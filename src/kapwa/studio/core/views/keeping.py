@@ -17,13 +17,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
-from kapwa.registry import load
 from kapwa.studio import commands
 from kapwa.studio.core import evaluating
 from kapwa.studio.core.exchange import export_project
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.freeze import freeze, plan_release, release_files
-from kapwa.studio.core.importing import take_in
+from kapwa.studio.core.importing import packs_of, take_in
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.posted import PageForm, SetText, posted, pressed
 from kapwa.studio.core.reading import releases_of
@@ -145,7 +144,7 @@ def backup(request: HttpRequest, visit: Visit) -> HttpResponse:
     The archive that is given has no identities and no hidden votes; the one with them stays on the studio's computer.
     """
     project, shown = visit.project, dict[str, Any]()
-    packs = load("suites", project.form).pack_names()
+    packs = packs_of(form_of(project).tables)
     pack = PackForm(packs, None)
     action = pressed(request, "archive", "computer", "check", "recovery", "pack")
     if action == "archive":

@@ -25,6 +25,7 @@ from kapwa.studio.core.tables import Project
 from kapwa.studio.core.text import key_of
 from kapwa.studio.core.views.common import act, as_file, named_agreement, show, whole
 from kapwa.studio.core.views.fields import TypedField, told
+from kapwa.studio.core.views.listing import page_of
 from kapwa.studio.questions.events import PROMPT
 from kapwa.studio.questions.merging import Merged, against_people, merged_answers
 from kapwa.studio.questions.suggesting import suggestions
@@ -47,7 +48,7 @@ def answers(request: HttpRequest, visit: Visit) -> HttpResponse:
     return show(
         visit,
         "answers",
-        rows=merged,
+        shown=page_of(merged, request.GET),
         to_compare=[one.wording.question.number for one in full if not one.is_compared],
         own=language(tag),
         languages=[language(language_tag) for language_tag in tags],

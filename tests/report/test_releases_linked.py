@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 from report_fixtures import MadeRun, make_run
 
 from kapwa.errors import UsageError
+from kapwa.report.page.sections import write_link
 from kapwa.report.tables.linking import linking_block, linking_record, linking_tables
 from kapwa.report.view.releases import Releases
 
@@ -108,3 +111,13 @@ def test_what_cannot_be_linked_is_refused() -> None:
     runs[1].scores = runs[1].scores.head(60)
     with pytest.raises(UsageError, match=r"were asked different items of 1\.0"):
         Releases(runs)  # type: ignore[arg-type]
+
+
+def test_the_page_names_systems_in_every_script_and_escapes_them(tmp_path: Path) -> None:
+    names = ("Kapwa", "نموذج", "모델-한국", "ሞዴል", "অসমীয়া", "<script>alert(1)</script>")
+    runs = [run(name, version, 0.4 + 0.1 * k) for version in ("1.0", "2.0") for k, name in enumerate(names)]
+    page = write_link(Releases(runs), tmp_path / "page.html").read_text(encoding="utf-8")  # type: ignore[arg-type]
+    assert all(name in page for name in names[:-1])
+    assert names[-1] not in page
+    assert "1.0 and 2.0: " in page
+    assert page.count("<table") == 3
