@@ -17,10 +17,10 @@ from kapwa.analysis.inputs import AnalysisSettings, Settings
 from kapwa.cli.parsing import parse_setting
 from kapwa.cli.tasks import AskingCommand, JudgingCommand
 from kapwa.errors import DataError, KapwaError, ModelError, RunError, UsageError
-from kapwa.loading import TaskSettings
-from kapwa.models.base import ModelOptions
+from kapwa.loading import TaskKeywords, TaskSettings
+from kapwa.models.base import ModelKeywords, ModelOptions
 from kapwa.records import ContinuationScore, Response
-from kapwa.runs.settings import RunSettings
+from kapwa.runs.settings import RunKeywords, RunSettings
 from kapwa.suites.base import Setting, Task
 from kapwa.suites.blend.saq_grading import SaqOptions
 from kapwa.suites.eecc.task import EeccOptions
@@ -194,11 +194,21 @@ def test_a_report_is_written_from_python(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "fields"),
-    [(AnalysisSettings, Settings)],
+    ("settings", "kind"),
+    [
+        (AnalysisSettings, Settings),
+        (TaskKeywords, TaskSettings),
+        (ModelKeywords, ModelOptions),
+        (RunKeywords, RunSettings),
+    ],
 )
-def test_keywords_for_editors_are_those_of_the_options(settings: Any, fields: Any) -> None:
-    assert set(settings.__annotations__) == set(fields.__dataclass_fields__)
+def test_keywords_for_checkers_are_the_fields_of_the_options_with_their_types(settings: Any, kind: Any) -> None:
+    written = {name: hint.__forward_arg__.replace('"', "'") for name, hint in settings.__annotations__.items()}
+    declared = {field.name: field.type.replace('"', "'") for field in fields(kind) if field.init}
+    if kind is Settings:  # takes a text or several, and keeps several
+        assert {declared.pop(name) for name in ("keep", "drop")} == {"tuple[str, ...]"}
+        assert {written.pop(name) for name in ("keep", "drop")} == {"str | Sequence[str]"}
+    assert written == declared
 
 
 @pytest.mark.parametrize(

@@ -108,11 +108,15 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Ended:
-    """How each order ended: whether the interval held the truth, what was decided, the part that was not asked."""
+    """How each order ended: whether the interval held the truth, what was decided, the part that was not asked.
+
+    ``each``: of several cultures, the share whose own intervals held their truths.
+    """
 
     held: FloatArray
     decided: FloatArray
     saved: FloatArray
+    each: FloatArray
 
 
 def one_culture(drawn: Drawn, orders: int, width: float) -> tuple[Ended, Partial]:
@@ -127,18 +131,24 @@ def one_culture(drawn: Drawn, orders: int, width: float) -> tuple[Ended, Partial
         saved[going[done]] = 1 - drawn.share(look, going)[done]
         going, look = going[~done], look + 1
     ends = Partial(**last)
-    held = (ends.low - 1e-9 <= truth) & (truth <= ends.high + 1e-9)
-    return Ended(held, np.zeros(orders), saved), ends
+    held = _holds(ends, float(truth))
+    return Ended(held, np.zeros(orders), saved, held), ends
+
+
+def _holds(part: Partial, truth: float) -> FloatArray:
+    return np.asarray((part.low - 1e-9 <= truth) & (truth <= part.high + 1e-9), dtype=np.float64)
 
 
 def several_cultures(cultures: Sequence[Drawn], orders: int, width: float, margin: float | None) -> Ended:
     """Stop by the width of the mean over cultures, or with ``margin`` by a decision against the earlier model."""
-    truth = np.mean([drawn.whole.new.mean() for drawn in cultures])
+    truths = [float(drawn.whole.new.mean()) for drawn in cultures]
+    truth = float(np.mean(truths))
     old = np.mean([drawn.whole.old.mean() for drawn in cultures])
     going, look = np.arange(orders), 0
-    held, decided, saved = np.zeros(orders), np.zeros(orders), np.zeros(orders)
+    held, decided, saved, each = (np.zeros(orders) for _ in range(4))
     while going.size:
-        mean = mean_of_partials([drawn.at(look, going) for drawn in cultures])
+        parts = [drawn.at(look, going) for drawn in cultures]
+        mean = mean_of_partials(parts)
         share = np.mean([drawn.share(look, going) for drawn in cultures], axis=0)
         if margin is None:
             done = (mean.half <= width) | (share >= 1)
@@ -147,10 +157,11 @@ def several_cultures(cultures: Sequence[Drawn], orders: int, width: float, margi
             found = np.where(difference - half >= -margin, 1, np.where(difference + half < -margin, -1, 0))
             decided[going] = found
             done = found != 0
-        inside = (mean.low - 1e-9 <= truth) & (truth <= mean.high + 1e-9)
-        held[going[done]], saved[going[done]] = inside[done], 1 - share[done]
+        held[going[done]], saved[going[done]] = _holds(mean, truth)[done], 1 - share[done]
+        own = np.mean([_holds(part, one) for part, one in zip(parts, truths, strict=True)], axis=0)
+        each[going[done]] = own[done]
         going, look = going[~done], look + 1
-    return Ended(held, decided, saved)
+    return Ended(held, decided, saved, each)
 
 
 def percent(parts: Sequence[FloatArray]) -> float:
@@ -194,7 +205,7 @@ def all_of_blend(random: np.random.Generator, accuracy: float, alike: float | No
 
 def mean_cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
     """All cultures of BLEnD: by the mean's width, and the mean where each culture ends by itself."""
-    for alike in (None, 0.8):
+    for alike in CONTROLS:
         for accuracy in ACCURACIES:
             together, apart = [], []
             for _ in range(max(repeats // ORDERS, 1)):
@@ -204,12 +215,18 @@ def mean_cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
                 ends = [one_culture(culture, ORDERS, WIDTH) for culture in drawn]
                 mean = mean_of_partials([part for _, part in ends], apart=True)
                 truth = np.mean([whole.new.mean() for whole in wholes])
-                held = (mean.low - 1e-9 <= truth) & (truth <= mean.high + 1e-9)
-                saved = np.mean([one.saved for one, _ in ends], axis=0)
-                apart.append(Ended(held, np.zeros(ORDERS), saved))
+                saved, own = (np.mean([getattr(one, name) for one, _ in ends], axis=0) for name in ("saved", "held"))
+                apart.append(Ended(_holds(mean, float(truth)), np.zeros(ORDERS), saved, own))
             where = f"16 cultures of BLEnD, {accuracy:g} right, {_control_words(alike)}"
-            yield from _coverage_and_saving(together, f"{where}, the mean ±{MEAN_WIDTH:g}")
-            yield from _coverage_and_saving(apart, f"{where}, the mean where each culture ends at ±{WIDTH:g}")
+            for ended, ends_by in (
+                (together, f"the mean ends at ±{MEAN_WIDTH:g}"),
+                (apart, f"each ends at ±{WIDTH:g}"),
+            ):
+                yield from _coverage_and_saving(ended, f"{where}, {ends_by}: the mean")
+                own, n = percent([one.each for one in ended]), len(ended) * ORDERS
+                yield Cell(
+                    SUBJECT, "coverage at the stop", f"{where}, {ends_by}: single cultures", own, n, _LOWEST, 100
+                )
 
 
 def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:

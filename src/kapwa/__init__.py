@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kapwa.api import build_mcq as build_mcq
     from kapwa.api import check_data as check_data
     from kapwa.api import compare as compare
+    from kapwa.api import contamination as contamination
     from kapwa.api import evaluate as evaluate
     from kapwa.api import freeze_plan as freeze_plan
     from kapwa.api import open_run as open_run
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from kapwa.api import write_forms as write_forms
     from kapwa.config.running import run_config as run_config
     from kapwa.errors import KapwaError as KapwaError
+    from kapwa.exchange.copies import copy_results as copy_results
     from kapwa.exchange.formats import export_run as export_run
     from kapwa.exchange.formats import import_result as import_result
     from kapwa.labels.audits.audit import audit_plan as audit_plan
@@ -56,6 +58,7 @@ _MODULES = {
         "build_mcq",
         "check_data",
         "compare",
+        "contamination",
         "evaluate",
         "freeze_plan",
         "open_run",
@@ -67,6 +70,7 @@ _MODULES = {
     ),
     "config.running": ("run_config",),
     "errors": ("KapwaError",),
+    "exchange.copies": ("copy_results",),
     "exchange.formats": ("export_run", "import_result"),
     "labels.audits.audit": ("audit_plan", "audit_sample"),
     "labels.items.audit": ("audit_items",),

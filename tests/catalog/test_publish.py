@@ -12,6 +12,7 @@ from loopback_hub import Hub, Person, Repository, serving
 from made_tables import TINY
 
 import kapwa
+from kapwa.datasets.canary import COLUMN, PRIVATE_WISH, canary
 from kapwa.errors import DataError, UsageError
 from kapwa.exchange.hub_publish import plan_publication
 
@@ -91,10 +92,16 @@ def test_what_must_not_be_published_is_refused_before_anybody_is_asked(tmp_path:
     with pytest.raises(DataError, match="All rights reserved"):
         plan_publication([data], "me/mine")
     (data / "card.yaml").write_text(card, encoding="utf-8")
-    (data / "more.jsonl").write_text(json.dumps({"mark": "kapwa-canary-" + "0" * 32}))
-    with pytest.raises(DataError, match="private part"):
-        plan_publication([data], "me/mine")
-    (data / "more.jsonl").unlink()
+    for private in (True, False):  # of a public part it is published
+        rows = pl.DataFrame({"text": ["a"] * 9, COLUMN: [canary("1.0.0", "secret", private=private)] * 9})
+        for name, write in (("more.jsonl", rows.write_ndjson), ("more.parquet", rows.write_parquet)):
+            write(data / name)
+            if private:
+                with pytest.raises(DataError, match="private part"):
+                    plan_publication([data], "me/mine")
+            else:
+                assert name in plan_publication([data], "me/mine").files
+            (data / name).unlink()
     plan = plan_publication([frozen(data)], "me/mine")
     assert set(plan.left_out) == {".env", "notes.sqlite"}
     (data / "situations.csv").write_text("changed")
@@ -140,7 +147,7 @@ def test_of_runs_numbers_go_and_no_text(tmp_path: Path) -> None:
     texts = [*items["best"], *items["prompt"], "nobody else's"]
     assert [text for text in texts if text.encode() in held] == []
     assert run.headline["signature"].replace("|", r"\|").encode() in plan.files["README.md"]
-    private = {**run.manifest, "data": {**run.manifest["data"], "card": {"limits": ["kapwa-canary-00"]}}}
+    private = {**run.manifest, "data": {**run.manifest["data"], "card": {"limits": [PRIVATE_WISH]}}}
     (run.path / "run.json").write_text(json.dumps(private))
     with pytest.raises(UsageError, match="private part"):
         plan_publication([run.path], "me/results")

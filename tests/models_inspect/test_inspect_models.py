@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from batch_server import BatchServer
 from inspect_ai._util.error import PrerequisiteError
@@ -273,6 +274,35 @@ def test_requests_travel_in_jobs_of_the_size_asked_for(monkeypatch: pytest.Monke
     assert (max(map(len, server.jobs)), sum(map(len, server.jobs))) == (10, 25)
     assert len(server.jobs) <= 5  # a busy machine may send one before it is full
     assert server.single == 0
+
+
+def test_a_run_that_may_end_early_looks_once_a_job(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of 400 questions of two cultures it asks 100 of each, in a job, and stops; then the rest, in another."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-used-anywhere")
+    ids = [f"q{i}" for i in range(400)]
+    questions = [f"{name},Food,What {name}?,{'Kenya' if i % 2 else 'Peru'},en" for i, name in enumerate(ids)]
+    (tmp_path / "questions.csv").write_text(
+        "\n".join(["id,topic,english,culture,language", *questions]), encoding="utf-8"
+    )
+    answers = [f"{name},rice,rice,2" for name in ids]
+    (tmp_path / "answers.csv").write_text("\n".join(["id,local,english,votes", *answers]), encoding="utf-8")
+    server = BatchServer()
+    batch = {"size": 1000, "max_size": 1000, "send_delay": 1.0, "tick": 0.1}
+    options = {"base_url": server.url, "extra": {"batch": batch, "max_retries": 0}, "progress": False}
+    asked: dict[str, Any] = {"data": tmp_path, "variant": "en/inst-4", "path": tmp_path / "run", **options}
+    try:
+        run = kapwa.evaluate("blend/saq", "inspect:openai/gpt-4o", until=0.12, **asked)
+        looks = run.table("looks").filter(pl.col("culture").is_null())["items"].to_list()
+        sent = [len(job) for job in server.jobs]
+        finished = kapwa.evaluate("blend/saq", "inspect:openai/gpt-4o", **asked)
+    finally:
+        server.close()
+    assert run.stopped
+    assert looks == [200]
+    assert run.manifest["counts"]["answered"] == sum(sent) == 200
+    assert len(sent) <= 2  # a busy machine may send one before it is full
+    assert finished.complete
+    assert (sum(map(len, server.jobs)), server.single) == (400, 0)
 
 
 @pytest.mark.slow

@@ -132,7 +132,11 @@ FAULTS: list[tuple[str, int, str, str]] = [
     ("tasks: [kalahi/mc]\nmodels: []", 2, "models", "See docs"),
     ("tasks: [kalahi/mc]\nmodel: smollm2\nmodels: [smollm2]", 2, "model", "'models'"),
     ("tasks:\n  - kalahi/mcc\nmodels: [smollm2]", 2, "tasks.task", "'kalahi/mc'"),
-    ("tasks:\n  - limit: 3\nmodels: [smollm2]", 2, "tasks.task", "'task: …'"),
+    ("tasks:\n  - limit: 3\nmodels: [smollm2]", 2, "tasks", "task: kalahi/mc"),
+    ("tasks:\n  - {task: kalahi/mc, suite: kalahi}\nmodels: [smollm2]", 2, "tasks", "task: kalahi/mc"),
+    ("tasks:\n  - suite: kalahy\nmodels: [smollm2]", 2, "tasks.suite", "'kalahi'"),
+    ("tasks:\n  - suite: cultural-cor\nmodels: [smollm2]", 2, "tasks.suite", "'cultural-core'"),
+    ("tasks:\n  - {suite: cultural-core, data: x}\nmodels: [smollm2]", 2, "tasks.data", "Leave it out"),
     ("tasks:\n  - task: kalahi/mc\n    limt: 3\nmodels: [smollm2]", 3, "tasks.limt", "'limit'"),
     ("tasks:\n  - task: kalahi/mc\n    country: PH\nmodels: [smollm2]", 3, "tasks.country", "where: {culture:"),
     ("tasks:\n  - task: kalahi/mc\n    judge: openai:x\nmodels: [smollm2]", 3, "tasks.judge", "Leave it out"),
@@ -210,7 +214,7 @@ def test_from_python_a_failure_stops_no_other_run(stub, tmp_path: Path) -> None:
     written(tmp_path, f"FIRST_KEY={FIRST}\n", ".env")
     with pytest.raises(RunError, match=r"1 of 3 runs failed\. Second: .*127\.0\.0\.1") as failed:
         kapwa.run_config(file)
-    assert "the other 2 runs lie in" in str(failed.value.hint)
+    assert "the other 2 runs are in" in str(failed.value.hint)
     assert "FIRST_KEY" not in os.environ
     seen: list[Any] = []
     file.write_text(file.read_text().replace(gone.url, stub(says="rice").url), encoding="utf-8")
@@ -257,6 +261,16 @@ models:
     assert config.out == tmp_path / "lab" / "runs"
 
 
+def test_a_suite_stands_for_its_tasks_each_with_the_settings_of_the_entry(tmp_path: Path) -> None:
+    tasks = "tasks:\n  - {suite: kalahi, data: null, limit: 2}\n  - opinions/survey\n"
+    text = f"{tasks}models: [smollm2, {{model: smollm2, label: b}}]\n"
+    config = read_config(written(tmp_path, text))
+    assert [task.name for task in config.tasks] == ["kalahi/mc", "kalahi/open", "opinions/survey"]
+    assert [task.settings.limit for task in config.tasks] == [2, 2, None]
+    assert [len(model.settings) for model in config.models] == [3, 3]
+    assert [task.name for task in config.open_tasks()] == [task.name for task in config.tasks]
+
+
 def test_the_keys_are_the_options_of_the_command() -> None:
     """Every option of ``kapwa run`` is a key, or is one under another name, or says how the command itself works."""
     from kapwa.cli.main import loaded
@@ -264,7 +278,7 @@ def test_the_keys_are_the_options_of_the_command() -> None:
     keys = {*FileKeys.model_fields, *TaskKeys.model_fields, *ModelKeys.model_fields}
     declared = {option for suite in ("kalahi", "blend", "eecc", "opinions") for option in options_of(suite)}
     others = {
-        "country": "where", "matcher": "judge", "judge_option": "judge", "suite": "tasks",
+        "country": "where", "matcher": "judge", "judge_option": "judge",
         "dry_run": "the command", "json": "the command",
     }  # fmt: skip
     options = {str(parameter.name) for parameter in loaded("run").params}
@@ -272,6 +286,6 @@ def test_the_keys_are_the_options_of_the_command() -> None:
 
 
 def options_of(suite: str) -> set[str]:
-    from kapwa.suites.base import settings_of
+    from kapwa.registry import load
 
-    return {setting.name for settings in settings_of(suite).values() for setting in settings}
+    return {setting.name for settings in load("suites", suite).options.values() for setting in settings}

@@ -2,14 +2,17 @@
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import kapwa as library
 import warm
+from kapwa.runs.completing import halves_of
 
 
 @pytest.fixture
@@ -186,3 +189,77 @@ def test_a_resumed_run_does_not_find_out_anew_that_the_model_thinks(stub, kapwa,
     limits = {entry["asked"]["max_tokens"] > 8192 for entry in server.arrivals()[before:]}
     assert limits == {True}
     assert "8,192 tokens beside the answer's" in whole
+
+
+def text_of(part: str, i: int) -> str:
+    return f"At the {part} feast {i} the eldest aunt of {i} cousins brings cassava and {i} jars of honey."
+
+
+def test_a_server_that_learnt_half_of_the_published_texts_by_heart_is_found(stub, kapwa, data, tmp_path):
+    """Of 60 published texts it completes 30 word by word, of 60 others none; nothing is asked twice."""
+    learnt: dict[str, Any] = {}
+    for part in ("public", "private"):
+        folder = shutil.copytree(data, tmp_path / part)
+        questions = (f"{part}{i},Food,{text_of(part, i)}" for i in range(60))
+        (folder / "questions.csv").write_text("\n".join(["id,topic,english", *questions]), encoding="utf-8")
+        answers = (f"{part}{i},3,rice,rice" for i in range(60))
+        (folder / "answers.csv").write_text("\n".join(["id,votes,local,english", *answers]), encoding="utf-8")
+    for i in range(30):
+        first, second = halves_of(text_of("public", i))
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": second.upper()}}
+        learnt[f"nothing else.\\n\\n{first}"] = [[200, {"choices": [choice]}]]
+    server = stub(says="rice", replies=learnt)
+    asked = {"base_url": server.url}
+    runs = [
+        library.evaluate(
+            "blend/saq",
+            "openai:stub",
+            data=tmp_path / part,
+            variant="en/inst-4",
+            path=tmp_path / f"run-{part}",
+            **asked,
+        )
+        for part in ("public", "private")
+    ]
+    before = len(server.arrivals())
+    words = ("contamination", "run-public", "--private", "run-private", "--complete", "openai:stub")
+    table = json.loads(kapwa(*words, "--base-url", server.url, "--json"))
+    assert [row["kind"] for row in table] == ["halves", "completion"]
+    assert [row["shown"] for row in table] == [None, "yes"]
+    assert [table[1][name] for name in ("first", "second", "n_first", "n_second")] == [0.5, 0.0, 60, 60]
+    assert 0.3 < table[1]["low"] < 0.5 < table[1]["high"] < 0.7
+    assert (
+        "completes more of the public texts word by word than of the private ones: +50.0 points" in table[1]["sentence"]
+    )
+    kept = tmp_path / "completions"
+    observed = library.contamination(
+        runs[0], private=runs[1], complete="openai:stub", model_options={"base_url": server.url}, out=kept
+    )
+    assert observed.frame.to_dicts() == table
+    assert observed.to_pandas()["shown"].isna().tolist() == [True, False]
+    assert len(server.arrivals()) == before + 120
+    other = kapwa(*words[:-1], "openai:other", "--base-url", server.url, status=2)
+    assert "is a run of openai:stub, not of openai:other" in other
+
+
+@pytest.mark.slow
+def test_the_embedded_model_completes_texts_too(tmp_path):
+    pack = Path(library.__file__).parent / "suites" / "kalahi" / "packs" / "filipino"
+    rows = pl.read_csv(pack / "situations.csv", infer_schema=False)
+    runs = []
+    for part, numbers in (("public", [0, 1, 2, 3]), ("private", [4, 5, 6, 7])):
+        folder = tmp_path / part
+        folder.mkdir()
+        shutil.copy(pack / "card.yaml", folder)
+        rows[numbers].write_csv(folder / "situations.csv")
+        runs.append(library.evaluate("kalahi/mc", "smollm2", data=folder, path=tmp_path / f"run-{part}"))
+    completed = library.contamination(runs[0], private=runs[1], complete="smollm2", out=tmp_path / "completions").rows[
+        -1
+    ]
+    assert (completed.n_first, completed.n_second, completed.missing_first) == (
+        3,
+        3,
+        0,
+    )  # two situations share their text
+    assert completed.shown is None
+    assert "It is not shown that the model completes more" in str(completed.sentence)

@@ -65,8 +65,8 @@ def test_texts_completed_are_compared_between_the_halves() -> None:
         frames.append(
             pl.DataFrame({**keys, "item_id": ids, "cluster": ids, "value": value, "least": value, "most": value})
         )
-    observed = observe(run(0.5), completions=(frames[0], frames[1]))  # type: ignore[arg-type]
-    (row,) = observed.rows
+    observed = observe(run(0.5), run(0.5, private=True)).with_completions((frames[0], frames[1]))  # type: ignore[arg-type]
+    row = observed.rows[-1]
     assert (row.first, row.second, row.shown) == (0.3, 0.0, "yes")
     assert "completes more of the public texts word by word than of the private ones" in said(observed)
 
@@ -88,6 +88,10 @@ def test_what_cannot_be_compared_is_refused() -> None:
         observe(run(0.5))  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="same data"):
         observe(run(0.5), run(0.5))  # type: ignore[arg-type]
+    elsewhere = run(0.5, private=True)
+    elsewhere.scores = elsewhere.scores.with_columns(("New " + pl.col("culture")).alias("culture"))
+    with pytest.raises(UsageError, match="no culture in common"):
+        observe(run(0.5), elsewhere)  # type: ignore[arg-type]
     other = run(0.5, private=True)
     other.manifest["model"] = {**other.manifest["model"], "id": "another"}
     with pytest.raises(UsageError, match="runs of one model"):

@@ -74,34 +74,73 @@ def test_each_culture_ends_by_itself_and_the_rest_may_be_asked_later(tmp_path: P
         assert (whole.path / f"{name}.parquet").read_bytes() == (plain.path / f"{name}.parquet").read_bytes()
 
 
-def test_a_local_run_that_is_killed_stopped_and_finished_equals_one_that_never_stopped(tmp_path: Path) -> None:
-    model = TinyModel(atomic_batches=True)  # whose answers depend on what shares a batch
+def everyday_task(folder: Path) -> Any:
+    """Questions of two cultures, each in two wordings, with two samples of each answer."""
+    ids = [f"q{i}" for i in range(240)]
+    questions = [f"{name},Food,What of {name}?,{CULTURES[i % 2]},en" for i, name in enumerate(ids)]
+    answers = [f"{name},rice,rice,2" for name in ids]
+    for name, header, rows in (
+        ("questions", "id,topic,english,culture,language", questions),
+        ("answers", "id,local,english,votes", answers),
+    ):
+        (folder / f"{name}.csv").write_text("\n".join([header, *rows]), encoding="utf-8")
+    wordings = folder / "wordings.csv"
+    wordings.write_text("id,text\npolite,Please: {prompt}\n", encoding="utf-8")
+    return kapwa.load_task("blend/saq", data=folder, variant="en/inst-4", wordings=wordings, samples=2)
 
-    class KilledError(Exception):
-        pass
 
-    @dataclass
-    class Killed(TinyModel):
-        most: int = 70
+@dataclass
+class Local(TinyModel):
+    """A local model, whose answers depend on what shares a batch; half of those to everyday questions are right."""
 
-        def answer(self, request: Request, batch: Sequence[Request]) -> Response:
+    atomic_batches: bool = True
+    capabilities: frozenset[str] = frozenset({"score", "generate", "n_samples"})
+    most: int | None = None
+
+    def answer(self, request: Request, batch: Sequence[Request]) -> Response:
+        if self.most is not None:
             self.most -= 1
             if self.most < 0:
                 raise KilledError
-            return super().answer(request, batch)
+        answer = super().answer(request, batch)
+        rice = "rice" if fraction(f"{answer.text}{request.sample}") < 0.5 else "stones"
+        return replace(answer, text=f"{rice}" if "What of" in request.messages[-1].content else answer.text)
 
+
+class KilledError(Exception):
+    """Stands for the end of the process."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "rule"),
+    [
+        ("one prompt", "width"),
+        ("two prompts", "decided"),
+        ("samples and wordings", "width"),
+        ("samples and wordings", "decided"),
+    ],
+)
+def test_a_local_run_that_is_killed_stopped_and_finished_equals_one_that_never_stopped(
+    kind: str, rule: str, tmp_path: Path
+) -> None:
+    two = replace(TASK, n=450, variants=("full", "short"))
+    task: Any = {"one prompt": TASK, "two prompts": two}.get(kind) or everyday_task(tmp_path)
+    how: dict[str, Any] = {"until": 0.13}
+    if rule == "decided":
+        old = run_task(task, Local(id="test/old"), path=tmp_path / "old", progress=False)
+        how = {"until": f"decided:{old}", "margin": 0.3}
     with pytest.raises(KilledError):
-        run_task(TASK, Killed(atomic_batches=True), out=tmp_path / "runs", progress=False, until=0.1)
-    part = Run(run_task(TASK, model, out=tmp_path / "runs", progress=False, until=0.1))
+        run_task(task, Local(most=70), out=tmp_path / "runs", progress=False, **how)
+    part = Run(run_task(task, Local(), out=tmp_path / "runs", progress=False, **how))
     assert part.stopped
-    straight = Run(run_task(TASK, model, out=tmp_path / "straight", progress=False, until=0.1))
+    straight = Run(run_task(task, Local(), out=tmp_path / "straight", progress=False, **how))
     for name in straight.tables:
         assert (part.path / f"{name}.parquet").read_bytes() == (straight.path / f"{name}.parquet").read_bytes()
-    narrower = Run(run_task(TASK, model, out=tmp_path / "runs", progress=False, until="0.04:mean"))
+    narrower = Run(run_task(task, Local(), out=tmp_path / "runs", progress=False, until="0.05:mean"))
     assert narrower.path == part.path
     assert narrower.manifest["counts"]["answered"] > part.manifest["counts"]["answered"]
-    whole = Run(run_task(TASK, model, out=tmp_path / "runs", progress=False))
-    never = Run(run_task(TASK, model, out=tmp_path / "never", progress=False, until=1e-9))
+    whole = Run(run_task(task, Local(), out=tmp_path / "runs", progress=False))
+    never = Run(run_task(task, Local(), out=tmp_path / "never", progress=False, until=1e-9))
     assert never.complete
     assert never.manifest["until"]["stopped"] is False
     assert whole.complete

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm, t
 
-from kapwa.stats.intervals import share_quantile
+from kapwa.stats.clusters import cluster_sums
+from kapwa.stats.intervals import effective_size, share_quantile
 from kapwa.stats.sequential import (
     FOLDS,
     LEAST_CLUSTERS,
@@ -124,22 +125,31 @@ def test_the_error_over_cultures_is_that_of_independent_orders() -> None:
     assert alone.half[0] == pytest.approx(cultures[0].half[0], rel=0.05)
 
 
-def test_a_decision_is_its_formula() -> None:
-    codes, new, _ = a_whole(200, 0.5)
-    part = partial_means(np.where(codes < 60, new, np.nan)[:, None], codes)
+@pytest.mark.parametrize("accuracy", [0.5, 0.9])
+def test_a_decision_is_its_formula(accuracy: float) -> None:
+    codes, new, _ = a_whole(200, accuracy)
+    seen = np.where(codes < 60, new, np.nan)[:, None]
+    part = partial_means(seen, codes)
     asked, one = 60 / 200, part.here[0] + part.whole[0]  # the variance of a mean of so many items
     assert part.here[0] == pytest.approx(one * (1 - asked))
     assert part.whole[0] == pytest.approx(one * asked)
-    aim = math.sqrt(3 * part.whole[0])
+    # Five right and five wrong answers besides.
+    sums, share = cluster_sums(seen, codes), part.value[0]
+    nearer = (sums.n[0] * share + 5) / (sums.n[0] + 10)
+    size = effective_size(sums, part.value * (1 - part.value))[0]
+    doubt = max(nearer * (1 - nearer) / size / one, 1)
+    assert part.doubt[0] == pytest.approx(doubt)
+    aim = math.sqrt(3 * part.whole[0] * doubt)
     c = math.sqrt(math.log(40) / 2) * t.ppf(0.975, part.df[0]) / norm.ppf(0.975)
-    assert decision_half(part)[0] == pytest.approx(c * (aim + part.here[0] / aim))
+    assert decision_half(part)[0] == pytest.approx(c * (aim + doubt * part.here[0] / aim))
 
 
-def test_over_all_looks_a_decision_errs_no_more_often_than_it_says() -> None:
+@pytest.mark.parametrize("accuracy", [0.4, 0.92])
+def test_over_all_looks_a_decision_errs_no_more_often_than_it_says(accuracy: float) -> None:
     """Random orders of one whole: how often its mean ever lies below the interval, and above it."""
     random = np.random.default_rng(3)
     codes, orders = np.arange(300), 800
-    new = (random.random(300) < 0.4).astype(float)
+    new = (random.random(300) < accuracy).astype(float)
     rank = np.argsort(random.random((300, orders)), axis=0).argsort(axis=0)
     below, above = np.zeros(orders, dtype=bool), np.zeros(orders, dtype=bool)
     for asked in look_points(np.ones(300, dtype=np.intp)):

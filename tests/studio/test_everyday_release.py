@@ -216,7 +216,9 @@ def test_after_a_withdrawal_the_release_before_is_not_written_again(
     own.act("withdraw/", {"depth": "contributions", "sure": "yes"})
     last = freeze(project, "3.0.0", tmp_path)
     listed = json.loads((last.folder / "withdrawn.jsonl").read_text())
-    assert listed == {"salt": public_salt(project), "hash": withdrawn_hash(public_salt(project), "araw-005")}
+    mark = json.loads((last.folder / "release.json").read_text())["canary"]
+    gone = withdrawn_hash(public_salt(project), "araw-005")
+    assert listed == {"salt": public_salt(project), "hash": gone, "canary": mark}
     # The list beside an older copy tells which rows must go.
     (made.folder / "withdrawn.jsonl").write_bytes((last.folder / "withdrawn.jsonl").read_bytes())
     assert [error.message for error in check_folder(made.folder).errors] == [

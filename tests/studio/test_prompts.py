@@ -326,6 +326,7 @@ def test_a_pack_comes_in_and_identities_are_what_the_project_says(prompts: dict[
     assert not PromptPart.objects.exclude(state="approved").exists()
     made = freeze(Project.objects.get(pk=project.pk), "1.0.0", tmp_path)
     first = json.loads((made.folder / "identities.jsonl").read_text().splitlines()[0])
+    assert first.pop("canary").startswith("kapwa-canary-")
     assert first == {"city": "Athens", "country": "Greece", "text_es": "Atenas"}
     page = ana.get("")
     assert "Concepts" in page

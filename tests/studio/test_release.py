@@ -12,14 +12,20 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from studio_people import People, a_situation, accepted, recorded, send_to_review, taken_in
 
-from kapwa.errors import UsageError
+import kapwa
+from kapwa.datasets.canary import is_private
+from kapwa.errors import DataError, UsageError
+from kapwa.exchange.hub_publish import plan_publication
+from kapwa.runs.requests import requests_of
 from kapwa.studio import commands
 from kapwa.studio.core import freeze as freezing
 from kapwa.studio.core.exchange import export_project, import_project
 from kapwa.studio.core.freeze import freeze, release_files
+from kapwa.studio.core.importing import take_in
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.members import new_code
 from kapwa.studio.models import Elicited, Membership, Person, Project, Release, Situation, Topic
+from kapwa.studio.situations.importing import SituationTables
 from kapwa.suites.folders.adding import check_folder
 
 
@@ -146,13 +152,26 @@ def test_a_private_part_is_whole_situations_and_stays_private(project: Any, peop
     assert len(parts["public"]) + len(parts["private"]) == 10
     assert not {row["cluster"] for row in parts["public"]} & {row["cluster"] for row in parts["private"]}
     marks = []
-    for folder in (made.folder, kept):
+    for folder, rows in zip((made.folder, kept), parts.values(), strict=True):
         marks.append(json.loads((folder / "release.json").read_text())["canary"])
-        # Each file but the tables, whose columns the form fixes, has the mark of its part, and no other.
+        # Each file has the mark of its part, and no other; each row of a table has it.
         for path in folder.iterdir():
-            found = set(re.findall(r"kapwa-canary-[0-9a-f]{32}", path.read_text()))
-            assert found == (set() if path.suffix == ".jsonl" else {marks[-1]}), path.name
-    assert marks[0] != marks[1]
+            found = re.findall(r"kapwa-canary-(?:private-)?[0-9a-f]{32}", path.read_text())
+            assert set(found) == {marks[-1]}, path.name
+            assert path.suffix != ".jsonl" or len(found) == len(path.read_text().splitlines())
+        # A run of it asks and keeps none of it; a project that takes it in does not, either.
+        task = kapwa.load_task("kalahi/mc", data=folder)
+        items = task.items()
+        assert len({item.id for item in items}) == len(rows)
+        assert marks[-1] not in f"{items}{list(requests_of(task, items, {}).distinct())}"
+    assert [is_private(mark) for mark in marks] == [False, True]
+    assert plan_publication([made.folder], "me/mine").files["situations.jsonl"]
+    with pytest.raises(DataError, match="mark of a private part"):
+        plan_publication([kept], "me/mine")
+    other = commands.new_project("iba", title="Iba", culture="Egyptian", language="ar", languages=[])
+    new, left_out = take_in(SituationTables(), other, made.folder / "situations.jsonl")
+    assert new == len(parts["public"])
+    assert "canary" not in left_out
     for row in parts["private"]:  # no text of it is in the public part, in no file
         assert not any(row["context"] in path.read_text() for path in made.folder.iterdir())
     project.title = "Iba"

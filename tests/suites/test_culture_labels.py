@@ -3,14 +3,17 @@
 import shutil
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import kapwa
+from kapwa.datasets.canary import COLUMN, canary
 from kapwa.datasets.card import LABELS_NAME
 from kapwa.datasets.packs import DataSet
 from kapwa.errors import DataError
 from kapwa.files import digest
 from kapwa.runs.manifest import describe
+from kapwa.runs.requests import requests_of
 from kapwa.suites.base import Selection
 from kapwa.suites.folders.opening import folder_suite
 
@@ -103,16 +106,16 @@ def test_the_digest_and_the_manifest_change_only_with_the_table(tmp_path: Path) 
     assert {**plain, "digest": "", "labels": {}} == {**labelled, "digest": "", "labels": {}}
 
 
-@pytest.mark.parametrize(
-    ("task", "pack"),
-    [
-        ("kalahi/mc", "filipino"),
-        ("blend/saq", "us"),
-        ("eecc/qa", "cities"),
-        ("opinions/survey", "market-days"),
-        ("longform/criteria", "daily-life"),
-    ],
-)
+FORMS = [
+    ("kalahi/mc", "filipino"),
+    ("blend/saq", "us"),
+    ("eecc/qa", "cities"),
+    ("opinions/survey", "market-days"),
+    ("longform/criteria", "daily-life"),
+]
+
+
+@pytest.mark.parametrize(("task", "pack"), FORMS)
 def test_every_form_reads_labels(task: str, pack: str, tmp_path: Path) -> None:
     folder = shutil.copytree(PACKS / task.partition("/")[0] / "packs" / pack, tmp_path / "pack")
     culture = kapwa.load_task(task, data=folder, limit=1).items()[0].culture
@@ -121,6 +124,29 @@ def test_every_form_reads_labels(task: str, pack: str, tmp_path: Path) -> None:
     (folder / LABELS_NAME).write_text(f"culture,label,kind\n{culture}x,Here,place\n", encoding="utf-8")
     with pytest.raises(DataError, match="neither a culture of these data nor a label"):
         kapwa.load_task(task, data=folder, limit=1)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize(("task", "pack"), FORMS)
+def test_every_form_knows_the_mark_of_a_release_and_asks_and_keeps_nothing_of_it(
+    task: str, pack: str, suffix: str, tmp_path: Path
+) -> None:
+    folder, mark = tmp_path / pack, canary("1.0.0", "secret", private=True)
+    folder.mkdir()
+    source = PACKS / task.partition("/")[0] / "packs" / pack
+    for file in source.iterdir():
+        if file.suffix != ".csv":
+            shutil.copy(file, folder)
+            continue
+        table = pl.read_csv(file, infer_schema=False).with_columns(pl.lit(mark).alias(COLUMN))
+        write = {".csv": table.write_csv, ".jsonl": table.write_ndjson, ".parquet": table.write_parquet}[suffix]
+        write(folder / file.with_suffix(suffix).name)
+    plain, marked = (kapwa.load_task(task, data=folder) for folder in (source, folder))
+    assert marked.data.digest != plain.data.digest
+    items = marked.items()
+    assert items == plain.items()
+    asked = list(requests_of(marked, items, {}).distinct())
+    assert "kapwa-canary" not in f"{items}{asked}{marked.item_table(items).rows()}"
 
 
 def test_labels_beside_a_mapping_are_read_and_their_errors_name_them(tmp_path: Path) -> None:

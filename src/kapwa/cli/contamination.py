@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from kapwa.cli import shared_options as opt
 from kapwa.cli.output import check_writable, note, show, show_json
 from kapwa.errors import UsageError
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from kapwa.models.base import ModelOptions
-    from kapwa.runs.directory import Run
 
 
 def contamination(
@@ -53,23 +47,26 @@ def contamination(
     that a model was trained on a benchmark, or that it was not. A line says that the model scores higher on what was
     published only if the interval excludes that it does not, which is wrong in about 3 of 100 comparisons.
     """
+    import kapwa
     from kapwa.files import write_text
     from kapwa.models.base import ModelOptions
-    from kapwa.report.tables.contamination import observe, record
+    from kapwa.report.tables.contamination import record
     from kapwa.report.tables.forms import render_block
-    from kapwa.runs.directory import Run
     from kapwa.runs.outputs import BOM
 
     check_writable(csv)
     if complete is not None and private is None:
         raise UsageError("--complete compares public texts with private ones.", hint="Add --private RUN.")
-    first, second = Run(public), None if private is None else Run(private)
-    completions = None
-    if complete is not None and second is not None:
+    if complete is not None:
         check_writable(out, folder=True)
-        options = ModelOptions(base_url=base_url, concurrency=concurrency, template=template)
-        completions = _completions(complete, options, (first, second), out)
-    observed = observe(first, second, [Run(path) for path in other or ()], completions)
+    observed = kapwa.contamination(
+        public,
+        private=private,
+        others=other or (),
+        complete=complete,
+        model_options=ModelOptions(base_url=base_url, concurrency=concurrency, template=template),
+        out=out,
+    )
     if csv is not None:
         write_text(csv, BOM + observed.block.tables[0].csv)
         note(f"Table: {csv}")
@@ -77,22 +74,3 @@ def contamination(
         show_json(list(record(observed)))
     else:
         show(render_block(observed.block))
-
-
-def _completions(
-    spec: str, options: ModelOptions, runs: tuple[Run, Run], out: Path
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Ask a model to complete the texts of both runs; what it answered before is kept in ``out``."""
-    from contextlib import closing
-
-    from kapwa.loading import load_model
-    from kapwa.runs.asking import answers_in
-    from kapwa.runs.completing import completed, halved_items
-
-    items = [halved_items(run) for run in runs]
-    if not all(items):
-        raise UsageError("The texts of these runs are too short to be completed.", hint="Leave out --complete.")
-    out.mkdir(parents=True, exist_ok=True)
-    with closing(load_model(spec, options)) as model, answers_in(out, "answers.sqlite") as store:
-        first, second = (completed(each, model, store) for each in items)
-    return first, second

@@ -49,7 +49,8 @@ def run(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="A set of published benchmarks instead of one task, such as cultural-core: one report, one board.",
+            help="Instead of one task, all tasks of a suite, such as kalahi, or a set of published benchmarks, such as "
+            "cultural-core: one report, one board.",
         ),
     ] = None,
     data: opt.Data = None,
@@ -266,30 +267,21 @@ def run(
 
 
 def task_names(task: str | None, suite: str | None, data: str | None) -> list[str]:
-    """Return the name of the task, or the names of the benchmarks in the set ``suite``.
+    """Return the name of the task, or those of the suite or set of benchmarks ``suite``.
 
     ``data``: only for a task; a set has its own. Raises UsageError unless exactly one of ``task`` and ``suite`` is
     given, and for a set with benchmarks that are not fetched.
     """
-    from kapwa.catalog import entries
-    from kapwa.catalog.lookup import fetched_benchmarks
-    from kapwa.errors import check_known
+    from kapwa.loading import tasks_of_set
 
     if (task is None) == (suite is None):
         hint = "For example: kapwa run kalahi/mc --model MODEL, or: kapwa run --suite cultural-core --model MODEL"
         raise UsageError("Name either a task or, with --suite, a set of benchmarks.", hint=hint)
     if task is not None:
         return [task]
-    check_known(suite, entries.set_names(), f"There is no set of benchmarks {suite!r}.")
     if data is not None:
-        raise UsageError("A set of benchmarks has its own data.", hint="Leave out --data.")
-    names = entries.chosen(str(suite)).benchmarks
-    fetched = fetched_benchmarks()
-    absent = [name for name in names if name not in fetched or fetched[name].missing]
-    if absent:
-        message = f"{len(absent)} of the {len(names)} benchmarks of {suite} are not fetched: {', '.join(absent)}."
-        raise UsageError(message, hint=f"Fetch them: kapwa fetch {suite}")
-    return names
+        raise UsageError("A suite or set of benchmarks has its own data.", hint="Leave out --data.")
+    return tasks_of_set(str(suite))
 
 
 @score_app.command("score", cls=JudgingCommand)

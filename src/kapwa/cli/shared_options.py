@@ -299,7 +299,7 @@ LookEvery = Annotated[
         metavar="N",
         rich_help_panel=STOPPING,
         help="With --until: items of a culture to ask before the score is estimated again.",
-        show_default="10, or 32 for local models",
+        show_default="10; 32 for local models; 100 through a provider's batch interface",
     ),
 ]
 

@@ -18,20 +18,22 @@ import yaml
 
 from kapwa import registry
 from kapwa.catalog.hub import endpoint, publish_files
+from kapwa.datasets.canary import COLUMN, is_private
 from kapwa.datasets.card import CARD_NAME, Card
 from kapwa.datasets.yaml_models import read_model
 from kapwa.errors import DataError, UsageError, raise_first
 from kapwa.runs.directory import Run, open_runs
 from kapwa.suites.folders.opening import tasks_in
+from kapwa.tables import read_records
 from kapwa.value_types import JsonMapping
 
 RELEASE = "release.json"
 README = "README.md"
 # By this file the hub's boards know a benchmark, its tasks and where their items are.
 BOARD = "eval.yaml"
-_CANARY = "kapwa-canary-"
 _SUFFIXES = frozenset((".csv", ".json", ".jsonl", ".md", ".parquet", ".tsv", ".ods", ".txt", ".xlsx", ".yaml", ".yml"))
 _TABLES = (".csv", ".jsonl")
+_COMPRESSED = (".ods", ".parquet", ".xlsx")
 _NO_LICENCE = frozenset(("", "none", "unknown", "unlicensed", "proprietary", "all rights reserved", "todo", "tbd"))
 # What of a run is numbers: no text of an item or an answer.
 _OF_RUNS = ("estimates", "floors", "comparisons", "scores")
@@ -96,7 +98,7 @@ def _of_data(folder: Path, repository: str, public: bool) -> Publication:
         raise DataError(message, path=folder / CARD_NAME, column="licence", hint=hint)
     files, left_out = _release_files(folder) if (folder / RELEASE).is_file() else _folder_files(folder)
     for name, content in files.items():
-        if _CANARY.encode() in content:
+        if is_private(content.decode(errors="replace")) or _holds_private_rows(folder / name):
             hint = "Publish the public part: the folder without '-private'."
             raise DataError(
                 "holds the mark of a private part, which is not to be published.", path=folder / name, hint=hint
@@ -110,6 +112,13 @@ def _of_data(folder: Path, repository: str, public: bool) -> Publication:
     if tasks and BOARD not in files:
         files[BOARD] = _board_page(card, tasks)
     return Publication(repository, not public, card.licence, files, left_out, notes)
+
+
+def _holds_private_rows(file: Path) -> bool:
+    """Whether a table whose bytes are compressed has rows of a private part."""
+    if file.suffix.lower() not in _COMPRESSED:
+        return False
+    return any(is_private(str(cells.get(COLUMN, ""))) for _row, cells in read_records(file).records)
 
 
 def _release_files(folder: Path) -> tuple[dict[str, bytes], list[str]]:
@@ -136,8 +145,8 @@ def _folder_files(folder: Path) -> tuple[dict[str, bytes], list[str]]:
     files: dict[str, bytes] = {}
     left_out: list[str] = []
     for entry in sorted(folder.iterdir()):
-        taken = entry.suffix.lower() in _SUFFIXES and not entry.name.startswith(".")
-        if taken and entry.is_file() and not entry.is_symlink():
+        is_sent = entry.suffix.lower() in _SUFFIXES and not entry.name.startswith(".")
+        if is_sent and entry.is_file() and not entry.is_symlink():
             files[entry.name] = entry.read_bytes()
         else:
             left_out.append(entry.name)
@@ -147,8 +156,7 @@ def _folder_files(folder: Path) -> tuple[dict[str, bytes], list[str]]:
 def _of_runs(runs: Sequence[Run], repository: str, public: bool) -> Publication:
     files: dict[str, bytes] = {}
     for run in runs:
-        stated = json.dumps(run.manifest, ensure_ascii=False)
-        if _CANARY in stated:
+        if is_private(json.dumps(run.manifest, ensure_ascii=False)):
             hint = "Its numbers may be told, but item by item they tell what is in the private part."
             raise UsageError(f"{run.path} is a run on a private part of a data set.", hint=hint)
         files |= {f"{run.path.name}/{name}": content for name, content in _run_files(run)}
@@ -179,12 +187,12 @@ def _head(head: Mapping[str, object]) -> str:
 def _board_tasks(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
     """Return the tasks that the folder has data for, as "kalahi-mc", and the table each reads."""
     tables = [name for name in files if name.endswith(_TABLES)]
-    found: dict[str, str] = {}
+    board_tasks: dict[str, str] = {}
     for form, tasks in tasks_in(folder).items():
         of_form = [name for name in re.findall(r"\w+\.csv", registry.load("suites", form).tables) if name in tables]
         for table in (of_form or tables)[:1]:
-            found |= {f"{form}-{task}": table for task in tasks}
-    return found
+            board_tasks |= {f"{form}-{task}": table for task in tasks}
+    return board_tasks
 
 
 def _board_page(card: Card, tasks: Mapping[str, str]) -> bytes:

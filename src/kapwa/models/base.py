@@ -17,13 +17,13 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypedDict, runtime_checkable
 
 from kapwa.errors import ModelError, UsageError, nearest
 from kapwa.records import Capability, Request, Response
 from kapwa.value_types import JsonMapping
 
-__all__ = ["Capability", "Model", "ModelOptions", "Responses", "check_capabilities", "flaw"]
+__all__ = ["Capability", "Model", "ModelKeywords", "ModelOptions", "Responses", "check_capabilities", "flaw"]
 
 _WORDS = {
     "score": "score given texts (log-probabilities)",
@@ -74,8 +74,8 @@ class ModelOptions:
     def refuse_others(self, backend: str, names: str = "", extra: Collection[str] | None = ()) -> None:
         """Raise UsageError for what was set here and ``backend`` would ignore in silence.
 
-        ``names``: the options it takes, parted by spaces. ``extra``: the names that its ``extra`` may hold; None where
-        the backend checks them itself.
+        ``names``: the options it takes, separated by spaces. ``extra``: the names that its ``extra`` may hold;
+        None where the backend checks them itself.
         """
         for option in fields(self):
             default = option.default_factory() if callable(option.default_factory) else option.default
@@ -88,8 +88,28 @@ class ModelOptions:
                 raise UsageError(f"{backend} knows no option {key!r}.", hint=hint)
 
 
+class ModelKeywords(TypedDict, total=False):
+    """The fields of :class:`ModelOptions` as keywords, for checkers of types and editors."""
+
+    dtype: str
+    device: str
+    revision: str | None
+    template: Literal["auto", "chat", "plain"]
+    scoring: Literal["auto", "tree", "prefix", "plain"]
+    batch_tokens: int
+    base_url: str | None
+    key_variable: str | None
+    concurrency: int
+    timeout: float
+    trust_remote_code: bool
+    thinking: str | None
+    thinking_tokens: int | None
+    sampling: Literal["auto", "asked"]
+    extra: JsonMapping
+
+
 def key_in(variable: str) -> str:
-    """Return the key that an environment variable holds, "" where it is not set; ModelError for what is no key."""
+    """Return the key that an environment variable holds, "" if it is not set; ModelError for a malformed key."""
     value = os.environ.get(variable, "").strip()
     if not value.isascii() or not value.isprintable():
         raise ModelError(f"{variable} holds characters that no key has.", hint="Copy the key again.")
@@ -117,6 +137,10 @@ class Responses(Iterator[Response], Protocol):
         ...
 
 
+# A local model answers several items in one pass, so it is asked so many of a culture at once.
+LOCAL_BLOCK = 32
+
+
 @runtime_checkable
 class Model(Protocol):
     """Who answers. Instances come from a backend's ``load(name, options)``.
@@ -133,6 +157,11 @@ class Model(Protocol):
     revision: str = ""
     atomic_batches: bool = False
     continues: bool = False
+
+    @property
+    def block(self) -> int:
+        """How many items of a culture are asked between two looks at least, where a run may end early."""
+        return LOCAL_BLOCK if self.atomic_batches else 1
 
     @property
     def retries(self) -> int | None:
@@ -273,13 +302,13 @@ SECRET_NAME = re.compile(
 def refuse_secrets(option: str, value: object, hint: str) -> None:
     """Raise UsageError for a text anywhere in ``value`` whose name says that it is a secret: it would be recorded."""
     if isinstance(value, list | tuple):
-        for part in value:
-            refuse_secrets(option, part, hint)
-    for name, part in value.items() if isinstance(value, Mapping) else ():
-        named = SECRET_NAME.search(str(name)) and not isinstance(part, Mapping)
-        if named and '"' in json.dumps(part, default=str):  # it holds a text
+        for element in value:
+            refuse_secrets(option, element, hint)
+    for name, element in value.items() if isinstance(value, Mapping) else ():
+        named = SECRET_NAME.search(str(name)) and not isinstance(element, Mapping)
+        if named and '"' in json.dumps(element, default=str):  # it holds a text
             raise UsageError(f"{option} cannot hold {name!r}: it would be recorded with the results.", hint=hint)
-        refuse_secrets(option, part, hint)
+        refuse_secrets(option, element, hint)
 
 
 def check_capabilities(model: Model, needs: frozenset[Capability], task: str) -> None:

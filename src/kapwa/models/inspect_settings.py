@@ -15,6 +15,8 @@ from kapwa.models.base import SECRET_NAME, ModelOptions, refuse_secrets
 from kapwa.value_types import JsonMapping, JsonObject
 
 RETRIES = 7  # eight calls for one answer, as Kapwa's own client makes; Inspect alone would ask for ever
+# Items of a culture that a run which may end early asks in one job: few jobs, of some hours each, and little waste.
+BATCH_BLOCK = 100
 # Inspect's batch mode waits for many requests to be open at once; this is its own bound on them.
 BATCH_WINDOW = 10_000
 

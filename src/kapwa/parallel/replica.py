@@ -70,6 +70,7 @@ class ReplicaFacts(NamedTuple):
     revision: str
     capabilities: frozenset[Capability]
     atomic_batches: bool
+    block: int
     fingerprint: JsonObject
     description: JsonObject
     environment: JsonObject
@@ -85,7 +86,7 @@ class Replica:
         model = self._load(recipe)
         known = model.capabilities  # a server is asked for them, and the description tells what it said
         described = dict(model.fingerprint), dict(model.description), dict(model.environment)
-        return ReplicaFacts(model.id, model.revision, known, model.atomic_batches, *described)
+        return ReplicaFacts(model.id, model.revision, known, model.atomic_batches, model.block, *described)
 
     def plan(self, recipe: Recipe, requests: Sequence[Request]) -> tuple[list[list[int]], ReplicaFacts]:
         """Return the model's plan, and the facts after planning."""

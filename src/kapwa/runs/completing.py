@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
+from kapwa.errors import UsageError
 from kapwa.models.base import Model
 from kapwa.records import Message, Params, Request, Response
-from kapwa.runs.asking import ask
+from kapwa.runs.asking import answers_in, ask
 from kapwa.runs.directory import Run
 from kapwa.runs.requests import RequestIndex
 from kapwa.runs.store import AnswerStore
@@ -70,14 +72,35 @@ def _core(text: str) -> str:
 def halved_items(run: Run) -> list[Halved]:
     """Return the items of a run's first variant whose text is long enough, each text once."""
     variant = run.manifest["selection"]["variants"][0]
-    found: dict[str, Halved] = {}
+    halved: dict[str, Halved] = {}
     for row in run.items.filter(variant=variant).iter_rows(named=True):
         text = next((str(row[name]) for name in TEXTS if row.get(name)), "")
         halves = halves_of(text)
         if halves is not None:
-            place = {name: str(row[name]) for name in ("item_id", "culture", "language", "cluster")}
-            found.setdefault(text, Halved(**place, first=halves[0], second=halves[1]))
-    return list(found.values())
+            columns = {name: str(row[name]) for name in ("item_id", "culture", "language", "cluster")}
+            halved.setdefault(text, Halved(**columns, first=halves[0], second=halves[1]))
+    return list(halved.values())
+
+
+def completions_of(public: Run, private: Run, model: Model, folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Ask ``model`` to complete the texts of both runs; what it answered before is kept in ``folder``.
+
+    Raises UsageError where a run was asked of another model, or has no text that is long enough.
+    """
+    halved = []
+    for run in (public, private):
+        asked = run.manifest["model"]["id"]
+        if asked != model.id:
+            hint = "Let the model complete that was asked the questions."
+            raise UsageError(f"{run.path} is a run of {asked}, not of {model.id}.", hint=hint)
+        halved.append(halved_items(run))
+        if not halved[-1]:
+            hint = f"A second half has at least {LEAST_WORDS} words. Compare without completions."
+            raise UsageError(f"The texts of {run.path} are too short to be completed.", hint=hint)
+    folder.mkdir(parents=True, exist_ok=True)
+    with answers_in(folder, "answers.sqlite") as store:
+        first, second = (completed(items, model, store) for items in halved)
+    return first, second
 
 
 def completed(items: Sequence[Halved], model: Model, store: AnswerStore) -> pl.DataFrame:

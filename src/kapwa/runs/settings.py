@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from kapwa.errors import UsageError
 from kapwa.runs.progress import Progress
@@ -75,15 +75,35 @@ class RunSettings:
         object.__setattr__(self, "rule", rule)
 
 
+class RunKeywords(TypedDict, total=False):
+    """The fields of :class:`RunSettings` as keywords, for checkers of types and editors."""
+
+    out: str | Path
+    path: str | Path | None
+    seed: int
+    label: str | None
+    trained_on: Literal["yes", "no"] | None
+    progress: Progress
+    cache: str | Path | None
+    limits: Limits
+    validators: Paths | None
+    key: Paths | None
+    until: str | float | None
+    margin: float | None
+    control: str | Path | None
+    look_every: int | None
+    plan: FrozenPlan | str | Path | None
+
+
 @dataclass(frozen=True, slots=True)
 class BegunRun:
     """A run as this process finds it, or has just begun it.
 
-    ``manifest``: as it stands in the ``folder``; ``requests``: how many different ones it has; ``local``: batches are
-    planned (:attr:`kapwa.models.base.Model.atomic_batches`).
+    ``manifest``: as it stands in the ``folder``; ``requests``: how many different ones it has; ``block``: items of
+    a culture that the model is asked at once (:attr:`kapwa.models.base.Model.block`).
     """
 
     folder: Path
     manifest: JsonMapping
     requests: int
-    local: bool
+    block: int

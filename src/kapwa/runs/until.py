@@ -23,8 +23,6 @@ from kapwa.stats.sequential import LEAST_STEP, look_points, seeded_order
 from kapwa.value_types import JsonMapping
 
 MEAN, DECIDED = "mean", "decided"
-# A local model answers several items in one pass, so it is asked so many of a culture at once.
-LOCAL_BLOCK = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,7 +85,8 @@ class Partial(NamedTuple):
     the variance of the mean of as many items as the whole has, drawn from items like these; ``df``: degrees of freedom
     of both; ``low``, ``high``: 95 % interval of the mean over these items; ``half``: half of its length, or more where
     the share came out extreme: what stopping goes by; ``drift``: how far stopping by ``half`` pulls the value outwards
-    on average; ``kept``: the part of the variance that a control left, 1 without one.
+    on average; ``kept``: the part of the variance that a control left, 1 without one; ``doubt``: by how much ``here``
+    may be too small, as a factor, where the share came out extreme: what a decision goes by.
     """
 
     value: FloatArray
@@ -97,6 +98,7 @@ class Partial(NamedTuple):
     half: FloatArray
     drift: FloatArray
     kept: FloatArray
+    doubt: FloatArray
 
 
 def partial_means(
@@ -128,9 +130,10 @@ def partial_means(
         adjusted = _chosen(used, padded, sums)
     left = 1 - sums.clusters / (int(codes.max()) + 1)
     value, se, low, high = _interval(adjusted, left, binary=binary, level=level)
-    half, drift = (high - low) / 2, np.zeros_like(value)
+    half, drift, doubt = (high - low) / 2, np.zeros_like(value), np.ones_like(value)
     if binary:
         half, drift = _to_stop(adjusted, left, half, level)
+        doubt = np.maximum(np.divide(_besides(adjusted)[1], se**2, out=np.ones_like(se), where=se > 0), 1.0)
         # What was seen cannot be undone by what is left.
         whole = len(values)
         least = np.nansum(values, axis=0) / whole
@@ -147,6 +150,7 @@ def partial_means(
         half=half,
         drift=drift,
         kept=kept,
+        doubt=doubt,
     )
 
 
@@ -235,12 +239,18 @@ def _to_stop(sums: ClusterSums, left: FloatArray, half: FloatArray, level: float
     asked, so that the pull is about V · left · d ln p̃(1 − p̃)/dp, with V the variance of the share.
     """
     share = np.clip(sums.mean, 0.0, 1.0)
-    nearer = (share * sums.n + BESIDES) / (sums.n + 2 * BESIDES)
-    size = effective_size(sums, share * (1 - share))
-    quantile = share_quantile(share, size, sums.kish_size, sums.df, level)
-    variance = nearer * (1 - nearer) / size * left
+    nearer, variance = _besides(sums)
+    quantile = share_quantile(share, effective_size(sums, share * (1 - share)), sums.kish_size, sums.df, level)
+    variance = variance * left
     slope = np.abs(1 - 2 * nearer) / (nearer * (1 - nearer)) * sums.n / (sums.n + 2 * BESIDES)
     return np.maximum(half, quantile * np.sqrt(variance)), variance * left * slope
+
+
+def _besides(sums: ClusterSums) -> tuple[FloatArray, FloatArray]:
+    """The share with :data:`BESIDES` right and wrong answers besides, and the variance that a mean of it has."""
+    share = np.clip(sums.mean, 0.0, 1.0)
+    nearer = (share * sums.n + BESIDES) / (sums.n + 2 * BESIDES)
+    return nearer, nearer * (1 - nearer) / effective_size(sums, share * (1 - share))
 
 
 def mean_of_partials(
@@ -271,6 +281,7 @@ def mean_of_partials(
         low, high = value - quantile * np.sqrt(error), value + quantile * np.sqrt(error)
     low, high = np.where(known, value, low), np.where(known, value, high)
     kept = np.mean([part.kept for part in cultures], axis=0)
+    doubted = (errors * np.stack([part.doubt for part in cultures])).sum(axis=0)
     return Partial(
         value=value,
         here=here,
@@ -281,6 +292,7 @@ def mean_of_partials(
         half=(high - low) / 2,
         drift=drift,
         kept=kept,
+        doubt=np.divide(doubted, here, out=np.ones_like(here), where=here > 0),
     )
 
 
@@ -295,12 +307,14 @@ def decision_half(part: Partial, error: float = DECISION_ERROR) -> FloatArray:
     process passes the line c(s + V/s) anywhere with probability exp(−2c²) at most (Doob 1949), so that
     c = √(ln(1/error)/2) bounds the error over any number of looks. Against √V the bound is least where V = s²; here s²
     is V at the part :data:`AIM` of the whole. It is wide at first, as O'Brien and Fleming's is (1979). Student's
-    quantile over the normal one stands for what few clusters do not tell of V. 0 once all is asked.
+    quantile over the normal one stands for what few clusters do not tell of V; ``part.doubt`` for a share that came out
+    extreme, whose V came out too small with it. 0 once all is asked.
     """
     from scipy.special import ndtri, stdtrit
 
     bound = math.sqrt(math.log(1 / error) / 2)
-    aim = np.sqrt(part.whole * (1 / AIM - 1))
+    here, whole = part.here * part.doubt, part.whole * part.doubt
+    aim = np.sqrt(whole * (1 / AIM - 1))
     unsure = stdtrit(part.df, 1 - error) / ndtri(1 - error)
-    line = aim + np.divide(part.here, aim, out=np.zeros_like(aim), where=aim > 0)
+    line = aim + np.divide(here, aim, out=np.zeros_like(aim), where=aim > 0)
     return np.asarray(np.where(part.here <= 0, 0.0, bound * unsure * line))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
@@ -18,6 +18,9 @@ from kapwa.runs.directory import Run
 from kapwa.stats.halves import Apart, apart
 from kapwa.stats.missing import ranges_of
 from kapwa.stats.series import SeriesChange, change, items_of_run
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Kind = Literal["halves", "form", "completion"]
 LEVEL = 0.95
@@ -75,6 +78,22 @@ class Observations:
         """Return the rows as a table."""
         return frame_of(ObservedRow, self.rows)
 
+    def with_completions(self, parts: tuple[pl.DataFrame, pl.DataFrame]) -> Observations:
+        """Return these and one more: which texts of the public and of the private items were completed word by word.
+
+        ``parts``: of both, as :func:`kapwa.runs.completing.completed` returns them.
+        """
+        found = apart(*parts, share=True)
+        claim = "completes more of the public texts word by word than of the private ones"
+        row = _row("completion", "public texts completed", "private texts completed", found, claim)
+        return replace(self, rows=[*self.rows, row])
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows as a pandas frame; see :func:`kapwa.to_pandas`."""
+        from kapwa.tables.pandas_frames import to_pandas
+
+        return to_pandas(self.frame)
+
     @property
     def block(self) -> PageSection:
         """Return sentences, the table, and what it cannot show, for a terminal."""
@@ -91,16 +110,10 @@ class Observations:
         return PageSection(sentences=[*sentences, VERDICT], tables=[table])
 
 
-def observe(
-    public: Run,
-    private: Run | None = None,
-    others: Sequence[Run] = (),
-    completions: tuple[pl.DataFrame, pl.DataFrame] | None = None,
-) -> Observations:
+def observe(public: Run, private: Run | None = None, others: Sequence[Run] = ()) -> Observations:
     """Compare a run of public items with a run of ``private`` ones and with runs of the same items in other forms.
 
-    ``completions``: of the public and of the private items, which the model completed word by word
-    (:func:`kapwa.runs.completing.completed`). Raises UsageError for runs that cannot be compared so.
+    Raises UsageError for runs that cannot be compared so.
     """
     view = TaskView(str(public.manifest["task"]), [public], [label_text(public.label)])
     if not wording.is_share(view.metrics[view.metric]):
@@ -111,8 +124,6 @@ def observe(
     if private is not None:
         rows.append(_halves(view, public, private))
     rows += [_form(view, public, other) for other in others]
-    if completions is not None:
-        rows.append(_completion(completions))
     if not rows:
         hint = "Name a run of the private items (--private), or of the same items in another form (--other)."
         raise UsageError("There is nothing to compare the run with.", hint=hint)
@@ -146,8 +157,10 @@ def _halves(view: TaskView, public: Run, private: Run) -> ObservedRow:
         raise UsageError("The public and the private run were asked from the same data.", hint="Name another run.")
     if len(both) == first.height:
         raise UsageError("The public and the private run have the same items.", hint="Name another run.")
-    found = apart(first, second, share=True)
-    return _row("halves", "public items", "private items", found, "scores higher on the public items")
+    if not set(first["culture"]) & set(second["culture"]):
+        raise UsageError("The public and the private run have no culture in common.", hint="Name another run.")
+    comparison = apart(first, second, share=True)
+    return _row("halves", "public items", "private items", comparison, "scores higher on the public items")
 
 
 def _form(view: TaskView, public: Run, other: Run) -> ObservedRow:
@@ -155,14 +168,8 @@ def _form(view: TaskView, public: Run, other: Run) -> ObservedRow:
     moved = change(_items(other, view), _items(public, view), share=True, level=LEVEL)
     if not moved.comparison.n:
         raise UsageError(f"{other.path} shares no item with {public.path}.", hint="Name a run of the same items.")
-    found = _paired(moved)
-    return _row("form", "as published", label_text(other.label), found, "scores higher on the published form")
-
-
-def _completion(parts: tuple[pl.DataFrame, pl.DataFrame]) -> ObservedRow:
-    found = apart(*parts, share=True)
-    claim = "completes more of the public texts word by word than of the private ones"
-    return _row("completion", "public texts completed", "private texts completed", found, claim)
+    comparison = _paired(moved)
+    return _row("form", "as published", label_text(other.label), comparison, "scores higher on the published form")
 
 
 def _paired(moved: SeriesChange) -> Apart | None:
@@ -184,27 +191,27 @@ def _paired(moved: SeriesChange) -> Apart | None:
     )
 
 
-def _row(kind: Kind, what: str, against: str, found: Apart | None, claim: str) -> ObservedRow:
+def _row(kind: Kind, what: str, against: str, comparison: Apart | None, claim: str) -> ObservedRow:
     """Say in one sentence what the interval shows."""
     empty = ObservedRow(kind, what, against, *(None,) * 10, sentence="", cannot_show=CANNOT[kind])
-    if found is None:
+    if comparison is None:
         return replace(empty, sentence=f"{what} and {against}: too few items to compare them.".capitalize())
-    told = wording.difference_words(found._asdict(), wording.SHARE)
-    sentence = f"The model {claim}: {told}."
-    if not found.shown:
-        sentence = f"It is not shown that the model {claim}: {told}."
+    difference = wording.difference_words(comparison._asdict(), wording.SHARE)
+    sentence = f"The model {claim}: {difference}."
+    if not comparison.shown:
+        sentence = f"It is not shown that the model {claim}: {difference}."
     return replace(
         empty,
-        first=found.first,
-        second=found.second,
-        difference=found.difference,
-        low=found.low,
-        high=found.high,
-        n_first=found.n[0],
-        n_second=found.n[1],
-        missing_first=found.missing[0],
-        missing_second=found.missing[1],
-        shown="yes" if found.shown else None,
+        first=comparison.first,
+        second=comparison.second,
+        difference=comparison.difference,
+        low=comparison.low,
+        high=comparison.high,
+        n_first=comparison.n[0],
+        n_second=comparison.n[1],
+        missing_first=comparison.missing[0],
+        missing_second=comparison.missing[1],
+        shown="yes" if comparison.shown else None,
         sentence=sentence,
     )
 

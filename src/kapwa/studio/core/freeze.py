@@ -22,6 +22,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from kapwa.datasets.canary import COLUMN, PRIVATE_WISH, PUBLIC_WISH, canary
 from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.withdrawn import WITHDRAWN_NAME
 from kapwa.errors import UsageError
@@ -226,16 +227,6 @@ def credits_of(project: Project, authors: list[str]) -> list[str]:
     return sorted(" ".join(name.split()) for name in names if name)
 
 
-def canary(version: str, source: str) -> str:
-    """Return the mark of a release or of its private part: where a model knows it, the model has read that part.
-
-    ``source``: of a private part the project's secret; of a public one what its tables hold, so that it is the same
-    where the project was brought to another studio, which does not have the secret.
-    """
-    mark = hashlib.blake2b(f"{source}\0canary\0{version}".encode(), digest_size=16).hexdigest()
-    return f"kapwa-canary-{mark}"
-
-
 def release_files(project: Project, release: Release, *, private: bool = False) -> dict[str, bytes]:
     """Return the files of a release, or of its private part, by name; raise RefusedError where something is removed."""
     form = release_of(project)
@@ -253,12 +244,12 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
     if any(name not in tables for name in form.files):
         part = "private" if private else "public"
         raise UsageError(f"Nothing is {part} at a share of {release.private}.", hint=_("Try another share."))
+    mark = canary(release.version, project.salt if private else _held(tables), private=private)
+    tables = {name: [{**row, COLUMN: mark} for row in rows] for name, rows in tables.items()}
     encoded = _encoded(tables)
     credited = credits_of(project, release.authors)
     card = {**release.card, "authors": credited or [f"Contributors of {release.card['title']}"]}
-    mark = canary(release.version, project.salt if private else _held(tables))
-    wish = "Private: do not publish, nor train on it." if private else "Made to test models: do not train on it."
-    card["limits"] = [*card["limits"], f"{wish} {mark}"]
+    card["limits"] = [*card["limits"], f"{PRIVATE_WISH if private else PUBLIC_WISH} {mark}"]
     unnamed = len(release.authors) - len(credited)
     credits_page = {"title": card["title"], "release": release, "names": credited, "unnamed": unnamed, "mark": mark}
     about = form.about.format(culture=card["culture"])
@@ -270,10 +261,11 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
     }
     if gone := form.withdrawn(release):
         salt = public_salt(project)
-        files[WITHDRAWN_NAME] = _json_lines([{"salt": salt, "hash": gone_hash} for gone_hash in sorted(gone)])
+        listed = [{"salt": salt, "hash": gone_hash, COLUMN: mark} for gone_hash in sorted(gone)]
+        files[WITHDRAWN_NAME] = _json_lines(listed)
     left = withdrawals.lines(Event.objects.filter(project=project, seq__lt=release.seq).order_by("seq"))
     if left:
-        files[withdrawals.NAME] = _json_lines(left)
+        files[withdrawals.NAME] = _json_lines([{**line, COLUMN: mark} for line in left])
     files["croissant.json"] = croissant(release, card, about, tables, _hashes(encoded)).encode()
     with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
         for name, content in files.items():

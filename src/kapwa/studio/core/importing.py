@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from kapwa.datasets.canary import COLUMN
 from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.columns import FormColumn, guess, laid_out, text_of
 from kapwa.datasets.packs import DataSet, children, choice_of_packs, locate, table_files
@@ -121,12 +122,21 @@ def read_place(tables: ItemTables, project: Project, place: Path, role: str = ""
         read = [(file.stem if file.stem in tables.roles else role, read_records(file)) for file in files]
     card = DataSet("", place).read_card(place if place.is_dir() else place.parent)
     brought = []
-    for name, table in read:
+    for name, marked in read:
+        table = _unmarked(marked)
         roles = [name] if name else tables.roles
         fits = {each: guessed(tables, project, each, table) for each in roles}
         best = max(fits, key=lambda each: len(set(fits[each].values())))
         brought.append(Brought(best, table, fits[best], card))
     return brought
+
+
+def _unmarked(table: TextTable) -> TextTable:
+    """Return a table without the mark of the release that it comes from; the next release has its own."""
+    records = [
+        Record(row, {name: cell for name, cell in cells.items() if name != COLUMN}) for row, cells in table.records
+    ]
+    return table._replace(header=tuple(name for name in table.header if name != COLUMN), records=records)
 
 
 def guessed(tables: ItemTables, project: Project, role: str, table: TextTable) -> dict[str, str]:

@@ -16,7 +16,7 @@ from kapwa.suites.blend.form import read_tables
 from kapwa.suites.blend.prompts import PromptBook, Templates, read_prompts, written_prompts
 from kapwa.suites.blend.questions import COUNTRIES, CountryQuestion, QuestionEntry, region_of
 from kapwa.suites.blend.released import RELEASE_CARD, CountryFiles, find_release, prompt_files, read_country
-from kapwa.tables import WORKBOOKS, read_records
+from kapwa.tables import TABLE_SUFFIXES, read_records
 
 PACKS = Path(__file__).parent / "packs"
 PROMPT_FILE = "prompts.csv"
@@ -26,7 +26,6 @@ BLEND_ID = "nayeon212/BLEnD"
 ANSWER_FILES = tuple(f"data/{role}{end}/*" for role in ("annotations", "questions", "prompts") for end in ("", "_hf"))
 CHOICE_FILES = ("data/mc_questions_hf/*",)
 OTHER_FILES = ("*.csv", "*.tsv", "*.json", "*.jsonl", "*.yaml")
-_SUFFIXES = (".csv", ".tsv", ".jsonl", *WORKBOOKS)
 _TABLES = ("questions", "answers")
 
 
@@ -60,8 +59,8 @@ def read_data(data: str | Path | None, prompts: str | Path | None = None) -> Ble
     ones, in place of the data's own.
     Raises UsageError for names that mean nothing, DataError (the first, with a count) for bad files.
     """
-    place = locate(data, PACKS, own_dataset=BLEND_ID, patterns=hub_files(data, ANSWER_FILES))
-    survey = load_path(place.path, place.name)
+    source = locate(data, PACKS, own_dataset=BLEND_ID, patterns=hub_files(data, ANSWER_FILES))
+    survey = load_path(source.path, source.name)
     if prompts is not None:
         _replace_prompts(survey, Path(prompts))
     raise_first(survey.problems)
@@ -75,7 +74,7 @@ def hub_files(data: str | Path | None, files_of_blend: Sequence[str]) -> Sequenc
 
 def load_path(path: Path, name: str = "") -> QuestionSurvey:
     """Read a file or folder that exists, keeping every problem."""
-    if path.name == CARD_NAME or (path.stem in _TABLES and path.suffix in _SUFFIXES):
+    if path.name == CARD_NAME or (path.stem in _TABLES and path.suffix in TABLE_SUFFIXES):
         path, name = path.parent, ""
     survey = QuestionSurvey(name or path.resolve().name, path)
     if not path.is_dir():
@@ -100,13 +99,13 @@ def load_path(path: Path, name: str = "") -> QuestionSurvey:
 def is_question_data(path: Path) -> bool:
     """Whether a file or folder is of this form (or the released layout), sound or not."""
     if path.is_file():
-        return path.stem in _TABLES and path.suffix in _SUFFIXES and _is_pack(path.parent)
+        return path.stem in _TABLES and path.suffix in TABLE_SUFFIXES and _is_pack(path.parent)
     return path.is_dir() and (bool(find_release(path)) or any(map(_is_pack, [path, *children(path)])))
 
 
 def _is_pack(folder: Path) -> bool:
     """Whether a folder holds questions, or answers with a card: a table of answers alone may be anybody's."""
-    questions, answers = (bool(table_files(folder, role, _SUFFIXES)) for role in _TABLES)
+    questions, answers = (bool(table_files(folder, role)) for role in _TABLES)
     return questions or (answers and (folder / CARD_NAME).is_file())
 
 
@@ -126,11 +125,11 @@ def _read_pack(survey: QuestionSurvey, folder: Path) -> None:
     defaults = survey.read_card(folder)
     tables = []
     for role in _TABLES:
-        files = table_files(folder, role, _SUFFIXES)
+        files = table_files(folder, role)
         if len(files) != 1:
-            held = " and ".join(file.name for file in files) or f"no table of {role}"
-            odd = None if files else odd_names(folder, [role], _SUFFIXES)
-            message, hint = f"holds {held}; a pack has exactly one.", odd or f"Keep one, named {role}.csv."
+            contents = " and ".join(file.name for file in files) or f"no table of {role}"
+            odd = None if files else odd_names(folder, [role], TABLE_SUFFIXES)
+            message, hint = f"holds {contents}; a pack has exactly one.", odd or f"Keep one, named {role}.csv."
             survey.problems.append(DataError(message, path=folder, hint=hint))
         tables += [survey.read_table(file) for file in files[:1]]
     if len(tables) < len(_TABLES):
@@ -176,7 +175,7 @@ def _check_across(survey: QuestionSurvey) -> None:
     for entry in survey.entries:
         question = entry.question
         mate = first.setdefault((question.country, question.id), entry).origin
-        if mate.path != entry.origin.path:
+        if mate is not entry.origin and mate.path != entry.origin.path:
             message = f"{question.id!r} is also asked of {question.country} in row {mate.row} of {mate.pack_file}."
             survey.problems.append(entry.origin.problem(message, "id"))
         other = languages.setdefault(question.country, entry)

@@ -1,0 +1,37 @@
+"""``kapwa copy``: folders of results to another disk, a bucket or a server, and back."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kapwa.cli import shared_options as opt
+from kapwa.cli.output import note, show_json
+
+
+def copy(
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="FOLDER...", help="Folders of runs, analyses or judgings, or addresses of them."),
+    ],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to", metavar="FOLDER|ADDRESS", help="Where they go: a folder, or an address such as s3://bucket/runs."
+        ),
+    ],
+    json: opt.Json = False,
+) -> None:
+    """Copy results to another disk, a bucket or a server, or back.
+
+    Addresses are those of fsspec, and a library of its own opens each kind (s3fs for s3://). It reads keys from the
+    environment or a file of its own. A record such as run.json is copied last, so a copy that was cut off is none.
+    """
+    from kapwa.exchange.copies import copy_results
+
+    places = copy_results(sources, to)
+    for place in places:
+        note(f"Copied: {place}")
+    if json:
+        show_json({"copied": places})
