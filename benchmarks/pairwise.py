@@ -81,7 +81,7 @@ def sampled_pairs(kind: str, part: int) -> list[tuple[int, int]]:
 def run_kapwa(job: dict[str, Any], backend: Literal["numba", "rapidfuzz"]) -> None:
     from importlib.metadata import version
 
-    from kapwa.analysis.distances import concept_part
+    from kapwa.analysis.distances import concept_result
     from kapwa.metrics.distance import all_pairs_bleu, pair_distances
     from kapwa.metrics.pairwise_edits import edit_blocks, read_texts
     from kapwa.metrics.tokens import encode, tokenizer_for
@@ -99,7 +99,7 @@ def run_kapwa(job: dict[str, Any], backend: Literal["numba", "rapidfuzz"]) -> No
             "wed": least(lambda: list(edit_blocks(read_texts(encoded), backend=backend)), repeats),
             "bleu": least(lambda: all_pairs_bleu(encoded, groups, IDENTITIES), repeats),
             "both": least(lambda: pair_distances(encoded, groups, IDENTITIES, backend=backend), repeats),
-            "all": least(lambda: concept_part(*whole_concept(texts, backend)), repeats),
+            "all": least(lambda: concept_result(*whole_concept(texts, backend)), repeats),
             "tokens_a_text": len(encoded.ids) / len(texts),
             "mean_wed": float(found.wed.mean()),
             "values": [

@@ -37,7 +37,7 @@ def main() -> None:
 def costs(corpus: Path, values: Path, store: Path, workers: int) -> dict[str, Any]:
     """Return the costs of opening ``corpus`` and of every job of its second stage, in CPU seconds."""
     from kapwa.analysis.corpus import open_corpora
-    from kapwa.analysis.distances import compute_parts, prepare
+    from kapwa.analysis.distances import compute_results, prepare
     from kapwa.analysis.inputs import Settings, read_surveys
     from kapwa.analysis.summing import ConceptJobs, tables_of
     from kapwa.analysis.topics import TopicJob
@@ -48,7 +48,7 @@ def costs(corpus: Path, values: Path, store: Path, workers: int) -> dict[str, An
     store.mkdir(parents=True, exist_ok=True)
     corpora, opening = measured(lambda: open_corpora(sorted(corpus.glob("*.parquet"))))
     prepared = [prepare(one, surveys, store, settings) for one in corpora]
-    compute_parts(prepared, lambda _: None, LocalExecutor(workers))
+    compute_results(prepared, lambda _: None, LocalExecutor(workers))
     work, jobs = ConceptJobs(prepared), []
     for job in work:
         result, cost = measured(lambda job=job: tables_of(job))

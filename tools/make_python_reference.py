@@ -44,7 +44,12 @@ EXTENSIONS = """## For extensions
 A third party adds suites, models, languages, metrics and trackers by entry points, in the groups `kapwa.suites`,
 `kapwa.models`, `kapwa.languages`, `kapwa.metrics` and `kapwa.trackers`. A suite that is a folder of data in one of
 [the forms](forms.md) takes one line, `kapwa.suites.folders.folder_suite`; `examples/kapwa-examples` is a whole package
-of that kind.
+of that kind. The examples use the names of this page and these, which keep their places as it does:
+
+- of suites: `kapwa.suites.items` (items chosen, answers paired, rows of scores), `kapwa.datasets.findings.DataSource`,
+  `kapwa.files.digest`; of languages: `kapwa.languages.reading`;
+- of a model that is loaded already: `kapwa.models.transformers.TransformersModel`, `kapwa.models.weights.Weights`; of
+  trackers: `kapwa.runs.checkpoints.scores_to_log`.
 """
 # Classes of which the fields count: each is a keyword, too.
 SETTINGS = (RunSettings, TaskSettings, ModelOptions)

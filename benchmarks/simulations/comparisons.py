@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 from benchmarks.simulations import Cell
+from scipy.optimize import brentq
 from scipy.special import ndtri
+from scipy.stats import multivariate_normal
 
 from kapwa.stats.pooled import PooledDifference, pooled_differences
 
@@ -55,9 +57,28 @@ def compared(
 ) -> PooledDifference:
     """The pooled comparison of one simulated pair of models; cultures lie 20 per cent about ``level``."""
     cultures, questions = places(random, design)
-    base = level * np.linspace(0.8, 1.2, design[0])
-    a, b = answers(random, cultures, questions, np.stack([base + better, base]), alike)
+    a, b = answers(random, cultures, questions, shares_of(design, better, level), alike)
     return pooled_differences(a, b, cultures, questions, binary=True)[0]
+
+
+def shares_of(design: tuple[int, int, str], better: float, level: float = 0.45) -> np.ndarray:
+    """How much each of two models knows of every culture."""
+    base = level * np.linspace(0.8, 1.2, design[0])
+    return np.stack([base + better, base])
+
+
+def differing(shares: np.ndarray, alike: float) -> float:
+    """The share of answers on which two such models differ: one bivariate normal chance a culture."""
+    both = [
+        multivariate_normal.cdf(pair, cov=[[1, 0.3 + 0.7 * alike], [0.3 + 0.7 * alike, 1]]) for pair in ndtri(shares).T
+    ]
+    return float((shares.sum(axis=0) - 2 * np.array(both)).mean())
+
+
+def as_alike(design: tuple[int, int, str], better: float) -> float:
+    """How alike two models are of which one is better, yet no more answers differ than of two equal ones."""
+    equal = differing(shares_of(design, 0.0), 0.5)
+    return float(brentq(lambda alike: differing(shares_of(design, better), alike) - equal, 0.5, 0.999))
 
 
 def found(one: PooledDifference) -> bool:
@@ -72,11 +93,13 @@ def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
         held = erred = detected = 0
         sizes = [compared(random, design, 0.0).comparison.mde or 0.0 for _ in range(40)]
         detectable = float(np.mean(sizes))
+        # The sentence says: if no more answers differ than here. Of shared questions the noise is the questions'.
+        alike = as_alike(design, detectable) if design[2] == "own" else 0.5
         for _ in range(repeats):
             better = compared(random, design, 0.05).comparison
             held += (better.low or 0.0) <= 0.05 <= (better.high or 0.0)
             erred += found(compared(random, design, 0.0))
-            detected += found(compared(random, design, detectable))
+            detected += found(compared(random, design, detectable, alike=alike))
         yield Cell(SUBJECT, "interval holds the truth", f"{name}, 5 points", 100 * held / repeats, repeats, 93, 97)
         yield Cell(SUBJECT, "verdict “more than noise”", f"{name}, equal", 100 * erred / repeats, repeats, 3, 6)
         setting = f"{name}, {100 * detectable:.1f} points"

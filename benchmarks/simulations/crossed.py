@@ -13,8 +13,8 @@ import numpy as np
 from benchmarks.simulations import Cell
 from benchmarks.simulations.words import Lengths, bursty_texts, corpus
 
+from kapwa.analysis.concept_results import ConceptResult
 from kapwa.analysis.crossed import CrossedFacts, Crossing, Labels, concept_facts, factor_pairs_table, factors_table
-from kapwa.analysis.parts import Part
 from kapwa.analysis.words import log_odds_words
 from kapwa.analysis.words.counts import WordSums
 from kapwa.stats.factorial import factor_variances
@@ -41,7 +41,7 @@ class Planted(NamedTuple):
 
 def concept(
     random: np.random.Generator, crossing: Crossing, planted: Planted, number: int, samples: int
-) -> tuple[Part, np.ndarray]:
+) -> tuple[ConceptResult, np.ndarray]:
     """Draw one concept; return its part and the true variance of each term, given all that was shifted but sampling."""
     sizes = crossing.sizes
 
@@ -63,7 +63,7 @@ def concept(
     np.fill_diagonal(squares, apart[range(len(flat)), range(len(flat))].sum(axis=(1, 2)) / samples / (samples - 1))
     nothing, cells = np.empty(0), tuple(sorted(crossing.cells))
     order = [crossing.cells.index(cell) for cell in cells]
-    part = Part(
+    part = ConceptResult(
         topic="all",
         concept=f"{number}",
         identities=cells,

@@ -20,7 +20,8 @@ PERMUTATIONS = 199
 # How often a role is the identity's own, where there is a difference.
 PLANTED = 0.3
 SIZES = {name: len(getattr(language_for("en").people, name)) for name in LISTED}
-ANY_KIND = {name: np.full(min(KINDS, size), 1 / min(KINDS, size)) for name, size in SIZES.items()}
+# English has no forms of address; six attributes with a list and names are counted.
+ANY_KIND = {name: np.full(min(KINDS, size), 1 / min(KINDS, size)) for name, size in SIZES.items() if size}
 
 
 class Setting(NamedTuple):
@@ -56,16 +57,15 @@ def a_corpus(random: np.random.Generator, setting: Setting, planted: float) -> l
         present = random.random(len(IDENTITIES)) >= setting.absent
         present[:2] = True
         groups = np.repeat(np.flatnonzero(present), np.array(setting.texts)[present])
-        kinds = {}
-        for name in LISTED:
-            usual = random.dirichlet(2 * len(ANY_KIND[name]) * ANY_KIND[name])
+        kinds = {name: np.zeros((len(groups), SIZES[name]), dtype=np.int64) for name in LISTED}
+        for name, chances in ANY_KIND.items():
+            usual = random.dirichlet(2 * len(chances) * chances)
             kind = _drawn(random, usual, groups, setting)
             if name == "roles":
                 own = random.random(len(groups)) < shift_of(planted)[groups]
                 kind = np.where(own, groups % KINDS, kind)
-            counts = np.zeros((len(groups), SIZES[name]), dtype=np.int64)
+            counts = kinds[name]
             counts[np.arange(len(groups)), kind] = random.random(len(groups)) >= np.array(setting.silent)[groups]
-            kinds[name] = counts
         names = tuple({f"N{kind}": 1} for kind in _drawn(random, np.full(9, 1 / 9), groups, setting))
         who, places = np.unique(groups, return_inverse=True)
         held = tuple(IDENTITIES[k] for k in who)

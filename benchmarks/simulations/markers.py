@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.simulations import Cell
 
 from kapwa.analysis.corpus import ConceptKey, ConceptTexts
-from kapwa.analysis.distances import ConceptSettings, concept_part
+from kapwa.analysis.distances import ConceptSettings, concept_result
 from kapwa.analysis.unmarked import (
     Removed,
     TemplateJob,
@@ -56,10 +56,10 @@ def a_corpus(random: np.random.Generator, own: int, order: int) -> list[ConceptT
 
 def analyzed(concepts: list[ConceptTexts]) -> tuple[list[dict[str, object]], list[dict[str, object]], np.ndarray]:
     """The rows of both tables, and the difference of each concept as it is and without the markers."""
-    plain = [concept_part(texts, SETTINGS) for texts in concepts]
+    plain = [concept_result(texts, SETTINGS) for texts in concepts]
     removed: list[Removed] = words_to_leave_out([part.words for part in plain], IDENTITIES, 8, "en", 0)
     parts = [
-        [part, concept_part(texts, SETTINGS, one.markers), concept_part(texts, SETTINGS, one.others)]
+        [part, concept_result(texts, SETTINGS, one.markers), concept_result(texts, SETTINGS, one.others)]
         for part, texts, one in zip(plain, concepts, removed, strict=True)
     ]
     shares = [

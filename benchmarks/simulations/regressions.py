@@ -7,7 +7,6 @@ the cultures of one comparison, any wrong "regression" counts, as Holm's method 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from benchmarks.simulations import Cell
@@ -40,9 +39,8 @@ def simulated(random: np.random.Generator, design: tuple[int, int, str], loss: f
 
 
 def of_one_culture(new: np.ndarray, old: np.ndarray, questions: np.ndarray) -> Comparison:
-    """The comparison of one culture; its sign-flip test and bootstrap are not looked at."""
-    settings: dict[str, Any] = {"binary": True, "replicates": 100, "permutations": 100, "equal_within": MARGIN}
-    return paired_differences(new, old, questions, **settings)[0]
+    """The comparison of one culture; its sign-flip test is not looked at."""
+    return paired_differences(new, old, questions, binary=True, permutations=100, equal_within=MARGIN)[0]
 
 
 def outcome(random: np.random.Generator, design: tuple[int, int, str], loss: float) -> str:

@@ -46,12 +46,12 @@ SAMPLES = (1, 3)
 # What no sentence may say, whatever is true.
 NEVER = {
     "all of two": r"\ball 2 \w+",
-    "from a number to itself": r"at most ([\d.]+) to \1\b",
+    "from a number to itself": r"(?:at most|deviation) ([\d.]+)(?: points)? to \1\b",
     "them alone": r"in \w+ of them alone",
     "a share of one": r"% of 1 (?:item|question|situation)\b",
     "a loss beyond the range": r"above 100(?:\.0+)? points is excluded",
     "as few as one": r"as few as 1 ",
-    "the whole range": r"\(−1(?:\.0+)? to \+?1(?:\.0+)?\)",
+    "the whole range": r"\(−1(?:\.0+)? to \+?1(?:\.0+)?\)|−100(?:\.0+)? to \+?100\b|deviation 0\.0 to 100\.0\b",
     "one of a plural": r"(?<![\d.,])1 (?:cultures|items|questions|answers|systems|points|pairs)\b",
     "a difference without its unit": r"(?:difference|new − old) [+−]\d[\d.]*(?! ?points?\b)(?![\d.])",
     "not a number": r"\bnan\b|\bNone\b|\binf\b",
@@ -106,9 +106,9 @@ class Report(NamedTuple):
     texts: Sequence[str]
 
 
-def planted_run(name: str, scores: pl.DataFrame) -> PlantedRun:
-    """A run of a task whose suite nobody has installed."""
-    info = {"name": "right", "title": "Right: answers that are right", "binary": True, "low": 0.0, "high": 1.0}
+def planted_run(name: str, scores: pl.DataFrame, *, binary: bool = True) -> PlantedRun:
+    """A run of a task whose suite nobody has installed; its metric is right or wrong, or a measure from 0 to 1."""
+    info = {"name": "right", "title": "Right: answers that are right", "binary": binary, "low": 0.0, "high": 1.0}
     defaults = {"reference": False, "source": "", "unit": "", "phrase": "", "margin": "", "judged_by": ""}
     manifest: dict[str, Any] = {
         **{"task": "planted/choice", "suite": "planted", "kapwa": "0", "seed": 0, "format": 1},
@@ -158,11 +158,11 @@ def score_rows(
 
 def planted(random: np.random.Generator) -> Report:
     """Draw what is true, simulate the runs, and write what is said of them."""
-    cultures, each = int(random.choice([1, 2, 3, 8])), int(random.choice([1, 4, 25, 60, 150]))
+    cultures, each = int(random.choice([1, 2, 3, 8])), int(random.choice([1, 2, 4, 25, 60, 150]))
     systems, samples = int(random.choice([1, 2, 3, 4])), int(random.choice(SAMPLES))
     culture, question = places(random, (cultures, each, str(random.choice(["shared", "own"]))))
     level = np.full(cultures, random.choice([CHANCE, 0.5, 0.8, 0.97]))
-    level = level + (random.choice([0.0, 0.1]) * np.linspace(-0.1, 0.1, cultures) if cultures > 1 else 0.0)
+    level = level + (random.choice([0.0, 0.1]) * np.linspace(-1, 1, cultures) if cultures > 1 else 0.0)
     gaps = random.choice([0.0, MARGIN, 0.15], size=systems) * (np.arange(systems) > 0)
     shares = np.clip(level - gaps[:, None], 0.02, 0.98)
     values = answers(random, culture, question, shares)

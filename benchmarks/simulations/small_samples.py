@@ -8,6 +8,7 @@ import numpy as np
 from benchmarks.simulations import Cell
 from benchmarks.simulations.detectable import Design, compared, draw, verdicts
 
+from kapwa.stats.clusters import FloatArray
 from kapwa.stats.intervals import mean_estimates
 
 # Clusters, items in each, share that is right.
@@ -25,12 +26,17 @@ EQUAL = (
 CORRELATION = 0.3
 
 
-def coverage(random: np.random.Generator, clusters: int, size: int, right: float, repeats: int) -> float:
-    """Percent of intervals that hold ``right``: beta-binomial answers, alike within clusters."""
+def answered(random: np.random.Generator, clusters: int, size: int, right: float, repeats: int) -> FloatArray:
+    """Right and wrong answers of ``repeats`` data sets, (items, data sets): beta-binomial, alike within clusters."""
     spread = 1 / CORRELATION - 1
     chances = random.beta(right * spread, (1 - right) * spread, size=(clusters, repeats))
-    answers = random.random((clusters * size, repeats)) < np.repeat(chances, size, axis=0)
-    found = mean_estimates(answers.astype(float), np.repeat(np.arange(clusters), size), binary=True)
+    return (random.random((clusters * size, repeats)) < np.repeat(chances, size, axis=0)).astype(float)
+
+
+def coverage(random: np.random.Generator, clusters: int, size: int, right: float, repeats: int) -> float:
+    """Percent of intervals that hold ``right``."""
+    answers = answered(random, clusters, size, right, repeats)
+    found = mean_estimates(answers, np.repeat(np.arange(clusters), size), binary=True)
     return 100 * float(np.mean([(one.low or 0.0) <= right <= (one.high or 0.0) for one in found]))
 
 

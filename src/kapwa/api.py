@@ -80,7 +80,7 @@ def evaluate(
     """Ask ``model`` what ``task`` asks, judge the answers, and return the run.
 
     Each is one that was opened (:func:`kapwa.load_task`, :func:`kapwa.load_model`), or its name, such as "blend/saq"
-    and "openai:gpt-x"; a model that is named is closed in the end. ``settings``: where the run lies, how it is drawn,
+    and "openai:gpt-x"; a model given by name is closed at the end. ``settings``: where the run lies, how it is drawn,
     shown and ended. ``keywords``: the fields of :class:`kapwa.runs.settings.RunSettings` one by one, before those of
     ``settings``, and what names are opened with: keywords of :func:`kapwa.load_task` and :func:`kapwa.load_model`.
     The same call resumes where it stopped, asks only what is missing, and gives the same tables. Raises what
@@ -94,8 +94,8 @@ def evaluate(
     settings = replace(settings or RunSettings(), **of_run)
     opened = load_task(task, **of_task) if isinstance(task, str) else task
     ceilings = _own_ceilings(opened, settings.validators, settings.key) if settings.validators is not None else ()
-    with closing(load_model(model, **of_model)) if isinstance(model, str) else nullcontext(model) as asked:
-        return Run(run_task(opened, asked, settings, ceilings=ceilings))
+    with closing(load_model(model, **of_model)) if isinstance(model, str) else nullcontext(model) as chosen_model:
+        return Run(run_task(opened, chosen_model, settings, ceilings=ceilings))
 
 
 def _parted(
@@ -159,7 +159,7 @@ def _own_ceilings(task: Task, validators: Any, key: Any) -> Sequence[Floor]:
 
 
 def open_run(path: str | Path) -> Run:
-    """Open a run directory; needs neither the model nor torch. Raises RunError where it is none, or unfinished."""
+    """Open a run directory; needs no model and no torch. Raises RunError for any other folder and an unfinished run."""
     from kapwa.runs.directory import Run
 
     return Run(path)
@@ -395,7 +395,7 @@ def track(
     looks (:mod:`kapwa.stats.series`). Raises UsageError where names tell no order, or runs lead with different metrics.
     """
     from kapwa.exchange.trackers import find_tracker, log_series
-    from kapwa.report.page.track import write_track
+    from kapwa.report.page.sections import write_track
     from kapwa.report.view.track import Track
     from kapwa.runs import directory
     from kapwa.runs.checkpoints import series_of
@@ -484,22 +484,13 @@ def freeze_plan(
 def check_data(path: str | Path) -> CheckReport:
     """List every oddity of a data file or folder, with row numbers, by the suite whose form it has.
 
-    ``path`` may be the name of a suite that is a folder (``kapwa suite add``), and the folder may hold somebody else's
-    table with a ``mapping.yaml``. Raises DataError when it is not there, or of no suite's form.
+    ``path`` may be whatever ``data`` of a task may be, and the name of a suite that is a folder (``kapwa suite add``);
+    the folder may hold somebody else's table with a ``mapping.yaml``. Raises UsageError for a name that means nothing,
+    or a benchmark that was not fetched, and DataError for data of no suite's form.
     """
-    from kapwa.suites.folders.adding import check_named, no_form
+    from kapwa.suites.folders.adding import check_named
 
-    named = check_named(path)
-    if named is not None:
-        return named
-    where = Path(path)
-    if not where.exists():
-        raise DataError("no such file or folder.", path=where)
-    for name in sorted(registry.available("suites")):
-        report: CheckReport | None = registry.load("suites", name).check(where)
-        if report is not None:
-            return report
-    raise no_form(where)
+    return check_named(path)
 
 
 def write_forms(
@@ -620,5 +611,5 @@ def build_mcq(
     model = load_model(judge, **options_dict(judge_options)) if isinstance(judge, str) else judge
     # Its answers lie beside the folder, so that a build that was stopped asks only what is missing.
     loaded = closing(model) if isinstance(judge, str) else nullcontext()
-    with loaded, closing(StoredModel(model, Path(f"{Path(out)}.answers.sqlite"))) as kept:
-        return build_mcq(read.questions, out, judge=kept, source=read.source, **chosen)
+    with loaded, closing(StoredModel(model, Path(f"{Path(out)}.answers.sqlite"))) as stored:
+        return build_mcq(read.questions, out, judge=stored, source=read.source, **chosen)

@@ -154,7 +154,7 @@ def check_whole(name: str, value: object, least: int = 1) -> None:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a hint with the known word closest to ``name``, and up to twelve known words."""
-    options = sorted(known)
+    options = sorted(set(known))
     close = difflib.get_close_matches(name, options, n=1, cutoff=0.5)
     hint = f"Did you mean {close[0]!r}? " if close else ""
     shown = ", ".join(options[:12]) + (", …" if len(options) > 12 else "")

@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import time
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +23,7 @@ from kapwa.errors import DataError, UsageError, nearest
 
 _STALE = 60.0  # seconds
 _LOOKED_AT = 100  # bytes
+_BLOCK = 1 << 20  # bytes of a file that are read at once
 _MARK = "\ufeff"  # before UTF-8; programs that join files write several
 
 
@@ -47,8 +48,34 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         raise DataError("cannot be read: permission denied.", path=path) from None
 
 
-def _refuse_utf16(raw: bytes, path: Path) -> None:
+# How files of other kinds begin, whatever their names say: what they are, and what to do.
+_OTHER_KINDS: tuple[tuple[bytes, str, str], ...] = (
+    (b"PK\x03\x04", "a ZIP archive or a workbook", "Unpack it, or name a workbook .xlsx or .ods."),
+    (b"\x1f\x8b", "compressed (gzip)", "Unpack it (gunzip), and name what comes out."),
+    (b"PAR1", "a Parquet table", "Name it .parquet."),
+    (b"%PDF-", "a PDF", "Save its table as 'CSV UTF-8'."),
+    (b"\xd0\xcf\x11\xe0", "an old workbook (XLS)", "Open it in a spreadsheet, and save it as XLSX."),
+    (
+        b"version https://git-lfs.github.com/spec/",
+        "a note of Git LFS on where the file lies, not the file itself",
+        "Fetch the file: git lfs pull.",
+    ),
+    (b"<!doctype html", "a web page, perhaps one that asks to sign in", "Download the file itself."),
+    (b"<html", "a web page, perhaps one that asks to sign in", "Download the file itself."),
+)
+
+
+def refuse_other_kinds(beginning: bytes, path: Path) -> None:
+    """Raise DataError where a file that should hold a table's text begins as one of another kind does."""
+    begins = beginning.lstrip().lower()
+    for mark, kind, hint in _OTHER_KINDS:
+        if begins.startswith(mark.lower()):
+            raise DataError(f"is {kind}.", path=path, hint=hint)
+
+
+def _refuse_other_encodings(raw: bytes, path: Path) -> None:
     beginning = raw[:_LOOKED_AT]
+    refuse_other_kinds(beginning, path)
     # Of text in Latin letters every other byte is zero, which UTF-8 has nowhere.
     unmarked = 4 * max(beginning[::2].count(0), beginning[1::2].count(0)) > len(beginning) > 3
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")) or unmarked:
@@ -65,7 +92,7 @@ def read_text(path: Path) -> str:
     """Read UTF-8 text (a byte-order mark is dropped); say where the first bad byte is."""
     with _opened(path) as file:
         raw = file.read()
-    _refuse_utf16(raw, path)
+    _refuse_other_encodings(raw, path)
     try:
         return raw.decode().lstrip(_MARK)
     except UnicodeDecodeError as error:
@@ -78,19 +105,37 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
     A carriage return alone ends a line, too. Raises what :func:`read_text` does, when the line is reached.
     """
     with _opened(path) as file:
-        for number, raw in enumerate(file, start=1):
-            if number == 1:
-                _refuse_utf16(raw, path)
-            try:
-                line = raw.decode()
-            except UnicodeDecodeError as error:
-                raise _not_utf8(error, path, number) from None
-            if number == 1:
-                line = line.lstrip(_MARK)
-            if "\r" in line and ("\r" in line[:-2] or line.endswith("\r")):
+        number = 0
+        while block := file.readlines(_BLOCK):
+            if number == 0:
+                _refuse_other_encodings(block[0], path)
+            yield from _decoded_lines(block, number, path)
+            number += len(block)
+
+
+def _decoded_lines(block: Sequence[bytes], before: int, path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a part of a file that comes after ``before`` lines, with their numbers."""
+    lines: list[str] = []
+    bad: DataError | None = None
+    for raw in block:
+        try:
+            lines.append(raw.decode())
+        except UnicodeDecodeError as error:
+            bad = _not_utf8(error, path, before + len(lines) + 1)
+            break
+    if before == 0 and lines:
+        lines[0] = lines[0].lstrip(_MARK)
+    numbered = enumerate(lines, start=before + 1)
+    if b"\r" not in b"".join(block):
+        yield from numbered
+    else:
+        for number, line in numbered:
+            if "\r" in line[:-2] or line.endswith("\r"):
                 yield from ((number, part) for part in io.StringIO(line, newline=""))
             else:
                 yield number, line
+    if bad is not None:
+        raise bad
 
 
 def table_rows(path: Path) -> list[dict[str, str]]:
@@ -115,10 +160,10 @@ def sibling_hint(path: Path) -> str | None:
     return None
 
 
-def may_write(*places: Path) -> bool:
-    """Say whether all of ``places`` that exist can be written, by the rights this process has now."""
+def may_write(*paths: Path) -> bool:
+    """Say whether all of ``paths`` that exist can be written, by the rights this process has now."""
     effective = os.access in os.supports_effective_ids
-    return all(os.access(place, os.W_OK, effective_ids=effective) for place in places if place.exists())
+    return all(os.access(path, os.W_OK, effective_ids=effective) for path in paths if path.exists())
 
 
 def in_the_way(folder: Path) -> str | None:
@@ -126,7 +171,7 @@ def in_the_way(folder: Path) -> str | None:
 
     Nothing is made. What only the attempt can show, such as a full disk, is not looked for.
     """
-    nearest_place = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
+    nearest_place = next(parent for parent in (folder, *folder.absolute().parents) if os.path.lexists(parent))
     if not nearest_place.is_dir():
         return f"{nearest_place} is a file, not a folder"
     return None if may_write(nearest_place) else f"{nearest_place} is read-only"
@@ -180,10 +225,10 @@ def filling(folder: Path, *, anew: bool = False) -> Iterator[Path]:
     it is left as it was.
     """
     # Within a folder that stays: it may be a disk of its own, such as a volume of a container.
-    place = folder if folder.is_dir() and not anew else folder.parent
+    destination = folder if folder.is_dir() and not anew else folder.parent
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=place))
+        destination.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=destination))
     except OSError as error:
         error.filename = str(folder)
         raise
@@ -204,7 +249,7 @@ def filling(folder: Path, *, anew: bool = False) -> Iterator[Path]:
                 target = folder / file.relative_to(fresh)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 file.replace(target)
-        _clear_killed(place, folder.name)
+        _clear_killed(destination, folder.name)
     finally:
         if earlier.exists() and not folder.exists():
             earlier.rename(folder)
@@ -243,9 +288,9 @@ def jsonable(value: object, home: re.Pattern[str] | None = None) -> Any:
     return home.sub("~", str(value))
 
 
-def digest(parts: Mapping[str, bytes]) -> str:
+def digest(contents: Mapping[str, bytes]) -> str:
     """Hash named byte strings, in name order: 16 hex digits of BLAKE2b."""
     state = hashlib.blake2b(digest_size=8)
-    for name in sorted(parts):
-        state.update(name.encode() + b"\0" + len(parts[name]).to_bytes(8, "big") + parts[name])
+    for name in sorted(contents):
+        state.update(name.encode() + b"\0" + len(contents[name]).to_bytes(8, "big") + contents[name])
     return state.hexdigest()

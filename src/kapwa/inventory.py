@@ -48,7 +48,7 @@ def suites() -> list[Suite]:
 def languages(tags: Sequence[str] = ()) -> list[LanguageInfo]:
     """What is known of the languages of these BCP-47 tags in their order; of every registered one by name without any.
 
-    Raises UsageError for what is no tag.
+    Raises UsageError for a text that is not a tag.
     """
     if tags:
         return [language_for(tag).info for tag in tags]

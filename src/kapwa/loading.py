@@ -149,24 +149,26 @@ def load_task(name: str, settings: TaskSettings | None = None, **keywords: Any) 
     :class:`TaskSettings` and what the task's suite declares besides (None: its default), before those of ``settings``.
     Raises UsageError and DataError.
     """
-    asked = settings or TaskSettings()
+    task_settings = settings or TaskSettings()
     if "/" not in name:
-        name, data = asked_by_name(name, keywords.pop("data", asked.data))
-        asked = replace(asked, data=data)
+        name, data = asked_by_name(name, keywords.pop("data", task_settings.data))
+        task_settings = replace(task_settings, data=data)
     suite = suite_of(name)
-    asked = _with_keywords(asked, keywords, name, suite.options_of(name))
-    selection = _selection(suite, asked)
-    opened = _opener(suite, name, asked)
-    task = opened(name, asked.data, selection, asked.options)
+    task_settings = _with_keywords(task_settings, keywords, name, suite.options_of(name))
+    selection = _selection(suite, task_settings)
+    opened = _opener(suite, name, task_settings)
+    task = opened(name, task_settings.data, selection, task_settings.options)
     if any("group" in item.fields for item in task.selected):
         task = call("kapwa.suites.groups:with_groups", task)
     steps: list[Step] = []
-    if asked.system is not None or asked.shots:
-        of_culture = {column: names for column, names in asked.values.items() if column == "culture"}
+    if task_settings.system is not None or task_settings.shots:
+        of_culture = {column: names for column, names in task_settings.values.items() if column == "culture"}
         whole = Selection(selection.variants, where=of_culture)
-        steps.append(_frame(suite, task, partial(opened, name, asked.data, whole, asked.options), asked))
-    if any(value is not None for value in (asked.wordings, asked.samples, asked.temperature)):
-        steps += _variations(task, asked)
+        steps.append(
+            _frame(suite, task, partial(opened, name, task_settings.data, whole, task_settings.options), task_settings)
+        )
+    if any(value is not None for value in (task_settings.wordings, task_settings.samples, task_settings.temperature)):
+        steps += _variations(task, task_settings)
     framed = with_steps(task, steps) if steps else task
     if any(item.fields.get("messages") or item.fields.get("media") for item in framed.selected):
         framed = call("kapwa.suites.conversing:with_conversations", framed)
@@ -186,42 +188,44 @@ def _with_keywords(settings: TaskSettings, keywords: JsonMapping, task: str, dec
     """
     names = field_names(TaskSettings)
     common = {name: value for name, value in keywords.items() if name in names and name not in declared}
-    asked = replace(settings, **common)
-    options = {**asked.options, **{name: value for name, value in keywords.items() if name not in common}}
+    merged = replace(settings, **common)
+    options = {**merged.options, **{name: value for name, value in keywords.items() if name not in common}}
     # Every other task is drawn by a step; these draw as an option of their own.
-    if "samples" in declared and asked.samples is not None:
-        options["samples"], asked = asked.samples, replace(asked, samples=None)
-    if "temperature" in declared and asked.temperature is not None:
-        options["temperature"], asked = asked.temperature, replace(asked, temperature=None)
+    if "samples" in declared and merged.samples is not None:
+        options["samples"], merged = merged.samples, replace(merged, samples=None)
+    if "temperature" in declared and merged.temperature is not None:
+        options["temperature"], merged = merged.temperature, replace(merged, temperature=None)
     for option, value in options.items():
         if value is not None and option not in declared:
             refuse_keyword(option, task, [*declared, *names])
-    return replace(asked, options=given_options(task, options, declared))
+    return replace(merged, options=given_options(task, options, declared))
 
 
-def _selection(suite: Suite, asked: TaskSettings) -> Selection:
+def _selection(suite: Suite, settings: TaskSettings) -> Selection:
     """Return which items are asked for; raise UsageError for variants, a limit or a subset that cannot be."""
-    named = (asked.variant, asked.language, asked.prompt)
+    named = (settings.variant, settings.language, settings.prompt)
     variants = None if named == (None, None, None) else _named_variants(suite, *named)
-    if asked.limit is not None:
-        check_whole("limit", asked.limit)
-    check_known(asked.subset, ("first", "random"), f"There is no subset {asked.subset!r}.")
-    if asked.subset == "random" and asked.limit is None:
+    if settings.limit is not None:
+        check_whole("limit", settings.limit)
+    check_known(settings.subset, ("first", "random"), f"There is no subset {settings.subset!r}.")
+    if settings.subset == "random" and settings.limit is None:
         raise UsageError("A random subset needs its size.", hint="Name it with --limit.")
-    return Selection(variants, asked.limit, asked.values, asked.draw_seed if asked.subset == "random" else None)
+    return Selection(
+        variants, settings.limit, settings.values, settings.draw_seed if settings.subset == "random" else None
+    )
 
 
-def _opener(suite: Suite, name: str, asked: TaskSettings) -> Callable[..., Task]:
+def _opener(suite: Suite, name: str, settings: TaskSettings) -> Callable[..., Task]:
     """Return what opens a task of ``suite`` over its data, without the items that errata leave out."""
-    if asked.data is None and not suite.form and suite.name in fetched_benchmarks():
-        said = "%s asks the sample packs, which are illustrative. What you fetched: --data %s"
-        log.warning(said, name, suite.name)
+    if settings.data is None and not suite.form and suite.name in fetched_benchmarks():
+        hint = "%s asks the sample packs, which are illustrative. What you fetched: --data %s"
+        log.warning(hint, name, suite.name)
     opened: Callable[..., Task] = suite.open_task
-    if asked.data is not None:  # which may need a mapping
+    if settings.data is not None:  # which may need a mapping
         from kapwa.suites.folders.opening import open_task
 
         opened = partial(open_task, suite)
-    return opened if asked.errata is None else partial(_open_without, asked.errata, opened)
+    return opened if settings.errata is None else partial(_open_without, settings.errata, opened)
 
 
 def _open_without(
@@ -243,15 +247,15 @@ def _open_without(
     log.warning("%s", note)
     if not chosen:
         return task
-    kept = [item for item in task.selected if (item.id, item.variant, item.culture) not in chosen]
-    if not kept:
+    remaining = [item for item in task.selected if (item.id, item.variant, item.culture) not in chosen]
+    if not remaining:
         raise UsageError(f"{errata.path} leaves no item of this selection.", hint="Select more, or other items.")
 
     def noted(*judged: Any) -> Judged:
         result = task.score(*judged)
         return replace(result, notes=[*result.notes, note])
 
-    return replace(task, selected=kept, options={**task.options, "errata": errata_digest(chosen)}, score=noted)
+    return replace(task, selected=remaining, options={**task.options, "errata": errata_digest(chosen)}, score=noted)
 
 
 def _keys(task: Task) -> list[ItemKey]:
@@ -312,27 +316,27 @@ def tasks_of_set(name: str, data: str | Path | None) -> list[str]:
     return list(names)
 
 
-def _frame(suite: Suite, task: Task, everything: Callable[[], Task], asked: TaskSettings) -> Step:
+def _frame(suite: Suite, task: Task, everything: Callable[[], Task], settings: TaskSettings) -> Step:
     """Return the step that puts a system message and answered examples, taken from ``everything``, before questions.
 
     Examples come from all of the data, so that they are the same whatever part of it is asked.
     """
     from kapwa.suites.framing import Frame, check_framing, examples_from
 
-    check_framing(suite, task.name, asked.system, asked.shots)
+    check_framing(suite, task.name, settings.system, settings.shots)
     answers = suite.example_answers
     pool: Mapping[Any, Any] = {}
-    if asked.shots and answers is not None:
-        pool = examples_from(everything().items(), task.items(), asked.shots, answers)
-    return Frame(asked.system or "", asked.shots, asked.draw_seed, pool, answers)
+    if settings.shots and answers is not None:
+        pool = examples_from(everything().items(), task.items(), settings.shots, answers)
+    return Frame(settings.system or "", settings.shots, settings.draw_seed, pool, answers)
 
 
-def _variations(task: Task, asked: TaskSettings) -> list[Step]:
+def _variations(task: Task, settings: TaskSettings) -> list[Step]:
     """Return the steps that ask in further wordings and draw several answers."""
     from kapwa.suites.varying import Wordings, read_wordings, sampling
 
-    samples = sampling(task, seed=asked.draw_seed, samples=asked.samples, temperature=asked.temperature)
-    texts = {} if asked.wordings is None else read_wordings(asked.wordings)
+    samples = sampling(task, seed=settings.draw_seed, samples=settings.samples, temperature=settings.temperature)
+    texts = {} if settings.wordings is None else read_wordings(settings.wordings)
     return [*([Wordings(texts)] if texts else []), *([samples] if samples else [])]
 
 
@@ -345,7 +349,7 @@ def _named_variants(suite: Suite, variant: Any, language: Any, prompt: Any) -> t
 
 
 def _variants(wanted: str | Sequence[str], suite: Suite) -> tuple[str, ...]:
-    names = [part.strip() for part in wanted.split(",")] if isinstance(wanted, str) else list(wanted)
+    names = [wanted_name.strip() for wanted_name in wanted.split(",")] if isinstance(wanted, str) else list(wanted)
     names = [name for name in names if name]
     if names == ["all"]:
         return tuple(suite.variants)
@@ -364,8 +368,8 @@ def _picked(
     """The variants that languages and prompts name; None where neither names any."""
     chosen = []
     for wanted in (language, prompt):
-        parts = wanted.split(",") if isinstance(wanted, str) else wanted or ()
-        chosen.append([part.strip() for part in parts if part.strip()] or None)
+        values = wanted.split(",") if isinstance(wanted, str) else wanted or ()
+        chosen.append([value.strip() for value in values if value.strip()] or None)
     if chosen == [None, None]:
         return None
     if suite.pick_variants is None:

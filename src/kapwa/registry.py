@@ -37,7 +37,7 @@ def installed(group: Group) -> dict[str, EntryPoint]:
 def available(group: Group) -> dict[str, EntryPoint | Point]:
     """Return everything registered in a group by name, without importing any of it.
 
-    A suite that a package brings goes before a folder of the same name, and that before a benchmark; a language that
+    A suite from a package takes precedence over a folder of the same name, and that over a benchmark; a language that
     ships with Kapwa (a file in ``languages/data``) before one that a package brings.
     """
     if group == "languages":

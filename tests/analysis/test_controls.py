@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kapwa.analysis.parts import Part, packed, part_path, read_part, write_part
+from kapwa.analysis.concept_results import ConceptResult, pack_result, read_result, result_path, write_result
 from kapwa.analysis.values.controls import CONTROLS, control_matrix
 from kapwa.analysis.words.counts import WordCounts
 from kapwa.errors import DataError, RunError, UsageError
@@ -105,7 +105,7 @@ def test_files_that_cannot_be_used_say_where(tmp_path: Path, text: str, message:
         control_matrix(path, ["PHL", "JPN"])
 
 
-def some_part(rng: np.random.Generator) -> Part:
+def some_part(rng: np.random.Generator) -> ConceptResult:
     indptr, indices, sums = np.array([0, 2, 3, 3]), np.array([0, 2, 1], np.int32), np.array([[4, 1, 70_000], [2, 1, 3]])
     strata = np.array([[0, 0, 0], [0, 1, 2], [2, 3, 1]], np.int32)
     words = WordCounts(("a", "naïve", "词"), indptr, indices, sums, np.array([[2, 3, 1]]), strata)
@@ -113,17 +113,19 @@ def some_part(rng: np.random.Generator) -> Part:
     real = {name: rng.random(3) for name in ("within", "across", "within_reference", "across_reference", "permanova")}
     pairs = {name: rng.random(3) for name in ("wed", "bleu", "bleu_reference", "wed_own")}
     rest = {"means": rng.random(4), "bounds": np.full(4, np.nan)}
-    return Part("moral values", "honesty", ("Ā", "B\nC", "日本"), **whole, **real, **pairs, **rest, words=words)
+    return ConceptResult(
+        "moral values", "honesty", ("Ā", "B\nC", "日本"), **whole, **real, **pairs, **rest, words=words
+    )
 
 
 def test_a_part_comes_back_as_it_was(tmp_path: Path) -> None:
     part = some_part(np.random.default_rng(1))
-    path = part_path(tmp_path, "abc", {"seed": 1})
-    write_part(path, part)
-    found = read_part(path)
-    assert packed(found) == packed(part)
+    path = result_path(tmp_path, "abc", {"seed": 1})
+    write_result(path, part)
+    found = read_result(path)
+    assert pack_result(found) == pack_result(part)
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
-    assert path.read_bytes() == packed(some_part(np.random.default_rng(1)))
+    assert path.read_bytes() == pack_result(some_part(np.random.default_rng(1)))
 
 
 @pytest.mark.parametrize(
@@ -137,16 +139,16 @@ def test_a_part_comes_back_as_it_was(tmp_path: Path) -> None:
 )
 def test_a_damaged_part_is_not_read_and_says_so(damage: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "part.npz"
-    assert read_part(path) is None
+    assert read_result(path) is None
     assert not caplog.text  # a part that is not there is no damage
-    write_part(path, some_part(np.random.default_rng(3)))
+    write_result(path, some_part(np.random.default_rng(3)))
     damage(path)
     with caplog.at_level(logging.WARNING):
-        assert read_part(path) is None
+        assert read_result(path) is None
     assert "computed again" in caplog.text
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(RunError, match="cannot be written"):
-        write_part(tmp_path / "file" / "part.npz", some_part(np.random.default_rng(4)))
+        write_result(tmp_path / "file" / "part.npz", some_part(np.random.default_rng(4)))

@@ -157,7 +157,7 @@ def test_no_address_and_no_folder(run: Path, tmp_path: Path) -> None:
 def test_text_of_a_card_cannot_break_the_sheet() -> None:
     facts = gather(PACK)
     before = render(facts)
-    facts.tell("uses.unfit", "x\n\n## Motivation\n### Who?\n| a | <b> **c**", "card of '<script>'")
+    facts.add_fact("uses.unfit", "x\n\n## Motivation\n### Who?\n| a | <b> **c**", "card of '<script>'")
     facts.table("composition.count", ["a|b", "c\nd"], [["# x", "y|z"]])
     sheet = render(facts)
     assert re.findall(r"^##.*", sheet, re.MULTILINE) == re.findall(r"^##.*", before, re.MULTILINE)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kapwa
+from kapwa import registry
 from kapwa.analysis.corpus import ConceptKey, ConceptTexts
 from kapwa.analysis.depicted import (
     LISTED,
@@ -35,9 +36,9 @@ ROLES = ("farmer", "poet", "runner", "nurse", "driver")
 PEOPLE = language_for("en").people
 
 
-def kinds_of(text: str, *left_out: str) -> list[tuple[str, str]]:
-    index = word_index("en", frozenset(left_out))
-    return [(attribute, list(getattr(PEOPLE, attribute))[kind]) for attribute, kind in mentions(text, index)]
+def kinds_of(text: str, *left_out: str, language: str = "en") -> list[tuple[str, str]]:
+    index, people = word_index(language, frozenset(left_out)), language_for(language).people
+    return [(attribute, list(getattr(people, attribute))[kind]) for attribute, kind in mentions(text, index)]
 
 
 def planted(own: float, *, concepts: int = 8, seed: int = 0) -> pl.DataFrame:
@@ -73,6 +74,41 @@ def test_what_a_text_states_is_counted_and_the_longest_phrase_wins() -> None:
         ("settings", "small town"),
         ("settings", "urban"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "kinds"),
+    [
+        ("es", "¿Cómo está usted, señora? ¿Y tú?", ["formal", "title", "familiar"]),
+        ("fil", "Kumain na po ba kayo? Ikaw?", ["respect", "plural or polite", "familiar"]),
+        ("id", "Apakah Anda sehat, Pak? Kamu?", ["formal", "title", "familiar"]),
+        (
+            "ko",
+            "선생님은 학교에 갑니다만 저는 먹었습니다. 어디 가세요? 그는 갔었다.",
+            ["honorific", "formal", "polite", "plain"],
+        ),
+        ("zh", "您好，王先生，你们去哪儿？你呢？", ["polite", "title", "familiar", "familiar"]),
+        ("am", "እርስዎ ደህና ነዎት? አንተስ? አንቺ?", ["polite", "familiar"]),
+        ("as", "আপুনি ভালনে? তুমি? তই?", ["formal", "familiar", "intimate"]),
+        ("ar", "كيف حضرتك يا أستاذ؟ وأنت؟ أنت", ["polite", "title", "plain"]),
+        ("fa", "شما خوبید، آقای احمدی؟", ["formal", "title"]),
+        ("el", "Εσείς, κύριε; Εσύ;", ["plural or polite", "title", "familiar"]),
+        ("az", "Siz necəsiniz, xanım? Sən?", ["plural or polite", "title", "familiar"]),
+        ("su", "Anjeun damang? Manéh?", ["polite", "familiar"]),
+    ],
+)
+def test_forms_of_address_are_counted_as_words_as_ends_and_within_words(
+    language: str, text: str, kinds: list[str]
+) -> None:
+    assert [kind for attribute, kind in kinds_of(text, language=language) if attribute == "address"] == kinds
+
+
+def test_every_language_has_forms_of_address_or_says_why_not() -> None:
+    for code in registry.available("languages"):
+        people = language_for(code).people
+        assert bool(people.address) != bool(people.no_address), code
+        for words in people.address.values():
+            assert all(word == word.casefold() or "ς" in word for word in words), code
 
 
 def test_words_of_an_identitys_name_do_not_count() -> None:
@@ -181,13 +217,34 @@ def test_the_page_has_it_in_every_script_and_another_analysis_has_no_section(tmp
     assert 'id="depicted"' not in build_analysis_report(plain, tmp_path / "plain.html").read_text(encoding="utf-8")
 
 
-def test_a_language_without_words_is_left_out_and_said_so(tmp_path: Path) -> None:
-    table = planted(0, concepts=2).with_columns(language=pl.lit("ko"))
-    analysis = analysis_of(tmp_path, table, depicted=True)
+def test_what_a_language_has_no_words_for_is_left_out_and_said_so(tmp_path: Path) -> None:
+    table = planted(0, concepts=2)
+    analysis = analysis_of(tmp_path, table.with_columns(language=pl.lit("ha")), depicted=True)
     assert analysis.depicted_tests.is_empty()
-    assert any("no words for people in Korean" in note for note in analysis.notes["text"])
-    several = planted(0, concepts=2).rename({"nationality": "persona"}).with_columns(pl.lit("ko").alias("x"))
-    assert not analysis_of(tmp_path, several, depicted=True).depicted_tests.is_empty()
+    assert any("no words for people in Hausa" in note for note in analysis.notes["text"])
+    english = analysis_of(tmp_path, table, depicted=True)
+    assert not english.depicted_tests.is_empty()
+    assert any("not counted. English has one word for 'you'" in note for note in english.notes["text"])
+
+
+def test_who_is_spoken_to_politely_is_found_and_told(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    rows = [
+        ("life", f"c{concept}", who, sample, f"{who}. 아침을 {'드세요' if polite else '먹었다'}.")
+        for concept in range(16)
+        for place, who in enumerate(WHO)
+        for polite in [rng.random() < (0.9 if place < 2 else 0.2)]
+        for sample in range(3)
+    ]
+    table = pl.DataFrame(rows, schema=["topic", "concept", "nationality", "sample", "text"], orient="row")
+    analysis = analysis_of(tmp_path, table.with_columns(language=pl.lit("ko")), depicted=True)
+    (row,) = analysis.depicted_tests.filter(attribute="address").to_dicts()
+    assert (row["kinds"], row["p_adjusted"] < 0.05, row["low"] > 0) == (2, True, True)
+    view = AnalysisView(analysis)
+    told = " ".join(depicted_sentences(view, view.corpora[0]))
+    assert "Forms of address change with the nationality more than chance explains" in told
+    assert "The people in the texts" not in told
+    assert any("only forms of address and names were counted" in note for note in analysis.notes["text"])
 
 
 def test_every_attribute_has_a_name_and_every_list_is_in_small_letters() -> None:

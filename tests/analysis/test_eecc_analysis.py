@@ -16,7 +16,8 @@ from scipy.stats import kendalltau
 import kapwa
 from kapwa.analysis import distances
 from kapwa.analysis.corpus import ConceptKey, open_corpora
-from kapwa.analysis.result import SCHEMAS, Analysis
+from kapwa.analysis.result import Analysis
+from kapwa.analysis.result_tables import SCHEMAS
 from kapwa.analysis.values.distance import cultural_distance
 from kapwa.analysis.values.table import read_values
 from kapwa.errors import DataError, RunError, UsageError
@@ -74,7 +75,7 @@ def test_released_bleu_takes_the_direction_of_the_file_not_of_the_alphabet(tmp_p
         (corpus,) = open_corpora([texts.write(tmp_path / f"{turned}.parquet", table)])
         said = corpus.texts(ConceptKey("places", "river"))
         assert said.order == tuple(range(10)[::-1] if turned else range(10))
-        part = distances.concept_part(said, distances.ConceptSettings())
+        part = distances.concept_result(said, distances.ConceptSettings())
         bleu = distances_of("river").bleu
         assert np.array_equal(part.bleu_reference, (bleu.T if turned else bleu)[upper])
         assert np.array_equal(part.bleu, ((bleu + bleu.T) / 2)[upper])
@@ -118,7 +119,7 @@ def test_a_second_look_computes_nothing_and_says_the_same(
 ) -> None:
     first = analyze(corpus, values=survey, path=corpus.parent / "first")
     assert first.manifest["parts"] == {"kept": 0, "computed": 5}
-    monkeypatch.setattr(distances, "concept_part", _never)
+    monkeypatch.setattr(distances, "concept_result", _never)
     second = analyze(corpus, values=survey, path=corpus.parent / "second")
     assert second.manifest["parts"] == {"kept": 5, "computed": 0}
     same_tables(first, second)
@@ -136,7 +137,7 @@ def test_an_analysis_that_is_stopped_goes_on_where_it_was(
     analyze: Analyze, corpus: Path, survey: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = analyze(corpus, values=survey, out=tmp_path / "elsewhere")
-    real, done = distances.concept_part, []
+    real, done = distances.concept_result, []
 
     def stops(*job: Any) -> Any:
         if len(done) == 3:
@@ -144,12 +145,12 @@ def test_an_analysis_that_is_stopped_goes_on_where_it_was(
         done.append(job)
         return real(*job)
 
-    monkeypatch.setattr(distances, "concept_part", stops)
+    monkeypatch.setattr(distances, "concept_result", stops)
     with pytest.raises(KeyboardInterrupt):
         analyze(corpus, values=survey)
     with pytest.raises(RunError, match="not finished"):
         kapwa.open_analysis(next((tmp_path / "out").glob("eecc-*")))
-    monkeypatch.setattr(distances, "concept_part", real)
+    monkeypatch.setattr(distances, "concept_result", real)
     resumed = analyze(corpus, values=survey)
     assert resumed.manifest["parts"] == {"kept": 3, "computed": 2}
     same_tables(whole, resumed)
@@ -245,7 +246,8 @@ def test_drawn_pairs_estimate_what_all_pairs_give(analyze: Analyze, corpus: Path
         assert drawn.variance.filter(estimator="reference")[f"{part}_low"].null_count() == exact.height
     assert drawn.similarity.height == drawn.anchors.height == drawn.correlations.height == 0
     assert drawn.tests.filter(topic="all", test="paired")["estimate"].item() is not None
-    assert any("30 drawn at random" in text for text in drawn.notes["text"])
+    (note,) = (text for text in drawn.notes["text"] if "30 drawn at random" in text)
+    assert "not of what other identities like these would" in note
     assert analyze(corpus, pairs=45).variance.filter(estimator="corrected")["across"].to_list() == pytest.approx(
         exact["across"].to_list()
     )

@@ -46,7 +46,7 @@ def test_a_lost_process_and_a_lost_node_change_no_number(
     asked: dict[str, Any] = {"values": survey, "controls": "geography", "permutations": 199}
     written: Counter[Path] = Counter()
     lost: list[str] = []
-    real = distances.write_part
+    real = distances.write_result
 
     def counts(path: Path, part: bytes) -> None:
         written[path] += 1
@@ -59,15 +59,15 @@ def test_a_lost_process_and_a_lost_node_change_no_number(
             lost.extend(["node"] * nodes.lose_node_at("_run_task"))
 
     summed: list[str] = []
-    make = summing._with_parts
+    make = summing._with_results
 
     def sends(job: summing.TopicJob | summing.CorpusJob) -> object:
         summed.append(str(job))
         return make(job)
 
-    monkeypatch.setattr(distances, "write_part", counts)
+    monkeypatch.setattr(distances, "write_result", counts)
     monkeypatch.setattr(summing, "_FEW", {"ray": CONCEPTS})
-    monkeypatch.setattr(summing, "_with_parts", sends)
+    monkeypatch.setattr(summing, "_with_results", sends)
     engine = Ray(address=nodes.address)
     found = kapwa.analyze(corpus, **asked, out=tmp_path / "ray", progress=befalls, engine=engine)
     monkeypatch.undo()

@@ -11,10 +11,10 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 from kapwa.analysis import summing, tables
+from kapwa.analysis.concept_results import ConceptResult
 from kapwa.analysis.corpus import open_corpora
-from kapwa.analysis.distances import Prepared, compute_parts, prepare
+from kapwa.analysis.distances import Prepared, compute_results, prepare
 from kapwa.analysis.inputs import Settings, read_surveys
-from kapwa.analysis.parts import Part
 from kapwa.analysis.summing import TopicResult, tables_of, topic_tables
 from kapwa.analysis.topics import (
     ConceptFacts,
@@ -42,13 +42,15 @@ def no_words(identities: int) -> WordCounts:
     return count_words(Encoded(np.empty(0, np.int64), np.zeros(1, np.int64), ()), [], identities)
 
 
-def part(rng: np.random.Generator, who: tuple[str, ...] = WHO) -> Part:
+def part(rng: np.random.Generator, who: tuple[str, ...] = WHO) -> ConceptResult:
     g = len(who)
     whole, real = np.ones(g, dtype=np.int64), np.ones(g)
     pairs = {name: rng.random(g * (g - 1) // 2) for name in ("wed", "bleu", "bleu_reference")}
     same = dict.fromkeys(("within", "across", "within_reference", "across_reference", "wed_own"), real)
     few = {"means": np.ones(4), "permanova": np.ones(5), "bounds": np.ones(4)}
-    return Part("t", "c", who, samples=whole, tokens=whole, empty=whole, **same, **few, **pairs, words=no_words(g))
+    return ConceptResult(
+        "t", "c", who, samples=whole, tokens=whole, empty=whole, **same, **few, **pairs, words=no_words(g)
+    )
 
 
 def square(triangle: np.ndarray, size: int) -> np.ndarray:
@@ -215,7 +217,7 @@ def prepared(tmp_path: Path) -> list[Prepared]:
     files = [texts.write(tmp_path / f"{name}.parquet", texts.rows(seed=i), model=name) for i, name in enumerate("ab")]
     surveys = read_surveys([texts.write_values(tmp_path / "survey.csv")], ["geography"], SETTINGS)
     found = [prepare(corpus, surveys, tmp_path / "parts", SETTINGS) for corpus in open_corpora(files)]
-    compute_parts(found, lambda _: None, LocalExecutor(1))
+    compute_results(found, lambda _: None, LocalExecutor(1))
     return found
 
 
@@ -244,7 +246,7 @@ def same(one: TopicResult | Damaged, other: TopicResult | Damaged) -> None:
 
 def test_parts_that_are_sent_need_no_folder(prepared: list[Prepared], tmp_path: Path) -> None:
     for job in topic_jobs(prepared):
-        sent: Any = summing._with_parts(job)
+        sent: Any = summing._with_results(job)
         elsewhere = tuple(tmp_path / "nowhere" / path.name for path in job.paths)
         same(topic_tables(job), topic_tables(sent._replace(paths=elsewhere)))
 
@@ -260,7 +262,7 @@ def test_a_damaged_part_that_was_sent_is_computed_again(
         path.write_bytes(raw[:700])
     else:
         path.unlink()
-    damaged = tables_of(summing._with_parts(job))
+    damaged = tables_of(summing._with_results(job))
     assert isinstance(damaged, Damaged)
     assert damaged.paths == (path,)
     assert damaged.job.sent is None  # parts do not travel back

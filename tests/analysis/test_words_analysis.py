@@ -149,7 +149,7 @@ def test_merging_equals_counting_all_at_once(concepts: list[list[tuple[str, int]
 
 def test_rows_can_be_spread_over_more_identities() -> None:
     counts = _count(["a b b", "c"], [0, 1], 2)
-    spread = counts.spread([3, 1], 5)
+    spread = counts.spread_rows([3, 1], 5)
     assert _read(spread) == {3: Counter({"a": 1, "b": 2}), 1: Counter({"c": 1})}
     assert spread.prompts.tolist() == [[0, 1, 0, 0, 0], [0, 0, 0, 1, 0]]
     assert merge([spread, _count(["b"], [3], 5)]).totals.tolist() == [0, 1, 0, 4, 0]

@@ -269,3 +269,8 @@ def test_what_is_wrong_with_criteria_is_named_where_it_stands(
     assert message in problems[0].message
     assert Path(problems[0].path).name == file
     assert row is None or (problems[0].row, problems[0].column) == (row, column)
+
+
+def test_every_benchmark_stands_on_the_page_of_the_docs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "published-benchmarks.md").read_text(encoding="utf-8")
+    assert not [name for name in entries.names() if f"`{name}`" not in page]

@@ -164,6 +164,8 @@ REFUSED = [
     ("run kalahi/mc --model replay:answers.jsonl", "log-probabilities"),
     ("run kalahi/open --model smollm2 --metrics crf", "Did you mean 'chrf'"),
     (f"{MC} --data no/such/folder", "no/such/folder"),
+    ("shown empty", "contains no runs"),
+    ("shown nowhere", "nowhere is not a folder"),
     (f"{MC} --limit 0", "--limit"),
     (f"{MC} --where topic", "column=value"),
     (f"{MC} --dtype float31", "float31"),

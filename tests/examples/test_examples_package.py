@@ -1,5 +1,6 @@
 """The example package adds suites, a backend, a metric and a language from outside, as pip would install it."""
 
+import ast
 import json
 import os
 import subprocess
@@ -97,3 +98,17 @@ def test_lists_name_what_was_added(made: Path) -> None:
     assert list(suites["proverbs"]["tasks"]) == ["proverbs/complete"]
     assert "Tok Pisin" in (made / "languages.txt").read_text(encoding="utf-8")
     assert "parrot" in (made / "models.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLE.parent.rglob("*.py")), ids=lambda file: file.name)
+def test_examples_import_what_the_reference_names(file: Path) -> None:
+    page = (EXAMPLE.parents[1] / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    named = {
+        f"{node.module}.{alias.name}"
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kapwa.")
+        for alias in node.names
+    }
+    # The fields and results of a class on the page stand in its module.
+    told = ("kapwa.records", "kapwa.suites.base", "kapwa.models.base", "kapwa.suites.items", "kapwa.languages.reading")
+    assert all(name in page or (name.rpartition(".")[0] in told and name.rpartition(".")[0] in page) for name in named)

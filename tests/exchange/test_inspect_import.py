@@ -510,7 +510,7 @@ def test_another_solver_and_its_messages_are_told_and_signed(tmp_path: Path) -> 
     run = run_as("farmer")
     notes = run.manifest["notes"]
     assert 'solver "system_message + kapwa/ask"' in notes[1]
-    assert notes[2] == "3 samples were asked with other messages beside those of Kapwa."
+    assert notes[2] == "3 samples were asked with messages in addition to Kapwa's."
     messages, solver = run.manifest["options"]["asked_with"]
     assert messages.startswith("messages=")
     assert solver == "solver=system_message + kapwa/ask"

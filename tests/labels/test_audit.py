@@ -156,7 +156,7 @@ def test_what_cannot_be_audited_is_refused(runs: list[Run], tmp_path: Path) -> N
         kapwa.audit_sample(runs, tmp_path / "one", n=1)
     with pytest.raises(UsageError, match="no metric 'sem_c'"):
         kapwa.audit_sample(runs, tmp_path / "x", metric="sem_c")
-    with pytest.raises(UsageError, match="of which more is better"):
+    with pytest.raises(UsageError, match="higher-is-better share"):
         kapwa.audit_sample(runs, tmp_path / "x", metric="refused")
     with pytest.raises(UsageError, match="no variant 'en/inst-5'"):
         kapwa.audit_sample(runs, tmp_path / "x", variant="en/inst-5")
@@ -636,7 +636,7 @@ def test_a_run_that_is_judged_anew_is_known_by_its_answers(runs: list[Run], shee
     assert "What people say of" in page.read_text(encoding="utf-8")
     rubric = load_rubric("correct")
     drawn = [answers_to_judge(members, rubric, draw=sheets)[0] for members in (runs, anew)]
-    codes = [[answer.place["answer"] for answer in answers] for answers in drawn]
+    codes = [[answer.columns["answer"] for answer in answers] for answers in drawn]
     assert codes[0] == codes[1]
     assert len(codes[0]) == read_draw(sheets).key.height
     # A judge that read the answers before they were judged anew still stands as the scorer.

@@ -430,7 +430,7 @@ def test_missing_choices_enter_neither_accuracy_nor_the_full_rows_of_the_table(p
     assert found.majority.value == 0.5  # 1 of 2 is not two thirds
     assert [row[:3] for row in found.table.rows()] == [(3, 3, 1), (2, 3, 0), (1, 3, 0), (0, 3, 0), (1, 2, 1)]
     assert found.items == 2
-    assert "1 items were left empty by everybody." in found.notes
+    assert "1 item was left empty by everybody." in found.notes
 
 
 def test_one_person_has_accuracy_but_no_agreement(plain_items: list[Item], tmp_path: Path) -> None:

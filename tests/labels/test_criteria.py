@@ -81,7 +81,7 @@ def fill(folder: Path, noise: float = 0.0) -> dict[str, dict[str, dict[str, floa
     ("change", "column", "message"),
     [
         ({"criteria": []}, "criteria", "is empty"),
-        ({"criteria": ["a", "a"], "weights": ["1", "2"]}, "criteria", "stands there twice"),
+        ({"criteria": ["a", "a"], "weights": ["1", "2"]}, "criteria", "appears twice"),
         ({"weights": ["must"]}, "weights", "has 1 entries for 3 criteria"),
         ({"weights": ["must", "shall", "-1"]}, "weights", "'shall' is no weight"),
         ({"weights": ["1", "0", "-1"]}, "weights", "'0' is no weight"),

@@ -74,7 +74,7 @@ def test_a_table_is_read_and_a_cell_that_is_none_is_named(tmp_path: Path) -> Non
     table.write_text(f"{head}\n1-R001,k1,full,x,c1,ana,one,two,2,tie,\n", encoding="utf-8")
     assert read_preferences([table]) == [Preference("1-R001", "c1", "ana", "2", TIE, ("one", "two"))]
     table.write_text(f"{head}\n1-R001,k1,full,x,c1,ana,one,two,2,left,\n", encoding="utf-8")
-    with pytest.raises(DataError, match="row 2, column 'preferred': 'left' is none of 1, 2, tie, both bad"):
+    with pytest.raises(DataError, match="row 2, column 'preferred': 'left' is not one of 1, 2, tie, both bad"):
         read_preferences([table])
 
 

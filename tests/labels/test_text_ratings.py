@@ -75,7 +75,7 @@ def test_texts_are_rated_by_a_rubric_of_ones_choice_and_longer_sheets_are_asked_
 
 def test_no_judging_model_is_asked_what_is_for_people_alone(run: Path) -> None:
     judging = plan_judging([kapwa.open_run(run)], "depicted")
-    asked = [prompt.request.messages[-1].content for prompt in judging.asked()]
+    asked = [prompt.request.messages[-1].content for prompt in judging.prompts()]
     assert asked
     assert all("woman or a girl" in text and "mind to be shown" not in text and '"Min"' not in text for text in asked)
 

@@ -39,8 +39,8 @@ def test_labels_are_no_verdicts_and_the_remedy_is_named(header: str, tmp_path: P
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        ({"state": "maybe"}, "none of judged"),
-        ({"kind": "machine"}, "none of person"),
+        ({"state": "maybe"}, "not one of judged"),
+        ({"kind": "machine"}, "not one of person"),
         ({"value": "1.5"}, "between 0 and 1"),
         ({"value": "nan"}, "not a number"),
         ({"value": "yes"}, "not a number"),

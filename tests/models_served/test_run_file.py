@@ -214,7 +214,7 @@ def test_from_python_a_failure_stops_no_other_run(stub, tmp_path: Path) -> None:
     written(tmp_path, f"FIRST_KEY={FIRST}\n", ".env")
     with pytest.raises(RunError, match=r"1 of 3 runs failed\. Second: .*127\.0\.0\.1") as failed:
         kapwa.run_config(file)
-    assert "the other 2 runs lie in" in str(failed.value.hint)
+    assert "the other 2 runs are in" in str(failed.value.hint)
     assert "FIRST_KEY" not in os.environ
     seen: list[Any] = []
     file.write_text(file.read_text().replace(gone.url, stub(says="rice").url), encoding="utf-8")
@@ -286,6 +286,6 @@ def test_the_keys_are_the_options_of_the_command() -> None:
 
 
 def options_of(suite: str) -> set[str]:
-    from kapwa.suites.base import settings_of
+    from kapwa.registry import load
 
-    return {setting.name for settings in settings_of(suite).values() for setting in settings}
+    return {setting.name for settings in load("suites", suite).options.values() for setting in settings}

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 import yaml
 
-from kapwa.analysis.result import SCHEMAS
+from kapwa.analysis.result_tables import SCHEMAS
 
 _TEXTS = yaml.safe_load(Path(__file__).with_name("generations.yaml").read_text(encoding="utf-8"))
 _VOCABULARY = np.array(["w" + np.base_repr(k * 7919 + 101, 36).lower() for k in range(6000)])

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pages import Page, assert_closed, assert_sound, poisoned_tree, render_analysis, unpacked
 
-from kapwa.analysis.result import SCHEMAS, Analysis, empty
+from kapwa.analysis.result import Analysis, empty
+from kapwa.analysis.result_tables import SCHEMAS
 from kapwa.errors import UsageError
 from kapwa.report.charts.heatmap import likenesses
 from kapwa.report.page.analysis import BUDGET, build_analysis_report
@@ -240,7 +241,7 @@ def test_few_texts_go_in_whole() -> None:
     found = texts_within(AnalysisView(made), 3_000_000)
     corpora = json.loads(found.json)["corpora"]
     assert found.shown == found.total == made.texts.height
-    assert found.told == f"{made.texts.height:,} texts are in this page"
+    assert found.size_words == f"{made.texts.height:,} texts are in this page"
     told = [((one["concepts"], one["identities"]), text) for one in corpora for text in unpacked(one["texts"])]
     rows = [(names[0][c].partition(" (")[0], names[1][i], *rest) for names, (c, i, *rest) in told]
     assert sorted(rows) == sorted(made.texts.select("concept", "identity", "sample", "text").rows())
@@ -252,7 +253,7 @@ def test_many_texts_are_chosen_in_whole_rounds_within_the_room(room: int) -> Non
     found = texts_within(AnalysisView(made), room)
     assert len(found.json) <= room + 100
     assert 0 < found.shown < found.total
-    assert f"of {found.total:,} that the analysis keeps" in found.told
+    assert f"of {found.total:,} that the analysis keeps" in found.size_words
     corpora = json.loads(found.json)["corpora"]
     assert len(corpora) == 4
     for one in corpora:

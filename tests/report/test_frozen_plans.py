@@ -4,13 +4,16 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 from report_fixtures import wide_run
 from typer.testing import CliRunner
 
 from kapwa.cli.main import app
 from kapwa.errors import UsageError
+from kapwa.report.board.planned import against_plan, planned_tables
 from kapwa.report.page.runs import build_report
+from kapwa.report.view.tasks import arrange
 from kapwa.runs.plans import PlannedTask, freeze, read_plan
 
 SYSTEMS = ("نموذج", "모델-한국", "ሞዴል", "অসমীয়া")
@@ -82,3 +85,12 @@ def test_a_page_tells_the_plan_in_every_script_and_escapes_what_it_says(tmp_path
     assert part.count("all 24 items") == 6
     plain = build_report(runs[:1], tmp_path / "plain.html").read_text(encoding="utf-8")
     assert 'id="planned"' not in plain
+    tables = planned_tables(frozen, arrange(runs), 0.05)
+    rows = tables["planned"]
+    assert set(rows["metric"]) == {"sem_b"}
+    assert rows.height == 6  # every two of four systems, by the mean over cultures
+    assert tables["statements"]["kind"].to_list() == ["plan", "runs", "departures", "exploratory"]
+    assert "planned 0.02" in tables["statements"]["statement"][2]
+    compared = pl.DataFrame({"metric": ["sem_b", "sem_w"], "variant": [planned.variant] * 2, "culture": [None, None]})
+    marked = against_plan(frozen, runs[0], runs[1]).marked(compared)  # type: ignore[arg-type]
+    assert marked["planned"].to_list() == ["yes", "no"]

@@ -267,7 +267,7 @@ def test_what_a_table_needs_is_named_with_the_command_that_makes_it(tmp_path: Pa
     with pytest.raises(UsageError, match="these are several"):
         paper_table([*choices, other], "kalahi-11")  # type: ignore[list-item]
     for name in (None, "blend-r"):
-        with pytest.raises(UsageError, match="Groups of systems stand in tables of Kalahi and BLEnD"):
+        with pytest.raises(UsageError, match="Groups of systems are shown in the tables of Kalahi and BLEnD"):
             paper_table(choices, name, None, tmp_path / "groups.csv")  # type: ignore[arg-type]
     analysis = made_analysis(tmp_path)
     for sources, name, hint in (
@@ -309,7 +309,7 @@ def test_the_command_prints_the_table_and_refuses_before_it_writes(
     refused("report", run, "-o", "bad.html", "--groups", "groups.csv")
     (tmp_path / "groups.csv").write_text("system,group\nnobody,First\n", encoding="utf-8")
     bad = refused("report", run, "-o", "bad.html", "--groups", "groups.csv")
-    assert "groups.csv, row 2, column 'system': 'nobody' is none of the systems of these runs." in bad
+    assert "groups.csv, row 2, column 'system': 'nobody' is not a system of these runs." in bad
     assert not (tmp_path / "bad.html").exists()
     done = cli("report", run, "-o", "page.html", "--paper", "blend-11", "--table", "markdown")
     assert done.returncode == 0, done.stderr

@@ -35,7 +35,7 @@ def answering(run: MadeRun, texts: int = 1) -> MadeRun:
 
 def told_of(view: TaskView, most: int | None = 1000, room: int = 10**9) -> tuple[dict[str, Any], str]:
     found = browser(view, answer_table(view), most, room)
-    return unpacked(found.data), found.told
+    return unpacked(found.data), found.size_words
 
 
 def plain_rows(told: dict[str, Any]) -> list[tuple[Any, ...]]:
@@ -122,7 +122,7 @@ def test_the_page_stays_small_unless_everything_is_asked_for() -> None:
     view = view_of(run)
     bounded = browser(view, answer_table(view), 1000, 200_000)
     assert 100_000 < len(bounded.data) <= 200_000
-    assert re.match(r"\d+ of 200 prompts are in this page: a fixed sample\.", bounded.told)
+    assert re.match(r"\d+ of 200 prompts are in this page: a fixed sample\.", bounded.size_words)
     whole = browser(view, answer_table(view), None, 200_000)
     assert len(unpacked(whole.data)["questions"]) == 200
 

@@ -192,7 +192,7 @@ def test_a_difference_over_cultures_is_told_with_how_it_varies() -> None:
     (first, _) = over_sentences(local.to_dicts(), view.metrics["sem_b"], view.noun)
     row = local.row(0, named=True)
     assert row["culture_sd_low"] < row["culture_sd"] < row["culture_sd_high"]
-    told = f"95% interval of the standard deviation {100 * row['culture_sd_low']:.1f} points to "
+    told = f"95% interval of the standard deviation {100 * row['culture_sd_low']:.1f} to "
     assert f"It varies between cultures by more than noise (p < 0.001; {told}" in first
 
 
@@ -253,7 +253,7 @@ def test_the_mean_is_held_against_tricks_and_people_before_cultures_are_counted(
         int, re.search(r"in (\d+) of 16 cultures and worse in (\d+); in (\d+) the two cannot", said[counts:]).groups()
     )
     assert better + worse + unclear == 16
-    held = [one for (run, _), one in view.held("sem_b").items() if run == 0]
+    held = [one for (run, _), one in view.scores_with_marks("sem_b").items() if run == 0]
     ways = [[way for mark, way in verdicts.items() if not mark.ceiling] for _, _, verdicts in held]
     assert (better, worse) == (sum(set(one) == {"above"} for one in ways), sum("below" in one for one in ways))
     tops = [verdicts[marks.top] for _, marks, verdicts in held]
@@ -269,7 +269,9 @@ def test_a_list_of_guesses_is_no_best_trick_and_is_told_apart_from_one_answer() 
     subject = view.subjects[0]
     marks = view.marks(subject, "sem_b")
     assert (marks.best.name, marks.listing.name) == ("other cultures' usual answer", COMMONEST)
-    assert all(mark.name != COMMONEST for _, _, verdicts in view.held("sem_b").values() for mark in verdicts)
+    assert all(
+        mark.name != COMMONEST for _, _, verdicts in view.scores_with_marks("sem_b").values() for mark in verdicts
+    )
     assert all(line.zone < 0.6 for line in culture_charts(view, "sem_b")[0].lines)
     row = next(csv.DictReader(io.StringIO(culture_table(view, "sem_b").csv)))
     assert (float(row["highest_floor"]) < 0.6, row["list_floor"]) == (True, "0.71")
@@ -280,7 +282,7 @@ def test_a_list_of_guesses_is_no_best_trick_and_is_told_apart_from_one_answer() 
 def test_verdicts_of_a_model_do_not_depend_on_who_shares_the_page() -> None:
     few: dict[str, Any] = {"cultures": tuple(CULTURES)[:6], "per_culture": 12}
     view = arrange([with_means(wide_run("org/m0", **few), 0.02)])[0]
-    alone, held = across_sentences(view)[0], view.held("sem_b")
+    alone, held = across_sentences(view)[0], view.scores_with_marks("sem_b")
     assert "it is better than other cultures' usual answer (" in alone
     runs = [with_means(wide_run(f"org/m{k}", **few), 0.02 if k == 0 else 0.9) for k in range(9)]
     crowd = arrange(runs)[0]
@@ -289,7 +291,8 @@ def test_verdicts_of_a_model_do_not_depend_on_who_shares_the_page() -> None:
     counted = re.compile("Culture by culture.*")
     assert counted.findall(several) == counted.findall(alone)
     ways = [
-        [dict(held_of[2]) for place, held_of in one.items() if place[0] == 0] for one in (held, crowd.held("sem_b"))
+        [dict(held_of[2]) for place, held_of in one.items() if place[0] == 0]
+        for one in (held, crowd.scores_with_marks("sem_b"))
     ]
     assert [list(said.values()) for said in ways[0]] == [list(said.values()) for said in ways[1]]
 

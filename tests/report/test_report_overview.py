@@ -48,6 +48,8 @@ def test_metrics_are_correlated_across_tasks_and_models_with_n_and_interval(situ
     ]
     wanted = pearson(*sides)
     assert (row["value"], row["low"], row["n"]) == (pytest.approx(wanted.value), pytest.approx(wanted.low), 4)
+    # Plain r never stands without the one that takes the scores' own errors out.
+    assert correlations(group).across[1]["disattenuated"] == "r without sampling error"
     assert correlations(arrange(situations[:2] + situations[4:6])) is None
     page = Page(render_page(situations))
     assert_sound(page)

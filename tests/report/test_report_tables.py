@@ -19,10 +19,11 @@ from kapwa.report import wording
 from kapwa.report.board.audit import board_of
 from kapwa.report.page.html import downloads
 from kapwa.report.sentences import missing
+from kapwa.report.sentences.analysis import headline
 from kapwa.report.sentences.cultures import items_words
 from kapwa.report.tables import differences
 from kapwa.report.tables import scores as tables
-from kapwa.report.tables.analysis import correlation_table
+from kapwa.report.tables.analysis import correlation_table, partial_table
 from kapwa.report.tables.columns import decimal_column
 from kapwa.report.tables.correlations import MeasuredScore, correlations, metric_correlations
 from kapwa.report.tables.correlations import correlation_table as model_correlations
@@ -211,7 +212,7 @@ def test_a_run_shows_its_row_of_the_board_its_cultures_and_what_was_lost() -> No
     info, told = view.metrics["mc1"], []
     for subject, row in zip(view.subjects, scores, strict=True):
         assert row is not None
-        within = [wording.interval(row["low"], row["high"], info), missing.beside(row, info)]
+        within = [wording.interval(row["low"], row["high"], info), missing.missing_words(row, info)]
         told.append(f"{subject.label} {wording.amount(row['value'], info)} ({'; '.join(filter(None, within))})")
     assert ", ".join(told) in " ".join(lines)
     joined = " ".join(lines)
@@ -376,6 +377,11 @@ def test_the_page_has_it_in_every_cell_and_the_terminal_once(partial: MadeAnalys
     assert all("p = 0.002\nleast 0.001" in row[6].small for row in table.rows)
     assert "Least: the smallest p" in table.note
     assert printed(render_analysis(told), 1000).count("Its p cannot be less than 0.001") == 1
+
+
+def test_partial_tests_say_which_p_errs(partial: MadeAnalysis) -> None:
+    assert "Read p smooth" in partial_table(AnalysisView(partial)).note
+    assert "partial" not in str(headline(AnalysisView(partial))).lower()
 
 
 def test_a_comparison_names_the_cultures_that_only_one_run_was_asked_about() -> None:

@@ -17,7 +17,7 @@ from scipy.stats import t as student
 
 import kapwa
 from kapwa.errors import UsageError
-from kapwa.report.page.track import write_track
+from kapwa.report.page.sections import write_track
 from kapwa.report.tables.track import checkpoint_frame, culture_table, flip_table, track_block, track_record
 from kapwa.report.view.track import Track
 from kapwa.runs.checkpoints import Order, Series, series_of

@@ -67,7 +67,7 @@ def test_of_many_requests_some_stand_for_all() -> None:
     counted = count_tokens(requests, "openai", "x", ModelOptions())
     exact = sum(-(-sum(len(m.content) for m in request.messages) // 4) for request in requests)
     assert counted.read == pytest.approx(exact, rel=0.01)
-    assert "stand for all" in counted.how
+    assert "represent all" in counted.how
 
 
 def test_a_dry_run_asks_nothing_and_writes_nothing(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_resumed_run_says_how_many_are_kept_and_how_many_are_to_ask(tmp_path: 
         run_task(task, Tires(), out=tmp_path, progress=False)
     seen: list[Snapshot] = []
     run_task(task, TinyModel(), out=tmp_path, progress=seen.append)
-    notes = [state.note for state in seen if state.kept and not state.asked]
+    notes = [state.note for state in seen if state.kept and not state.done_here]
     assert notes[0] == "asking, 7 kept, 13 to ask"
     assert seen[-1].done == seen[-1].total == 20
     with (tmp_path / "lines").open("w+", encoding="utf-8") as stream:

@@ -1,7 +1,20 @@
 """Where a saved figure of the simulations errs too often, the table of guards says what reports do there."""
 
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
 import pytest
+from benchmarks.simulations.reports import planted_run, score_rows
+from benchmarks.simulations.shares import measured
+from benchmarks.simulations.small_samples import answered
 from benchmarks.write_page import by_chance, calibration, calibration_cells, errs, guarded, guards
+
+from kapwa.report.sentences.notes import warnings
+from kapwa.report.view.tasks import arrange
+
+ROOT = Path(__file__).parent.parent.parent
 
 
 def test_no_figure_errs_without_a_word_of_what_reports_do() -> None:
@@ -11,6 +24,43 @@ def test_no_figure_errs_without_a_word_of_what_reports_do() -> None:
     # What was mended needs no guard any more.
     used = {guarded(cell, known) for cell in clear}
     assert [guard for guard in known if guard.reports not in used] == []
+
+
+def test_each_guard_names_a_test_that_shows_it() -> None:
+    for guard in guards():
+        file, _, name = guard.test.partition("::")
+        assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8"), guard
+
+
+def test_where_an_interval_is_longer_than_it_need_be_its_coverage_holds() -> None:
+    cells = calibration_cells()
+    longer = {cell["setting"] for cell in cells if "longer than" in cell["figure"] and errs(cell)}
+    covered = [cell for cell in cells if cell["figure"] == "coverage of what is printed" and cell["setting"] in longer]
+    assert {cell["setting"] for cell in covered} == longer
+    assert not [cell for cell in covered if errs(cell) and not by_chance(cell)]
+
+
+FEW = [cell for cell in calibration_cells() if cell["subject"].startswith("few clusters") and errs(cell)]
+
+
+@pytest.mark.parametrize("cell", FEW, ids=lambda cell: cell["setting"])
+def test_where_an_interval_is_too_short_the_report_says_that_it_is_rough(cell: dict[str, str]) -> None:
+    """Of data as they were simulated, in the report itself."""
+    random, rates = np.random.default_rng(1), re.search(r"(\d+)% right", cell["setting"])
+    clusters, size = map(int, re.search(r"(\d+) clusters of (\d+)", cell["setting"]).groups())
+    if rates:
+        values = answered(random, clusters, size, int(rates[1]) / 100, 1)[:, 0]
+    else:
+        values = measured(random, cell["setting"].rpartition(", ")[0], clusters, size, 1)[0][:, 0]
+    names = [f"q{k}" for k in range(len(values))]
+    where = pl.DataFrame({"item_id": names, "cluster": np.repeat(names[:clusters], size)}).with_columns(
+        culture=pl.lit("Land"), variant=pl.lit("plain"), language=pl.lit("en"), category=pl.lit(""), topic=pl.lit("")
+    )
+    run = planted_run("s0", score_rows(random, values, where, 0.0, 1), binary=rates is not None)
+    said = " ".join(warnings(arrange([run])[0]))  # type: ignore[list-item]
+    assert "The intervals of Land are approximate" in said
+    held = re.search(r"contained the true value in (\d+)–(\d+)% of cases", said)
+    assert int(held[1]) <= cell["percent"] <= int(held[2])
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,7 @@ def test_two_models_that_never_disagree_get_an_interval_with_a_width() -> None:
     cultures, questions = (part.ravel() for part in np.indices((4, 20)))
     same = (questions % 2).astype(float)
     (one,) = pooled_differences(same, same, cultures, questions, binary=True)
-    assert (one.comparison.difference, one.comparison.p_value, one.p_varies, one.sd) == (0, 1, 1, 0)
+    assert (one.comparison.difference, one.comparison.p_value, one.p_varies, one.sd) == (0, 1, 1, None)
     assert one.comparison.low < 0 < one.comparison.high
     (measure,) = pooled_differences(same, same, cultures, questions)
     assert (measure.comparison.low, measure.comparison.se) == (None, None)

@@ -1,11 +1,14 @@
 """What is wrong with a form stands beside the field, in the reader's language; drafts are sent as they are saved."""
 
+import ast
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from studio_people import URL, People, Someone, a_situation, accepted, send_to_review
 
+import kapwa.studio
 from kapwa.studio import commands
 from kapwa.studio.models import Event, Membership, Question, Situation
 
@@ -78,3 +81,48 @@ def test_a_draft_is_sent_as_it_is_saved(people: People) -> None:
 def test_who_does_not_allow_publication_is_asked_before_a_draft_is_sent(project: Any, people: People) -> None:
     Membership.objects.filter(pseudonym="Berto").update(consent_scopes=[])
     assert 'name="send"' not in people["berto"].get("situations/new/")
+
+
+def test_pages_read_what_is_posted_by_form_classes_alone() -> None:
+    """Nothing but posted.py touches the post, and what they return goes into a form class as it is."""
+    touched, read = [], []
+    for path in sorted(Path(kapwa.studio.__path__[0]).rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        attributes = [part for part in ast.walk(tree) if isinstance(part, ast.Attribute | ast.Subscript)]
+        touched += [(path.name, part.attr) for part in attributes if getattr(part, "attr", "") in ("POST", "FILES")]
+        calls = [part.value for part in attributes if isinstance(part.value, ast.Call | ast.BoolOp)]
+        read += [ast.unparse(one) for one in calls if re.match(r"\(?posted(_files)?\(", ast.unparse(one))]
+    assert sorted(touched) == [("posted.py", name) for name in ("FILES", "FILES", "POST", "POST")]
+    assert read == []
+
+
+@pytest.mark.parametrize(
+    ("who", "path", "typed", "field", "kept"),
+    [
+        ("edo", "situations/1/vote/", {"remark": "bakit", "best": "1"}, "choice", "bakit</textarea>"),
+        ("edo", "situations/1/discuss/", {"text": " ", "dissent": "yes"}, "text", 'value="yes" checked'),
+        ("berto", "situations/new/", {"user": "x" * 4001, "notes": "akin"}, "user", "akin</textarea>"),
+        ("berto", "withdraw/", {"depth": "identity"}, "sure", 'value="identity" checked'),
+        (
+            "berto",
+            "consent/",
+            {"version": "1", "scope_publish": "yes"},
+            "agree",
+            'name="scope_publish" value="yes" checked',
+        ),
+        ("ana", "who/", {"background_own": "Ano?\n" * 41}, "background_own", "Ano?"),
+        ("ana", "results/", {"sample": "-1", "raters": "7"}, "sample", 'value="7"'),
+        ("ana", "interface/", {"tag": "no tag"}, "tag", 'value="no tag"'),
+        ("ana", "backup/", {"action": "pack", "pack": "nothing"}, "pack", "Sample pack"),
+        ("ana", "people/", {"action": "invite", "roles": "writer", "count": "0"}, "count", 'value="writer" checked'),
+        ("berto", "bring/", {}, "file", "Import"),
+        ("ana", "import/", {"pasted": " "}, "file", "Import"),
+    ],
+)
+def test_what_is_wrong_with_a_form_stands_beside_its_field_and_the_rest_is_kept(
+    people: People, who: str, path: str, typed: dict[str, str], field: str, kept: str
+) -> None:
+    send_to_review(people["berto"], 1)
+    page = people[who].post(path, typed, 400)
+    assert wrong(page) == [field]
+    assert kept in page

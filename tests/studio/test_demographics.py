@@ -22,7 +22,8 @@ from kapwa.studio.models import Event, Membership, PeopleCounted, Situation
 def asking(project: Any, people: People) -> People:
     """A project that asks for an age, a place, and one thing of its own."""
     own = "Sa bayan o sa baryo?: bayan； baryo\nAno ang trabaho mo?"
-    people["ana"].act("who/", {"background": ["age_band", "locality", "secret"], "background_own": own})
+    people["ana"].act("who/", {"background": ["age_band", "locality"], "background_own": own})
+    people["ana"].post("who/", {"background": ["secret"]}, 400)
     project.refresh_from_db()
     return people
 

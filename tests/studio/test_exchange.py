@@ -187,7 +187,7 @@ def test_a_coordinator_takes_a_backup_from_the_page(project: Any, people: People
         people[name].post("backup/", status=403)
     assert Event.objects.filter(kind="backup.taken").count() == 0
     number = "3f2b8a60-5a0e-4a52-9d3f-0a1b2c3d4e61"
-    answer = people["ana"].client.post("/p/baryo/backup/", {"uuid": number})
+    answer = people["ana"].client.post("/p/baryo/backup/", {"uuid": number, "action": "archive"})
     assert answer.headers["Content-Type"] == "application/zip"
     assert answer.headers["Content-Disposition"].startswith('attachment; filename="baryo-20')
     assert answer.headers["Cache-Control"] == "no-store"

@@ -247,7 +247,7 @@ def test_check_backup_and_sample_pack_are_buttons(people: People, tmp_path: Path
     taken = ana.post("backup/", {"action": "pack", "pack": "filipino"})
     assert "rows were imported" in taken
     assert Situation.objects.count() > 5
-    assert "There is no" in ana.post("backup/", {"action": "pack", "pack": "../nothing"}, 400)
+    assert 'id="wrong-pack"' in ana.post("backup/", {"action": "pack", "pack": "../nothing"}, 400)
     ana.act("topics/", {"name": "pista"})
     assert "every table agrees" in ana.post("backup/", {"action": "check"})
     Topic.objects.update(name="other")
@@ -257,7 +257,7 @@ def test_check_backup_and_sample_pack_are_buttons(people: People, tmp_path: Path
     assert "baryo-" in ana.post("backup/", {"action": "computer"})
     (archive,) = (tmp_path / "backups").glob("baryo-*.zip")
     assert "Berto" in zipfile.ZipFile(archive).read("members.jsonl").decode()
-    given = ana.client.post(ana.full("backup/")).content  # what leaves the computer names nobody
+    given = ana.client.post(ana.full("backup/"), {"action": "archive"}).content  # what leaves the computer names nobody
     assert "Berto" not in zipfile.ZipFile(io.BytesIO(given)).read("members.jsonl").decode()
     for action in ("check", "computer", "pack", "recovery"):
         people["dina"].post("backup/", {"action": action}, 403)
@@ -280,7 +280,7 @@ def test_situations_and_runs_are_drawn_by_a_button(people: People, tmp_path: Pat
     assert Event.objects.get(kind="tasks.drawn").actor
     assert "1 drawn, 2 people for each" in page
     assert "There are 1 to draw from" in ana.post("results/", {"run": "", "sample": "5"}, 400)
-    assert "is not a whole number" in ana.post("results/", {"run": "", "raters": "many"}, 400)
+    assert "Enter a whole number." in ana.post("results/", {"run": "", "raters": "many"}, 400)
     people["berto"].post("results/", {"run": ""}, 403)
 
 

@@ -178,16 +178,16 @@ def test_rows_of_a_workbook_are_counted_while_it_is_read(tmp_path: Path) -> None
 
 
 def test_every_upload_passes_the_one_gate() -> None:
-    """Who reads ``request.FILES`` keeps it with ``brought``, and posts that bring one hold nobody up.
+    """Who reads files that are posted keeps them with ``brought``, and posts that bring one hold nobody up.
 
     But for whoever runs the studio, who brings a whole project back.
     """
     views = {path: path.read_text() for path in Path(kapwa.studio.__path__[0]).rglob("*.py")}
     # A form that is kept for later holds no file.
-    uploading = {path: text for path, text in views.items() if "FILES" in text and path.name != "posted.py"}
+    uploading = {path: text for path, text in views.items() if "posted_files(" in text and path.name != "posted.py"}
     assert len(uploading) == 3
     for path, text in uploading.items():
-        assert text.count("request.FILES") == text.count(" brought(") + text.count("(brought(") == 1
+        assert text.count("posted_files(") == text.count(" brought(") + text.count("(brought(") == 1
         assert ("hold_write_lock=False" in text) is (path.name != "beginning.py")
 
 
@@ -238,7 +238,7 @@ def test_long_work_leaves_its_place_however_it_ends(people: People) -> None:
     for _ in range(3):
         people["berto"].post(IMPORT, {"file": SimpleUploadedFile("t.csv", b"")}, 400)
         people["ana"].post("releases/", {"version": "x"}, 400)
-        people["ana"].client.post("/p/baryo/backup/")
+        people["ana"].client.post("/p/baryo/backup/", {"action": "archive"})
     people["berto"].act(IMPORT, {"file": SimpleUploadedFile("t.csv", b"context\nx\n")})
 
 

@@ -182,7 +182,7 @@ def test_a_refused_form_stays_a_form(project: Any, people: People) -> None:
     assert "it may have 4,000" in page
     assert '<form method="post" action="/p/baryo/situations/1/discuss/">' in page
     assert f"{sent['text']}</textarea>" in page
-    assert '<input type="hidden" name="dissent" value="yes">' in page
+    assert 'name="dissent" value="yes" checked' in page
     # So does one whose token is too old, as after another person's visit in the same browser.
     careful = Client(enforce_csrf_checks=True)
     careful.cookies = edo.client.cookies

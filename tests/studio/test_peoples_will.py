@@ -55,7 +55,7 @@ def test_a_key_against_all_votes_needs_a_reason_which_is_released(project: Any, 
         page = dina.get(f"situations/{number}/")
         assert "2 of 2 chose response 1 as the best." in page
         assert "is number 2" in page
-        refused = dina.post(f"situations/{number}/accept/", status=409)
+        refused = dina.post(f"situations/{number}/accept/", status=400)
         assert "2 of 2 chose response 1 as the best." in refused
     assert not Event.objects.filter(kind="situation.accepted").exists()
     people["berto"].act("situations/1/edit/", a_situation("Liza", best="1", base="1", reason="rephrase responses"))

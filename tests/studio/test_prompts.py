@@ -12,7 +12,9 @@ from studio_people import Someone, come, enter, files_with, taken_in
 
 from kapwa.errors import KapwaError
 from kapwa.studio import commands
+from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.freeze import freeze
+from kapwa.studio.core.importing import packs_of
 from kapwa.studio.core.log import differences
 from kapwa.studio.models import Event, Project, PromptPart
 from kapwa.studio.prompts.checks import causes, checked_prompts
@@ -311,6 +313,7 @@ def test_a_pack_comes_in_and_identities_are_what_the_project_says(prompts: dict[
     project, ana = prompts["project"], prompts["ana"]
     assert taken_in(project, "sample:cities") == 16
     assert taken_in(project, "sample:cities") == 0
+    assert packs_of(form_of(project).tables) == ["cities", "crossed"]  # what the page offers
     with pytest.raises(KapwaError, match="for each task apart"):
         taken_in(project, "sample:nationalities")
     with pytest.raises(KapwaError, match="holds no concepts"):

@@ -67,7 +67,7 @@ def test_a_check_is_asked_of_everybody_among_the_others_and_told_to_nobody(every
     everyday.save()
     questions = [ask(everyday, f"질문 {number}?") for number in range(12)]
     known = questions[4]
-    page = askers["ana"].post("checks/", {"wording": f"{known.id}:ko", "accepted": "서울\n서울시"})
+    page = askers["ana"].post("checks/", {"action": "check", "wording": f"{known.id}:ko", "accepted": "서울\n서울시"})
     assert "서울 · 서울시" in page
     for name in ("minji", "jun", "omar"):
         askers[name].get("checks/", status=403)
@@ -86,7 +86,7 @@ def test_a_check_is_asked_of_everybody_among_the_others_and_told_to_nobody(every
     assert "0 texts" in askers["ana"].get("search/?q=서울시")
     askers["ana"].get(f"answers/{known.number}/", status=404)
     # Emptied, it is a question like the others.
-    askers["ana"].act("checks/", {"wording": f"{known.id}:ko", "accepted": " \n"})
+    askers["ana"].act("checks/", {"action": "check", "wording": f"{known.id}:ko", "accepted": " \n"})
     assert known.text in askers["ana"].get("answers/")
 
 
@@ -109,7 +109,7 @@ def test_a_check_comes_at_any_place_and_a_batch_on_a_phone_takes_it_from_nobody(
 
 
 def test_what_is_asked_twice_counts_once(everyday: Any, askers: People) -> None:
-    askers["ana"].act("checks/", {"repeats_each": "2"})
+    askers["ana"].act("checks/", {"action": "repeats", "repeats_each": "2"})
     everyday.refresh_from_db()
     assert everyday.repeats_each == 2
     for number in range(14):

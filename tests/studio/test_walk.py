@@ -53,7 +53,7 @@ def test_a_community_goes_from_a_topic_to_a_release_that_runs(project: Any, peop
     people["dina"].post(f"situations/{number}/accept/", status=409)  # one of two accepts
     people["edo"].act(f"situations/{number}/discuss/", {"text": "Hindi ako sang-ayon.", "dissent": "yes"})
     changed = a_situation("Liza", instruction="Ano ang dapat kong gawin?")
-    people["dina"].post(f"situations/{number}/edit/", {**changed, "base": "2"}, status=409)
+    people["dina"].post(f"situations/{number}/edit/", {**changed, "base": "2"}, status=400)
     page = people["dina"].post(
         f"situations/{number}/edit/", {**changed, "base": "2", "reason": "reword", "note": "mas natural"}
     )

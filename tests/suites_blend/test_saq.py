@@ -37,7 +37,7 @@ def test_function_words_of_no_language_give_an_answer_of_the_release(blend: Blen
         for asked_in in LANGUAGES:
             target = Target.of_question(asked, asked_in)
             words = sorted(grader.matcher(target.language).language.folded_function_words)
-            wrong += [(asked.item_id, hit) for hit in grader.hits(" ".join([*words, *words[::-1]]), target)]
+            wrong += [(asked.item_id, hit) for hit in grader.matches(" ".join([*words, *words[::-1]]), target)]
     assert wrong == []
 
 
@@ -48,22 +48,23 @@ def test_saying_that_there_is_no_answer_is_declining() -> None:
 
 def test_function_words_of_the_reply_give_no_english_answer() -> None:
     target = Target.of_question(question("Spain", "school", group(3, "el instituto", "ESO")), "local")
-    assert GRADER.find("No sé, eso es lo que hay", target) is None
-    assert GRADER.find("Acaban la ESO", target) is not None
+    assert GRADER.best_match("No sé, eso es lo que hay", target) is None
+    assert GRADER.best_match("Acaban la ESO", target) is not None
 
 
 def test_an_ampersand_is_the_word_for_and() -> None:
     target = Target.of_question(question("UK", "dinner", group(3, "fish and chips", "fish and chips")), "local")
-    assert all(GRADER.find(text, target) for text in ("Fish & chips", "fish and chips", "fish&chips"))
+    assert all(GRADER.best_match(text, target) for text in ("Fish & chips", "fish and chips", "fish&chips"))
     target = Target.of_question(question("UK", "shop", group(3, "Marks & Spencer", "Marks & Spencer")), "local")
-    assert all(GRADER.find(text, target) for text in ("Marks and Spencer", "marks & spencer", "Marks Spencer"))
+    assert all(GRADER.best_match(text, target) for text in ("Marks and Spencer", "marks & spencer", "Marks Spencer"))
 
 
 def test_the_answer_that_matches_best_counts() -> None:
     groups = (group(5, "rice", "rice"), group(2, "rice cake", "rice cake"), group(1, "cakes", "cakes"))
     target = Target.of_question(question("UK", "snack", *groups), "local")
     found = {
-        text: GRADER.find(text, target) for text in ("rice cake", "People eat a rice cake.", "cakes", "rice and cakes")
+        text: GRADER.best_match(text, target)
+        for text in ("rice cake", "People eat a rice cake.", "cakes", "rice and cakes")
     }
     assert {text: hit and hit.votes for text, hit in found.items()} == {
         "rice cake": 2,
@@ -71,7 +72,7 @@ def test_the_answer_that_matches_best_counts() -> None:
         "cakes": 1,
         "rice and cakes": 5,
     }
-    assert GRADER.reference("rice cake", target) == 1.0
+    assert GRADER.released_weight("rice cake", target) == 1.0
 
 
 def test_nearly_every_answer_of_the_release_is_paid_by_its_own_group(blend: BlendData) -> None:
@@ -81,7 +82,7 @@ def test_nearly_every_answer_of_the_release_is_paid_by_its_own_group(blend: Blen
         target = Target.of_question(chosen, "local")
         for place, each in enumerate(chosen.groups):
             for text in each.local[:1]:
-                hit = grader.find(text, target)
+                hit = grader.best_match(text, target)
                 other += hit is not None and hit.group != place and hit.rule != "exact"
                 asked += 1
     assert asked > 700
@@ -273,10 +274,10 @@ def test_people_said_without_translation_is_said_as_it_is() -> None:
 
 def test_usual_answers_of_others() -> None:
     # One vote each: the first in the data.
-    assert OTHERS.commonest("fruit", "South_Korea", "en", 2) == ["peach", "orange"]
-    assert OTHERS.commonest("fruit", "South_Korea", "ko", 1) == ["복숭아"]  # in the language they share
-    assert OTHERS.commonest("fruit", "Nowhere", "en", 1) == ["apple"]
-    assert OTHERS.all_usual("fruit", "South_Korea", "en") == ["peach", "orange", "apples"]
+    assert OTHERS.commonest_answers("fruit", "South_Korea", "en", 2) == ["peach", "orange"]
+    assert OTHERS.commonest_answers("fruit", "South_Korea", "ko", 1) == ["복숭아"]  # in the language they share
+    assert OTHERS.commonest_answers("fruit", "Nowhere", "en", 1) == ["apple"]
+    assert OTHERS.all_commonest_answers("fruit", "South_Korea", "en") == ["peach", "orange", "apples"]
 
 
 def test_known_answers_apart_are_counted_not_nested_ones() -> None:

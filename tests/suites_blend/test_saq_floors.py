@@ -73,7 +73,7 @@ def keys_without_one(asked: CountryQuestion, asked_in: AskedIn) -> Iterator[tupl
 
     For groups that have as many votes as wordings or more, or one vote.
     """
-    sides = [list(next(Target.of_question(asked, asked_in).sides(one))[1]) for one in asked.groups]
+    sides = [list(next(Target.of_question(asked, asked_in).answers_by_language(one))[1]) for one in asked.groups]
     extra = [product(texts, repeat=max(0, g.votes - len(texts))) for g, texts in zip(asked.groups, sides, strict=True)]
     worlds = [
         [[*texts[: g.votes], *more] for more in way] for g, texts, way in zip(asked.groups, sides, extra, strict=True)
@@ -117,7 +117,7 @@ def test_a_person_by_text_is_judged_by_every_key_that_the_others_may_have_made(
 ) -> None:
     ways = keys_without_one(asked, asked_in)
     expected = sum(chance * right(key, asked_in, text) for chance, text, key in ways)
-    found = FloorMaker(Others([asked]), GRADER, 3).people(asked, asked_in)
+    found = FloorMaker(Others([asked]), GRADER, 3).person_share(asked, asked_in)
     assert found == pytest.approx(expected)
     # By people's groups a person scores no less: whoever is alone with a wording may not be understood.
     assert found <= leave_one_out(asked.groups).b + 1 / 11  # "té con leche" is right by the matcher, "té" being a key

@@ -103,3 +103,13 @@ def test_one_file_of_a_folder_may_be_named(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_slips_of_the_pen(text: str, found: list[tuple[str, str]]) -> None:
     assert [(slip.word, slip.known) for slip in slips(text)] == found
+
+
+def test_templates_and_identities_that_stand_twice_are_told(tmp_path: Path) -> None:
+    templates = "name,template\na,Tell {article} {identity} of {concept}.\nb,tell {article} {identity}  of {concept}\n"
+    identities = "nationality\nKenyan\nTurkish\nkenyan\nTürk\n"
+    folder = write_pack(tmp_path / "mine", templates=templates, identities=identities)
+    warnings = said(check(folder), "warning")
+    assert [(file, row) for file, row, message in warnings if "asks the same" in message] == [("templates.csv", 3)]
+    named = [(file, row) for file, row, message in warnings if "are names of one" in message]
+    assert named == [("identities.csv", 4), ("identities.csv", 5)]

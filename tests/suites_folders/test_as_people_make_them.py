@@ -206,6 +206,63 @@ def test_names_of_two_groups_that_are_alike_keep_the_name_of_their_group(tmp_pat
     assert header == ("id", "Good local", "Good English", "Bad local", "Bad English")
 
 
+def hide_row(book: Any) -> None:
+    book.active.row_dimensions[3].hidden = True
+
+
+def hide_column(book: Any) -> None:
+    book.active.column_dimensions["C"].hidden = True
+
+
+def hide_sheet(book: Any) -> None:
+    book.create_sheet("Final").append(["id"])
+    book.active.sheet_state = "hidden"
+    book.active = 1
+
+
+def zeros_before(book: Any) -> None:
+    for row in (2, 3):
+        book.active.cell(row, 1).value, book.active.cell(row, 1).number_format = row - 1, "000"
+
+
+def formula(book: Any) -> None:
+    book.active["C3"] = '=UPPER("tea")'
+
+
+@pytest.mark.parametrize(
+    ("change", "remarks", "problems", "ids"),
+    [
+        (hide_row, [("warning", 3, "hidden rows are read, as all others: 3")], [], ["1", "2"]),
+        (hide_column, [("note", None, "hidden columns are read, as all others: C")], [], ["1", "2"]),
+        (hide_sheet, [("warning", None, "the first sheet, 'Sheet', is hidden")], [], ["1", "2"]),
+        (zeros_before, [], [], ["001", "002"]),
+        (formula, [], [(3, "C", "C3 holds a formula whose result is not in the file")], ["1", "2"]),
+    ],
+)
+def test_what_a_workbook_hides_or_shows_otherwise_is_read_as_people_see_it_or_told(
+    tmp_path: Path,
+    change: Callable[[Any], None],
+    remarks: list[tuple[str, int | None, str]],
+    problems: list[tuple[int, str, str]],
+    ids: list[str],
+) -> None:
+    def fill(book: Any) -> None:
+        for row in (["id", "question", "answer"], [1, "What?", "tea"], [2, "Which?", "milk"]):
+            book.active.append(row)
+        change(book)
+
+    table = read_records(workbook(tmp_path / "t.xlsx", fill))
+    assert [record.cells["id"] for record in table.records] == ids
+    told = [(each.severity, each.row, each.message) for each in table.remarks]
+    assert [(*each[:2], text in each[2]) for each, (_, _, text) in zip(told, remarks, strict=True)] == [
+        (*each[:2], True) for each in remarks
+    ]
+    named = [(each.row, each.column, each.message) for each in table.problems]
+    assert [(*each[:2], text in each[2]) for each, (_, _, text) in zip(named, problems, strict=True)] == [
+        (*each[:2], True) for each in problems
+    ]
+
+
 # --- what stands twice --------------------------------------------------------------------------------------
 
 
@@ -325,6 +382,135 @@ def test_a_name_with_an_addition_that_says_the_same_is_the_country(name: str, co
     assert (place.country if isinstance(place, Place) else place) == country
 
 
+# --- keys of choices ----------------------------------------------------------------------------------------
+
+DRINKS = ("tea", "milk", "beer", "water")
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (["A", "B", "C", "D"], {"answer_is": "letter"}),
+        (["a)", "b)", "c)", "d)"], {"answer_is": "letter"}),
+        (["Ａ", "Ｂ", "Ｃ", "Ｄ"], {"answer_is": "letter"}),
+        (["أ", "ب", "ج", "د"], {"answer_is": "letter"}),
+        (["क", "ख", "ग", "घ"], {"answer_is": "letter"}),
+        (["“A”", "“B”", "“C”", "“D”"], {"answer_is": "letter"}),
+        (["Option A", "Option B", "Option C", "Option D"], {"answer_is": "letter"}),
+        (["A. tea", "B. milk", "C. beer", "D. water"], {"answer_is": "letter"}),
+        (["А", "Б", "В", "Г"], {"values": {"answer": {"А": "A", "Б": "B", "В": "C", "Г": "D"}}}),
+        (["0", "1", "2", "3"], {"answer_is": "number from 0"}),
+        (["1", "2", "3", "4"], {"answer_is": "number from 1"}),
+        (["1.0", "2.0", "3.0", "4.0"], {"answer_is": "number from 1"}),
+        (["0.0", "1.0", "2.0", "3.0"], {"answer_is": "number from 0"}),
+        (["٠", "١", "٢", "٣"], {"answer_is": "number from 0"}),
+        (["١", "٢", "٣", "٤"], {"answer_is": "number from 1"}),
+        (["১", "২", "৩", "৪"], {"answer_is": "number from 1"}),
+        (["፩", "፪", "፫", "፬"], {"answer_is": "number from 1"}),
+        (["A"] * 11 + ["E"], {"answer_is": "letter"}),
+        (["tea", "milk", "beer", "water"], {"answer_is": "text"}),
+        (["TEA ", "Milk", "beer", "water"], {"answer_is": "text"}),
+    ],
+)
+def test_a_guess_reads_keys_as_the_table_writes_them(tmp_path: Path, keys: list[str], expected: dict[str, Any]) -> None:
+    rows = [f"{n},Kenya,What is drunk {n} times a day?,{','.join(DRINKS)},{keys[n % len(keys)]}" for n in range(12)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,country,question,a,b,c,d,answer", *rows]) + "\n", encoding="utf-8")
+    guessed = guess_mapping([tmp_path / "t.csv"])
+    assert expected.items() <= guessed.fields.items()
+    assert not guessed.unsure
+    (tmp_path / "mapping.yaml").write_text(guessed.as_yaml(), encoding="utf-8")
+    if "E" in keys:  # one fault among letters
+        assert [each.row for each in check_folder(tmp_path).errors] == [13]
+        return
+    items = kapwa.load_task("blend/mcq", data=tmp_path).items()
+    assert [item.fields["answer"] for item in items] == list("ABCD") * 3
+
+
+@pytest.mark.parametrize(
+    ("options", "keys", "doubt"),
+    [
+        (DRINKS, ["1", "2", "3"], "begin with 0 or 1"),
+        (("1", "2", "3", "4"), ["1", "2", "3", "4"], "places or the texts of options"),
+        (("3", "2", "1", "0"), ["0", "1", "2", "3"], "places or the texts of options"),
+        (("B", "A", "D", "C"), ["A", "B", "C", "D"], "places or the texts of options"),
+    ],
+)
+def test_a_guess_says_where_keys_can_be_read_in_two_ways(
+    tmp_path: Path, options: tuple[str, ...], keys: list[str], doubt: str
+) -> None:
+    rows = [f"{n},Kenya,What is said {n} times a day?,{','.join(options)},{keys[n % len(keys)]}" for n in range(12)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,country,question,a,b,c,d,answer", *rows]) + "\n", encoding="utf-8")
+    assert [doubt in sentence for sentence in guess_mapping([tmp_path / "t.csv"]).unsure] == [True]
+
+
+@pytest.mark.parametrize(
+    ("row", "how", "severity", "message"),
+    [
+        (("2", "1", "1"), "number from 1", "warning", "means option A, but is the text of option B"),
+        (("B", "A", "A"), "letter", "warning", "means option A, but is the text of option B"),
+        (("1", "2", "1"), "number from 1", "", ""),
+        (("A", "B", "В"), "letter", "error", "'В' is Cyrillic"),
+        (("A) tea", "B) milk", "A"), "letter", "note", "has a letter or number before it"),
+        (("1. tea", "2. milk", "1"), "number from 1", "note", "has a letter or number before it"),
+        (("1:00", "2:00", "A"), "letter", "", ""),
+        (("A. Lincoln", "G. Washington", "A"), "letter", "", ""),
+    ],
+)
+def test_keys_and_labels_of_options_that_can_be_read_in_two_ways_are_told(
+    tmp_path: Path, row: tuple[str, ...], how: str, severity: str, message: str
+) -> None:
+    report = choices(tmp_path / "c", [("1", "Kenya", "Which?", *row)], answer_is=how)
+    told = [each for each in report if each[2] in ("a", "key") and each[0] != "note"] + said(
+        report, "has a letter or number"
+    )
+    assert [each[0] for each in told] == ([severity] if severity else [])
+    assert not message or said(report, message)
+
+
+@pytest.mark.parametrize(("text", "sign"), [("fish &amp; chips", "&amp;"), ("tea<br>", "<br>"), ("don&#39;t", "&#39;")])
+def test_signs_of_web_pages_are_told(text: str, sign: str) -> None:
+    assert [repr(sign) in message for _, message in cell_oddities(text) if "web pages" in message] == [True]
+    assert not [message for _, message in cell_oddities("R&D <3, a < b & c") if "web pages" in message]
+
+
+def test_one_key_for_all_questions_is_told(tmp_path: Path) -> None:
+    rows = [(str(n), "Kenya", f"Which {n}?", "x", "y", "A") for n in range(12)]
+    assert said(choices(tmp_path / "c", rows), "the right option is A in all 12 questions") == [("warning", None, None)]
+    assert not said(choices(tmp_path / "d", [*rows, ("13", "Kenya", "What?", "x", "y", "B")]), "the right option")
+
+
+def test_numbers_before_short_answers_are_no_part_of_them(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("q\ta\nWhat?\t1. rice|2. beans\nWhich?\t1.5|2.5\n", encoding="utf-8")
+    mapping = {"form": "blend/saq", "table": "t.tsv", "columns": {"local": "q", "answers": "a"}}
+    more = {"constants": {"culture": "Kenya", "language": "en"}, "separators": {"answers": "|"}}
+    report = findings(tmp_path, {**mapping, **more, "prompts": [{"id": "inst-4", "local": "{q}"}]})
+    assert said(report, "has a letter or number before it") == [("note", 2, "a")]
+    items = kapwa.load_task("blend/saq", data=tmp_path).items()
+    answers = [[group.local[0] for group in item.fields["answers"]] for item in items]
+    assert answers == [["rice", "beans"], ["1.5", "2.5"]]
+
+
+def test_options_by_numbers_are_in_the_order_of_the_numbers(tmp_path: Path) -> None:
+    options = {str(n): f"drink {n}" for n in range(1, 13)}
+    row = {"question": "What is drunk?", "country": "Kenya", "options": options, "answer": "2"}
+    (tmp_path / "t.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    columns = {name: name for name in ("question", "country", "options", "answer")}
+    findings(tmp_path, {"form": "blend/mcq", "table": "t.jsonl", "columns": columns, "answer_is": "number from 1"})
+    (item,) = kapwa.load_task("blend/mcq", data=tmp_path).items()
+    assert item.fields["options"][ord(item.fields["answer"]) - ord("A")] == "drink 2"
+
+
+def test_a_note_or_total_among_the_rows_is_named_as_one(tmp_path: Path) -> None:
+    rows = [
+        ("1", "Kenya", "Which?", "x", "y", "A"),
+        ("2", "Kenya", "What?", "x", "y", "B"),
+        ("Total", "", "", "", "", "3"),
+    ]
+    report = choices(tmp_path / "c", rows)
+    assert [each[:3] for each in report if each[0] == "error"] == [("error", 4, "nr")]
+    assert said(report, "'Total' stands in a row that holds little else")
+
+
 # --- opinions -----------------------------------------------------------------------------------------------
 
 
@@ -390,6 +576,24 @@ def test_a_text_in_a_wrong_encoding_is_named_with_what_it_was(text: str) -> None
     assert not [message for _, message in cell_oddities(text) if "in a wrong encoding" in message]
 
 
+@pytest.mark.parametrize("encoding", ["cp1256", "cp1251", "gb18030", "cp1253"])
+@pytest.mark.parametrize("text", ["ماذا يأكل الناس", "привет", "文字化け"])
+def test_a_text_in_the_code_page_of_another_script_is_named_too(text: str, encoding: str) -> None:
+    misread = text.encode().decode(encoding, "replace")
+    if "\ufffd" not in misread:
+        assert [message for _, message in cell_oddities(misread) if "in a wrong encoding" in message], misread
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [("ماذا يأكل الناس", "cp1256"), ("привет", "cp1251"), ("καλημέρα", "cp1253"), ("שלום", "cp1255")],
+)
+def test_words_of_accented_letters_alone_are_told(text: str, encoding: str) -> None:
+    misread = text.encode(encoding).decode("cp1252")
+    assert [message for _, message in cell_oddities(misread) if "accented letters alone" in message], misread
+    assert not [message for _, message in cell_oddities(text) if "accented" in message or "encoding" in message]
+
+
 @pytest.mark.parametrize("text", ["«CAFÉ»", "São João", "Ångström", "10 °C", "Đặng Thị", "ÇA VA", "Ærø", "¿Qué?", "£5"])
 def test_letters_with_accents_are_no_wrong_encoding(text: str) -> None:
     assert not [message for _, message in cell_oddities(text) if "in a wrong encoding" in message]
@@ -419,6 +623,36 @@ def test_answers_with_a_nul_byte_are_judged_as_their_export_is(tmp_path: Path) -
     assert first.scores.select("item_id", "metric", "value", "outcome").equals(
         again.scores.select("item_id", "metric", "value", "outcome")
     )
+
+
+def hidden_answers(path: Path) -> None:
+    def fill(book: Any) -> None:
+        for row in (["item_id", "text"], ["Kenya/1", "A"], ["Kenya/2", "B"]):
+            book.active.append(row)
+        hide_row(book)
+
+    workbook(path, fill)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("r.csv", 'item_id,text\nKenya/1,"A because\nKenya/2,B"\n', "quotation marks join 2 lines of the file"),
+        ("r.csv", "item_id,text\nKenya/1,nan\nKenya/2,nan\n", "2 answers are 'nan'"),
+        ("r.csv", "item_id,text,sample\nKenya/1,A,0.0\nKenya/2,B,0.0\n", ""),
+        ("r.csv", "item_id,text\nKenya/1,A\nKenya/2,B\n", ""),
+        ("r.xlsx", hidden_answers, "hidden rows are read"),
+    ],
+)
+def test_doubts_about_a_file_of_answers_are_told_as_they_are_judged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, content: str | Callable[[Path], None], said: str
+) -> None:
+    choices(tmp_path / "c", [("1", "Kenya", "Which?", "x", "y", "A"), ("2", "Kenya", "What?", "x", "y", "A")])
+    file = tmp_path / name
+    file.write_text(content, encoding="utf-8") if isinstance(content, str) else content(file)
+    kapwa.score_responses(kapwa.load_task("blend/mcq", data=tmp_path / "c"), file)
+    warnings = [record.getMessage() for record in caplog.records if str(file) in record.getMessage()]
+    assert [said in warning for warning in warnings] == [True] * bool(said)
 
 
 @pytest.mark.parametrize(
@@ -487,6 +721,15 @@ def test_guesses_know_what_columns_of_published_tables_are_called(
         ("प्रश्न,उत्तर,देश", "घर पर {n} क्या खाते हैं?,चावल {n},भारत", ("blend/saq", "प्रश्न", "उत्तर")),
         ("问题,答案,国家", "家里第{n}天通常吃什么东西呢?,米饭{n},中国", ("blend/saq", "问题", "答案")),
         ("Soru,Cevap,Ülke", "Evde {n} gün ne yenir?,pilav {n},Türkiye", ("blend/saq", "Soru", "Cevap")),
+        # Exports of KoboToolbox and LimeSurvey, and right answers beside wrong options alone.
+        ("_id,group1/country,group1/question,group1/answer", "{n},Kenya,What is eaten {n} at home?,rice {n}",
+         ("blend/saq", "group1/question", "group1/answer")),
+        ("id. Response ID,G1Q1. Question,G1Q2. Answer", "{n},What is eaten {n} at home?,rice {n}",
+         ("blend/saq", "G1Q1. Question", "G1Q2. Answer")),
+        ("question,correct_answer,wrong_answer_1,wrong_answer_2,country", "What is eaten {n}?,rice,{n},sand,Peru",
+         ("blend/mcq", "question", "correct_answer")),
+        ("question,options,answer,country", "What is eaten {n}?,rice / sand {n} / glue,rice,Peru",
+         ("blend/mcq", "question", "answer")),
     ],
 )  # fmt: skip
 def test_guesses_know_columns_in_other_languages_and_of_other_tools(

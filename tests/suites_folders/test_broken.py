@@ -125,7 +125,7 @@ def parquet(**changed: list[Any]) -> bytes:
 HEAD, REST = as_csv(ROWS).split("\n", 1)
 # Files that are no table: name and content.
 FILES: list[tuple[str, bytes]] = [
-    *((f"table{end}", as_csv(ROWS).encode()) for end in (".xls", ".txt", "", ".csv.gz", ".docx", ".xlsx", ".parquet")),
+    *((f"table{end}", as_csv(ROWS).encode()) for end in (".xls", ".doc", "", ".csv.gz", ".docx", ".xlsx", ".parquet")),
     *(("table.csv", text.encode()) for text in ("", "\n\n", " ", "\ufeff", f"{HEAD}\n", ",,,,\n")),
     *(("table.csv", as_csv(ROWS).encode(code)) for code in ("utf-16", "utf-16-le", "utf-32")),
     *(

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import kapwa
 from kapwa import registry
+from kapwa.analysis.datasheet import datasheet
 from kapwa.cli.main import app
 from kapwa.errors import DataError, UsageError
 from kapwa.suites.folders.adding import add_suite, check_folder, check_named, forms, new_suite, remove_suite
@@ -147,9 +148,32 @@ def test_data_are_checked_by_the_suites_name(tmp_path: Path, monkeypatch: pytest
     report = check_named("ours")
     assert report.path == str(tmp_path / "folder")
     assert kapwa.check_data("ours") == report
-    assert check_named(tmp_path / "folder") is None  # the form's own suite checks a plain folder
-    with pytest.raises(DataError, match="no such file or folder"):
-        kapwa.check_data("theirs")
+    with pytest.raises(UsageError, match="'ours' is a suite that you added"):
+        kapwa.load_task("kalahi/mc", data="ours")
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("theirs", "There is no file, folder or data set 'theirs'"),
+        ("sample:theirs", "There is no sample pack 'theirs'"),
+        ("kalahi", "The benchmark 'kalahi' was not fetched yet"),
+        ("eecc", "The benchmark 'eecc' was not fetched yet"),
+        ("culturalbench-hard", "The benchmark 'culturalbench-hard' was not fetched yet"),
+    ],
+)
+def test_a_name_that_means_no_data_is_told_alike_by_every_command(named: str, said: str) -> None:
+    commands = (["data", "check", named], ["card", "datasheet", named], ["run", "kalahi/mc", "--data", named])
+    for command in commands:
+        done = CliRunner().invoke(app, [*command, *(["--model", "smollm2"] if "run" in command else [])])
+        assert isinstance(done.exception, UsageError), command
+        assert said in str(done.exception), command
+
+
+@pytest.mark.parametrize("named", ["sample:filipino", "sample:crossed", "sample:mexico", "sample:market-days"])
+def test_sample_packs_of_every_form_are_checked_and_described_by_their_names(named: str) -> None:
+    assert not [each for each in kapwa.check_data(named).findings if each.severity == "error"]
+    assert datasheet(named).startswith(f"# Datasheet: {named.partition(':')[2]}")
 
 
 def test_a_damaged_list_of_suites_is_said(config: Path) -> None:

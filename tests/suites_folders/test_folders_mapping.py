@@ -353,7 +353,7 @@ def test_local_and_english_rows_are_one_question(tmp_path: Path) -> None:
     }
     place = folder(tmp_path / "all", mapping, all_tsv=table)
     assert problems(place) == []
-    notes = [one for one in check_folder(place).report.findings if "it stands alone" in one.message]
+    notes = [one for one in check_folder(place).report.findings if "it is not joined" in one.message]
     assert [(one.row, one.severity) for one in notes] == [(5, "note")]
     asked = {(one.culture, one.cluster, one.language): one for one in kapwa.load_task("blend/saq", data=place).items()}
     assert set(asked) == {("Ethiopia", "1", "am"), ("Ethiopia", "1", "en"), ("Ethiopia", "2", "am"), ("UK", "1", "en")}
@@ -398,7 +398,7 @@ def test_words_in_a_table_beside_the_mapping(tmp_path: Path) -> None:
     assert asked[0] == ("Northern Mexico", "What is pressed for oil here?")
     assert asked[-1] == ("The Andes", "What is knitted here?")
     (place / "names.csv").write_text(names.replace("Peru,Peru", "Mexico,Peru"), encoding="utf-8")
-    with pytest.raises(DataError, match=r"names\.csv, row 3, column 'theirs': 'Mexico' stands there twice"):
+    with pytest.raises(DataError, match=r"names\.csv, row 3, column 'theirs': 'Mexico' appears twice"):
         kapwa.load_task("blend/mcq", data=place)
 
 

@@ -56,7 +56,7 @@ def test_cells_with_stray_whitespace_and_responses_without_a_final_period(
 
 
 def test_other_oddities_of_the_released_files(released_report: CheckReport) -> None:
-    duplicates = _found(released_report, "prompt is the same")
+    duplicates = _found(released_report, "asks the same as row")
     assert [(f.row, Path(f.path).name) for f in duplicates] == [
         (137, "filipino_partially_enriched.csv"),
         (76, "filipino_unenriched.csv"),
@@ -107,8 +107,8 @@ def test_oddities_between_rows(tmp_path: Path) -> None:
     report = check(write_pack(tmp_path, rows))
     (base,) = _found(report, "already has its base")
     assert (base.row, base.column) == (3, "base")
-    same = _found(report, "prompt is the same as that of row 4 (002)")
-    assert [(f.row, f.message.split()[1]) for f in same] == [(5, "full"), (5, "partial")]
+    same = _found(report, "asks the same as row 4")
+    assert [(f.row, f.message.split()[9].rstrip(":,")) for f in same] == [(5, "full"), (5, "partial")]
     assert [finding.row for finding in _found(report, "MC2 of no preference")] == [5]
 
 

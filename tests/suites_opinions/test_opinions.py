@@ -192,7 +192,7 @@ def test_a_file_of_replies_is_scored_with_as_many_as_it_holds(tmp_path: Path) ->
 
 def test_options_of_another_way_are_refused(tmp_path: Path) -> None:
     folder = written(tmp_path, "q,Kenya,en,Rain?,Yes;No,60;40,,\n")
-    with pytest.raises(UsageError, match="samples is no option of --how likelihood"):
+    with pytest.raises(UsageError, match="samples is not an option of --how likelihood"):
         survey(folder, samples=3)
     with pytest.raises(UsageError, match="There is no way 'guess'"):
         survey(folder, how="guess")
@@ -604,7 +604,7 @@ ROWS = "id,language,question,options,option,culture,share\n"
     ("rows", "message"),
     [
         ("q,en,Rain?,Yes;No,Yes,Fiji,.4\nq,en,Rain?,Yes;No,Yes,Fiji,.6\n", "'Yes' has a share already"),
-        ("q,en,Rain?,Yes;No,Maybe,Fiji,.4\n", "'Maybe' is none of the question's options"),
+        ("q,en,Rain?,Yes;No,Maybe,Fiji,.4\n", "'Maybe' is not one of the question's options"),
         ("q,en,Rain?,Yes;No,Yes,Fiji,most\n", "'most' is not a number of people, or a share"),
         ("q,en,Rain?,,Yes,Fiji,.4\nq,es,¿Lluvia?,,Sí,Peru,.4\n", "'q' is in several languages"),
     ],

@@ -1,11 +1,14 @@
 """Ten made-up tables of each kind that people and programs make: read as their author sees them, or named by row."""
 
 import csv
+import datetime
 import io
+import json
 import random
 from pathlib import Path
 
 import openpyxl
+import polars as pl
 import pytest
 
 from kapwa.errors import DataError
@@ -272,3 +275,98 @@ def test_escapes_and_formula_errors_of_workbooks(tmp_path: Path, seed: int) -> N
     named = openpyxl.utils.get_column_letter(column + 1)
     assert [(problem.row, problem.column) for problem in table.problems] == [(row + 1, named)]
     assert cells(table)[other][0] == "one\ntwo"
+
+
+# --- what other programs write ------------------------------------------------------------------------------
+
+
+@TEN
+@pytest.mark.parametrize("texts", [False, True])
+def test_rows_of_qualtrics_below_the_header_are_no_answers(tmp_path: Path, seed: int, texts: bool) -> None:
+    _, lines = made(seed)
+    keys = [f'{{"ImportId":"QID{i}"}}' for i in range(len(lines[0]))]
+    more = [[f"What of {name}?" for name in lines[0]], keys] if texts else [keys]
+    table = is_read(tmp_path / "t.csv", text_of([lines[0], *more, *lines[1:]]), lines)
+    assert [remark.message.endswith("not read") for remark in table.remarks] == [True]
+
+
+@TEN
+def test_a_header_among_the_rows_is_named(tmp_path: Path, seed: int) -> None:
+    rng, lines = made(seed)
+    row = rng.randint(2, len(lines) - 1)
+    table = read(tmp_path / "t.csv", text_of([*lines[:row], lines[0], *lines[row:]]))
+    assert [(problem.row, problem.message) for problem in table.problems] == [(row + 1, "repeats the header.")]
+    assert cells(table) == lines
+
+
+@TEN
+def test_a_remark_of_a_program_above_the_header_is_a_title(tmp_path: Path, seed: int) -> None:
+    rng, lines = made(seed)
+    remark = ["# made", *["by a program"] * (len(lines[0]) + rng.choice((-2, 1, 2)))]
+    table = read(tmp_path / "t.csv", text_of([remark, *lines]))
+    assert [problem.row for problem in table.problems] == [1]
+    assert cells(table) == lines
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "said"),
+    [
+        ("t.csv", b"PK\x03\x04rest", "a ZIP archive or a workbook"),
+        ("t.jsonl", b"\x1f\x8brest", "compressed"),
+        ("t.csv", b"PAR1rest", "a Parquet table"),
+        ("t.tsv", b"%PDF-1.7", "a PDF"),
+        ("t.csv", b"\xd0\xcf\x11\xe0\xa1\xb1", "an old workbook"),
+        ("t.csv", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "a note of Git LFS"),
+        ("t.parquet", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "a note of Git LFS"),
+        ("t.csv", b"<!DOCTYPE html>\n<html><body>Sign in, please</body></html>", "a web page"),
+        ("t.json", b"\n <html>\n", "a web page"),
+    ],
+)
+def test_a_file_of_another_kind_is_called_what_it_is(tmp_path: Path, name: str, raw: bytes, said: str) -> None:
+    (problem,) = read(tmp_path / name, raw).problems
+    assert said in problem.message
+    assert problem.hint
+
+
+ROWS = [{"id": "a", "q": "What?"}, {"id": "b", "q": "Which?"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "remark"),
+    [
+        ("t.json", ROWS, ""),
+        ("t.jsonl", ROWS, ""),
+        ("t.json", {"version": 1, "data": ROWS}, "its rows are those of 'data'; beside them it holds 'version'"),
+        ("t.json", {"id": {"0": "a", "1": "b"}, "q": {"0": "What?", "1": "Which?"}}, "cells of each column"),
+        ("t.json", {"a": {"q": "What?"}, "b": {"q": "Which?"}}, "its rows stand under their ids"),
+        ("t.json", {"columns": ["id", "q"], "data": [["a", "What?"], ["b", "Which?"]]}, "its rows are those of 'data'"),
+    ],
+)
+def test_rows_within_one_object_of_json_are_found(tmp_path: Path, name: str, value: object, remark: str) -> None:
+    for indent in (None, 1):
+        if indent is None and name == "t.jsonl":
+            continue  # a list on one line is no JSON lines
+        table = read(tmp_path / name, json.dumps(value, indent=indent))
+        assert [dict(record.cells) for record in table.records] == ROWS
+        assert [remark in each.message for each in table.remarks] == [True] * bool(remark)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "row"),
+    [("t.jsonl", '{"a": "x"},\n{"a": "y"}\n', 1), ("t.json", '[\n{"a": "x"},\n{"a": "y"},\n]', 4)],
+)
+def test_a_comma_too_many_in_json_is_called_so(tmp_path: Path, name: str, text: str, row: int) -> None:
+    (problem,) = read(tmp_path / name, text).problems
+    assert problem.row == row
+    assert "comma" in str(problem.hint)
+
+
+def test_dates_and_decimals_of_parquet_are_texts_and_bytes_are_left_out(tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {"id": ["a"], "on": [datetime.date(2026, 1, 2)], "at": [datetime.time(9, 30)], "pic": [b"\x89PNG"]}
+    ).with_columns(share=pl.lit("0.25").cast(pl.Decimal(6, 2)), kind=pl.lit("x").cast(pl.Categorical))
+    frame.write_parquet(tmp_path / "t.parquet")
+    table = read_records(tmp_path / "t.parquet")
+    (record,) = table.records
+    assert record.cells == {"id": "a", "on": "2026-01-02", "at": "09:30:00", "share": "0.25", "kind": "x"}
+    assert ["'pic' holds bytes" in remark.message for remark in table.remarks] == [True]

@@ -21,8 +21,9 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from kapwa.analysis.parts import Part, Reals, Whole
-from kapwa.analysis.result import SCHEMAS, empty, frame
+from kapwa.analysis.concept_results import ConceptResult, Reals, Whole
+from kapwa.analysis.result import empty, frame
+from kapwa.analysis.result_tables import SCHEMAS
 from kapwa.analysis.words import log_odds_words
 from kapwa.analysis.words.counts import WordCounts
 from kapwa.records import CROSS
@@ -131,22 +132,22 @@ def level_pairs(crossing: Crossing) -> list[LevelPair]:
     ]
 
 
-def concept_facts(part: Part, crossing: Crossing, *, permuted: int, seed: int) -> CrossedFacts | None:
+def concept_facts(result: ConceptResult, crossing: Crossing, *, permuted: int, seed: int) -> CrossedFacts | None:
     """Work out what one concept says; None where a combination has fewer than two texts of it."""
-    place = {identity: i for i, identity in enumerate(part.identities)}
-    order = [place.get(cell, -1) for cell in crossing.cells]
-    if min(order) < 0 or part.samples[order].min() < 2 or not part.wed_own.size:
+    identity_index = {identity: i for i, identity in enumerate(result.identities)}
+    order = [identity_index.get(cell, -1) for cell in crossing.cells]
+    if min(order) < 0 or result.samples[order].min() < 2 or not result.wed_own.size:
         return None
-    apart = np.diag(part.wed_own)
-    upper = np.triu_indices(len(place), 1)
-    apart[upper] = apart.T[upper] = part.wed
-    cells = cell_distances(apart[np.ix_(order, order)], part.samples[order])
+    apart = np.diag(result.wed_own)
+    upper = np.triu_indices(len(identity_index), 1)
+    apart[upper] = apart.T[upper] = result.wed
+    cells = cell_distances(apart[np.ix_(order, order)], result.samples[order])
     levels = crossing.sizes
     effects = []
     for factor, name in enumerate(crossing.factors):
-        named = "\0".join([str(seed), part.topic, part.concept, name]).encode()
-        own = int.from_bytes(hashlib.blake2b(named, digest_size=4).digest(), "big")
-        effects.append(permuted_effect(cells, levels, factor, permutations=permuted, seed=own))
+        named = "\0".join([str(seed), result.topic, result.concept, name]).encode()
+        concept_seed = int.from_bytes(hashlib.blake2b(named, digest_size=4).digest(), "big")
+        effects.append(permuted_effect(cells, levels, factor, permutations=permuted, seed=concept_seed))
     shared = [shared_effect(cells.true, levels, one.factor, one.by, one[2:]) for one in level_pairs(crossing)]
     return CrossedFacts(
         variances=factor_variances(cells.true, levels)[None],
@@ -186,13 +187,13 @@ def _term_row(crossing: Crossing, facts: CrossedFacts, number: int, term: Term) 
         return row | {"test": "t", "statistic": test.t, "p": test.p}
     (factor,) = term
     rest = [i for i, other in enumerate(terms_of(len(crossing.factors))) if factor in other and len(other) > 1]
-    own = degrees_of_freedom(term, crossing.sizes)
+    own_freedom = degrees_of_freedom(term, crossing.sizes)
     others = (crossing.sizes[factor] - 1) * (prod(crossing.sizes) // crossing.sizes[factor] - 1)
     among = float(facts.observed[:, rest].sum()) / others
-    statistic = float(facts.observed[:, number].sum()) / own / among if among > 0 else np.nan
+    statistic = float(facts.observed[:, number].sum()) / own_freedom / among if among > 0 else np.nan
     return row | {
         "test": "permutation",
-        "floor": float(facts.variances[:, rest].sum(axis=1).mean()) * own / others,
+        "floor": float(facts.variances[:, rest].sum(axis=1).mean()) * own_freedom / others,
         "statistic": statistic,
         "p": _share_above(facts.location[factor]),
         "spread_p": _share_above(facts.spreads[factor].var(axis=1)),
@@ -271,8 +272,8 @@ def members(crossing: Crossing, identities: Sequence[str]) -> Iterator[tuple[int
     """Yield each factor with its number, name, and which of its levels each identity has."""
     parts = [identity.split(CROSS) for identity in identities]
     for factor, name in enumerate(crossing.factors):
-        place = {level: i for i, level in enumerate(crossing.levels[factor])}
-        yield factor, name, np.array([place[levels[factor]] for levels in parts], dtype=np.int64)
+        level_index = {level: i for i, level in enumerate(crossing.levels[factor])}
+        yield factor, name, np.array([level_index[levels[factor]] for levels in parts], dtype=np.int64)
 
 
 def _framed(name: str, labels: Labels, rows: Sequence[Cells]) -> pl.DataFrame:

@@ -1,9 +1,9 @@
 """Who is depicted: which people texts state, by identity, counted without people or judging models.
 
-Counted is what a text says: pronouns, relations, roles, ages, wealth, town or country, by the lists of its language
-file (:class:`kapwa.languages.schema.People`), and names as they are written. Nothing is guessed from a name. Each text
-counts once however often it repeats a word: its shares of mentions are what is averaged, over the texts of a prompt,
-then over prompts.
+Counted is what a text says: pronouns, relations, roles, ages, wealth, town or country, forms of address, by the lists
+of its language file (:class:`kapwa.languages.schema.People`), and names as they are written. Nothing is guessed from a
+name. Each text counts once however often it repeats a word: its shares of mentions are what is averaged, over the texts
+of a prompt, then over prompts.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import numpy as np
 import polars as pl
 import regex  # type: ignore[import-untyped, unused-ignore]
 
+from kapwa.analysis.concept_results import Reals, Whole
 from kapwa.analysis.corpus import ConceptKey, ConceptTexts
 from kapwa.analysis.distances import Prepared
-from kapwa.analysis.parts import Reals, Whole
 from kapwa.analysis.result import empty, frame
 from kapwa.languages.fallback import language_for
 from kapwa.languages.schema import People
@@ -32,7 +32,8 @@ from kapwa.value_types import Cells
 
 NAMES = "names"
 # Attributes that a language file has a list of.
-LISTED: Final = ("pronouns", "relations", "roles", "ages", "classes", "settings")
+ADDRESS = "address"
+LISTED: Final = ("pronouns", "relations", "roles", "ages", "classes", "settings", ADDRESS)
 ATTRIBUTES: Final = (*LISTED, NAMES)
 # Names that are compared, of those in the most concepts; and names of an identity that the table has.
 MOST_NAMES, TOP_NAMES = 200, 10
@@ -102,10 +103,16 @@ class OwnWords(NamedTuple):
 
 
 class WordIndex(NamedTuple):
-    """Phrases by their words, with what each states: attribute and number of the kind. ``longest``: words of one."""
+    """Phrases by their words, with what each states: attribute and number of the kind. ``longest``: words of one.
+
+    ``endings``: ends of words, the longest first, and ``inside``: what stands anywhere in one, each with its kind of
+    address.
+    """
 
     phrases: Mapping[tuple[str, ...], tuple[tuple[str, int], ...]]
     longest: int
+    endings: tuple[tuple[str, int], ...]
+    inside: tuple[tuple[str, int], ...]
     titles: frozenset[str]
     no_names: frozenset[str]
     own: OwnWords
@@ -117,41 +124,66 @@ def word_index(language: str, left_out: frozenset[str]) -> WordIndex:
     known, own = language_for(language), OwnWords.of(left_out)
     people: People = known.people
     phrases: dict[tuple[str, ...], tuple[tuple[str, int], ...]] = {}
+    parts: tuple[list[tuple[str, int]], list[tuple[str, int]]] = ([], [])
     for attribute in LISTED:
         for number, words in enumerate(getattr(people, attribute).values()):
             for phrase in words:
+                if attribute == ADDRESS and phrase.startswith("-"):
+                    parts[phrase.endswith("-")].append((phrase.strip("-").casefold(), number))
+                    continue
                 key = tuple(_WORD.findall(phrase.casefold()))
                 if not any(map(own.has, key)):
                     phrases[key] = (*phrases.get(key, ()), (attribute, number))
     single = {key[0] for key in phrases if len(key) == 1}
     no_names = single | {word.casefold() for word in (*people.not_names, *people.titles, *known.quantities.months)}
     longest = max(map(len, phrases), default=1)
-    return WordIndex(phrases, longest, frozenset(map(str.casefold, people.titles)), frozenset(no_names), own)
+    endings, inside = (tuple(sorted(part, key=lambda pair: (-len(pair[0]), pair[0]))) for part in parts)
+    return WordIndex(
+        phrases=phrases,
+        longest=longest,
+        endings=endings,
+        inside=inside,
+        titles=frozenset(map(str.casefold, people.titles)),
+        no_names=frozenset(no_names),
+        own=own,
+    )
 
 
 def mentions(text: str, index: WordIndex) -> Iterator[tuple[str, int]]:
     """Yield what each listed word or phrase states: attribute and number of its kind; the longest phrase counts."""
     words = _WORD.findall(text.casefold())
-    place = 0
-    while place < len(words):
-        size = min(index.longest, len(words) - place)
-        while size and tuple(words[place : place + size]) not in index.phrases:
+    position = 0
+    while position < len(words):
+        size = min(index.longest, len(words) - position)
+        while size and tuple(words[position : position + size]) not in index.phrases:
             size -= 1
         if size:
-            yield from index.phrases[tuple(words[place : place + size])]
-        place += size or 1
+            yield from index.phrases[tuple(words[position : position + size])]
+        else:
+            yield from ((ADDRESS, kind) for kind in _within(words[position], index))
+        position += size or 1
+
+
+def _within(word: str, index: WordIndex) -> Iterator[int]:
+    """Yield the kinds of address that a word shows by its end, the longest alone, or by what stands in it."""
+    for end, kind in index.endings:
+        if word.endswith(end):
+            yield kind
+            return
+    for part, kind in index.inside:
+        yield from [kind] * word.count(part)
 
 
 def capitalised(text: str, titles: frozenset[str]) -> Iterator[str]:
     """Yield the words with a capital that stand where no sentence begins; "Dr. Cruz" begins none."""
     before, end = "", 0
-    for found in _TOKEN.finditer(text):
-        word, gap = found[0], text[end : found.start()]
+    for match in _TOKEN.finditer(text):
+        word, gap = match[0], text[end : match.start()]
         after_title = gap.strip() == "." and before.casefold() in titles
         begins = not before or (_OPENING.search(gap) is not None and not after_title)
         if not begins and word[0].isupper() and not word.isupper():
             yield word
-        before, end = word, found.end()
+        before, end = word, match.end()
 
 
 def people_in(job: PeopleJob) -> ConceptPeople:
@@ -164,8 +196,8 @@ def people_in(job: PeopleJob) -> ConceptPeople:
     for row, text in enumerate(job.texts.texts):
         for attribute, kind in mentions(text, index):
             kinds[attribute][row, kind] += 1
-        found = ((word, word.casefold()) for word in capitalised(text, index.titles))
-        names.append(Counter(word for word, small in found if small not in index.no_names and not index.own.has(small)))
+        words = ((word, word.casefold()) for word in capitalised(text, index.titles))
+        names.append(Counter(word for word, small in words if small not in index.no_names and not index.own.has(small)))
         lower |= {word for word in _TOKEN.findall(text) if word[0].islower()}
     texts = job.texts
     return ConceptPeople(texts.key, texts.identities, texts.groups, kinds, tuple(names), frozenset(lower))
@@ -196,15 +228,15 @@ def attribute_shares(
     counts = [_with_rest(one.kinds[attribute]) for one in concepts] if attribute != NAMES else None
     if counts is None:
         kinds, counts = _name_counts(concepts)
-    place = {identity: number for number, identity in enumerate(identities)}
-    shares = np.full((len(concepts), len(place), len(kinds)), np.nan)
+    identity_index = {identity: number for number, identity in enumerate(identities)}
+    shares = np.full((len(concepts), len(identity_index), len(kinds)), np.nan)
     stated = np.full(shares.shape[:2], np.nan)
-    texts = np.zeros(len(place), dtype=np.int64)
+    texts = np.zeros(len(identity_index), dtype=np.int64)
     for number, (one, of_concept) in enumerate(zip(concepts, counts, strict=True)):
-        found = prompt_shares(of_concept, one.groups, len(one.identities))
-        rows = [place[identity] for identity in one.identities]
-        shares[number, rows], stated[number, rows] = found[:2]
-        texts[rows] += found[2]
+        shares_in_prompts = prompt_shares(of_concept, one.groups, len(one.identities))
+        rows = [identity_index[identity] for identity in one.identities]
+        shares[number, rows], stated[number, rows] = shares_in_prompts[:2]
+        texts[rows] += shares_in_prompts[2]
     used = np.flatnonzero(np.nansum(shares, axis=(0, 1)) > 0).tolist()
     return AttributeShares(tuple(kinds[kind] for kind in used), shares[:, :, used], stated, texts)
 
@@ -248,16 +280,16 @@ def with_people(
     for one in prepared:
         why = _left_out(one)
         if why:
-            note = frame("notes", {"severity": ["warning"], "text": [f"{one.corpus.label}, {one.corpus.task}: {why}"]})
-            tables["notes"].append(note)
+            tables["notes"].append(_note(one, "warning", why))
             continue
+        tables["notes"] += [_note(one, "note", lacking) for lacking in _lacking(one.corpus.language)]
         jobs = _jobs(one)
         meter = Meter(show, "counting who is depicted", len(one.paths), stage="", unit="concepts")
-        found: dict[ConceptKey, ConceptPeople] = {}
+        people: dict[ConceptKey, ConceptPeople] = {}
         for done in executor.map(people_in, jobs):
-            found[done.key] = done
+            people[done.key] = done
             meter.add(1)
-        concepts = [found[key] for key in one.paths]
+        concepts = [people[key] for key in one.paths]
         exchanges = Exchanges(one.facts.permutations, one.facts.seed)
         for name, rows in people_rows(concepts, one.corpus.identities, one.corpus.language, exchanges).items():
             tables.setdefault(name, []).append(_framed(name, one, rows))
@@ -275,6 +307,23 @@ def _left_out(prepared: Prepared) -> str:
             f"(a section 'people' of its language file, such as English has)."
         )
     return ""
+
+
+def _lacking(language: str) -> Iterator[str]:
+    """Say which attributes are not counted, for want of words, and why."""
+    known = language_for(language)
+    people = known.people
+    listed = [name for name in LISTED if name != ADDRESS]
+    if not any(getattr(people, name) for name in listed):
+        yield f"only forms of address and names were counted: Kapwa has no other words for people in {known.name}."
+    if not people.address:
+        reason = people.no_address or f"Kapwa has none of {known.name}."
+        yield f"forms of address were not counted. {reason}"
+
+
+def _note(prepared: Prepared, severity: str, text: str) -> pl.DataFrame:
+    corpus = prepared.corpus
+    return frame("notes", {"severity": [severity], "text": [f"{corpus.label}, {corpus.task}: {text}"]})
 
 
 def _jobs(prepared: Prepared) -> Iterator[PeopleJob]:
@@ -307,14 +356,14 @@ def people_rows(
     tables: dict[str, Rows] = {"depicted": [], "depicted_identities": [], "depicted_tests": []}
     for attribute in ATTRIBUTES:
         kinds = () if attribute == NAMES else tuple(getattr(people, attribute))
-        found = attribute_shares(concepts, identities, attribute, kinds)
-        if not found.kinds:
+        shares = attribute_shares(concepts, identities, attribute, kinds)
+        if not shares.kinds:
             continue
-        within, between = variety_of(found.shares, permutations=exchanges.permutations, seed=exchanges.seed)
-        counts = {"kinds": len(found.kinds), "concepts": int((~np.isnan(found.shares)).any(axis=(1, 2)).sum())}
+        within, between = variety_of(shares.shares, permutations=exchanges.permutations, seed=exchanges.seed)
+        counts = {"kinds": len(shares.kinds), "concepts": int((~np.isnan(shares.shares)).any(axis=(1, 2)).sum())}
         tables["depicted_tests"].append({"attribute": attribute, **between._asdict(), **counts})
-        tables["depicted_identities"] += _identity_rows(attribute, identities, found, within)
-        tables["depicted"] += _kind_rows(attribute, identities, found)
+        tables["depicted_identities"] += _identity_rows(attribute, identities, shares, within)
+        tables["depicted"] += _kind_rows(attribute, identities, shares)
     tests = tables["depicted_tests"]
     for row, adjusted in zip(tests, holm([row["p"] for row in tests]), strict=True):
         row["p_adjusted"] = float(adjusted)
@@ -326,8 +375,10 @@ def people_rows(
     return tables
 
 
-def _identity_rows(attribute: str, identities: Sequence[str], found: AttributeShares, within: VarietyWithin) -> Rows:
-    stated = mean_estimates(found.stated, None, binary=True)
+def _identity_rows(
+    attribute: str, identities: Sequence[str], attribute_shares: AttributeShares, within: VarietyWithin
+) -> Rows:
+    stated = mean_estimates(attribute_shares.stated, None, binary=True)
     rows = []
     for number, identity in enumerate(identities):
         spread, apart = ([float(part[number]) for part in ranged] for ranged in (within.spread, within.apart))
@@ -335,7 +386,7 @@ def _identity_rows(attribute: str, identities: Sequence[str], found: AttributeSh
             {
                 "attribute": attribute,
                 "identity": identity,
-                "texts": int(found.texts[number]),
+                "texts": int(attribute_shares.texts[number]),
                 "stated": stated[number].value,
                 "stated_low": stated[number].low,
                 "stated_high": stated[number].high,
@@ -352,16 +403,18 @@ def _identity_rows(attribute: str, identities: Sequence[str], found: AttributeSh
     return rows
 
 
-def _kind_rows(attribute: str, identities: Sequence[str], found: AttributeShares) -> Rows:
+def _kind_rows(attribute: str, identities: Sequence[str], attribute_shares: AttributeShares) -> Rows:
     """One row a kind that an identity has, the most frequent first; of names the first few."""
-    concepts, size = len(found.shares), len(found.kinds)
-    estimates = mean_estimates(found.shares.reshape(concepts, -1), None, binary=True)
+    concepts, size = len(attribute_shares.shares), len(attribute_shares.kinds)
+    estimates = mean_estimates(attribute_shares.shares.reshape(concepts, -1), None, binary=True)
     rows = []
     for number, identity in enumerate(identities):
-        own = estimates[number * size : (number + 1) * size]
-        held = [(one, kind) for one, kind in zip(own, found.kinds, strict=True) if one.value]
-        held.sort(key=lambda pair: (-(pair[0].value or 0.0), pair[1]))
-        for one, kind in held[: TOP_NAMES if attribute == NAMES else None]:
+        identity_estimates = estimates[number * size : (number + 1) * size]
+        present = [
+            (one, kind) for one, kind in zip(identity_estimates, attribute_shares.kinds, strict=True) if one.value
+        ]
+        present.sort(key=lambda pair: (-(pair[0].value or 0.0), pair[1]))
+        for one, kind in present[: TOP_NAMES if attribute == NAMES else None]:
             about = {"attribute": attribute, "identity": identity, "kind": kind, "prompts": one.n}
             rows.append({**about, "share": one.value, "low": one.low, "high": one.high})
     return rows

@@ -1,4 +1,4 @@
-"""The first stage: every concept that has no part yet is compared and kept. All that takes long happens here."""
+"""The first stage, which takes nearly all of the time: each concept without a stored result is computed and stored."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kapwa.analysis.concept_results import ConceptResult, Reals, pack_result, result_path, write_result
 from kapwa.analysis.corpus import ConceptKey, ConceptTexts, Corpus
 from kapwa.analysis.crossed import crossing_of
 from kapwa.analysis.inputs import Backend, Brevity, Matched, Settings, Surveys, match
-from kapwa.analysis.parts import Part, Reals, packed, part_path, write_part
 from kapwa.analysis.topics import CorpusColumns, CorpusFacts
 from kapwa.analysis.words.counts import count_words
 from kapwa.metrics import distance
@@ -52,7 +52,7 @@ class ConceptSettings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """A corpus with all that is known before anything is computed; ``paths``: where the part of each concept lies."""
+    """A corpus with all that is known before anything is computed; ``paths``: where the result of each concept lies."""
 
     corpus: Corpus
     settings: ConceptSettings
@@ -64,13 +64,13 @@ class Prepared:
 class WithoutWords(NamedTuple):
     """A concept of a corpus, and the words that its texts are compared without."""
 
-    part: Prepared
+    corpus: Prepared
     key: ConceptKey
     words: frozenset[str] = frozenset()
 
 
 class Counted(NamedTuple):
-    """How many parts were there before, how many were computed now, and by which engine: "local" or "ray"."""
+    """How many results were there before, how many were computed now, and by which engine: "local" or "ray"."""
 
     kept: int
     computed: int
@@ -78,7 +78,7 @@ class Counted(NamedTuple):
 
 
 class _Job(NamedTuple):
-    """A concept to compute, and where its part goes; ``left_out``: words that its texts are compared without."""
+    """A concept to compute, and where its result goes; ``left_out``: words that its texts are compared without."""
 
     texts: ConceptTexts
     settings: ConceptSettings
@@ -90,15 +90,15 @@ class _Job(NamedTuple):
 
 
 class _Done(NamedTuple):
-    """A part as the bytes of its file, where it goes, and how many texts it is of."""
+    """A result as the bytes of its file, where it goes, and how many texts it is of."""
 
-    part: bytes
+    result: bytes
     path: Path
     texts: int
 
 
 def prepare(corpus: Corpus, surveys: Surveys, store: Path, settings: Settings) -> Prepared:
-    """Name the parts of a corpus, whose folder is ``store``, and match its identities with the surveys."""
+    """Name the results of a corpus, whose folder is ``store``, and match its identities with the surveys."""
     many = len(corpus.identities) > MOST_IDENTITIES
     drawn = SAMPLED_PAIRS if settings.pairs is None and many else settings.pairs or 0
     same = settings.brevity, settings.backend, settings.permutations, settings.seed
@@ -107,7 +107,7 @@ def prepare(corpus: Corpus, surveys: Surveys, store: Path, settings: Settings) -
     depends = depends_on(chosen)
     paths = {}
     for key, concept in corpus.concepts.items():
-        paths[key] = part_path(store, concept.digest, {**depends, "order": concept.order})
+        paths[key] = result_path(store, concept.digest, {**depends, "order": concept.order})
     matched = match(surveys, corpus)
     facts = CorpusFacts(
         name=CorpusColumns(corpus.label, corpus.task),
@@ -128,52 +128,56 @@ def prepare(corpus: Corpus, surveys: Surveys, store: Path, settings: Settings) -
 
 
 def depends_on(settings: ConceptSettings) -> JsonObject:
-    """Return all that a part depends on besides its texts: settings, tokenizer and version of the kernels."""
+    """Return all that a result depends on besides its texts: settings, tokenizer and version of the kernels."""
     # Backends give the same numbers.
     named = {name: value for name, value in asdict(settings).items() if name != "backend"}
     return {**named, "tokenizer": tokenizer_for(settings.language).name, "kernels": KERNELS}
 
 
-def compute_parts(
+def compute_results(
     prepared: Sequence[Prepared], show: Show, executor: Executor, without: Mapping[Path, WithoutWords] | None = None
 ) -> Counted:
-    """Compute every part that is not there yet; ``without``: those of texts without some words, in place of all."""
-    # Two corpora may hold the same texts of a concept: one part serves both.
-    wanted = without or {path: WithoutWords(part, key) for part in prepared for key, path in part.paths.items()}
+    """Compute every result that is not there yet; ``without``: those of texts without some words, in place of all."""
+    # Two corpora may hold the same texts of a concept: one result serves both.
+    wanted = without or {path: WithoutWords(corpus, key) for corpus in prepared for key, path in corpus.paths.items()}
     missing = {path: concept for path, concept in wanted.items() if not path.exists()}
     counted = Counted(len(wanted) - len(missing), len(missing), executor.name)
     doing = "comparing texts without words" if without else "comparing texts"
     meter = Meter(show, doing, len(wanted), stage="", unit="texts")
     meter.add(counted.kept, kept=counted.kept)
-    jobs = (_Job(one.part.corpus.texts(one.key), one.part.settings, path, one.words) for path, one in missing.items())
-    # Each process writes its own parts: a hundred of them would wait long for one that writes for all. The machines of
-    # a cluster see no folder of ours: their parts come back, and are written here.
+    jobs = (
+        _Job(one.corpus.corpus.texts(one.key), one.corpus.settings, path, one.words) for path, one in missing.items()
+    )
+    # Each process writes its own results: a hundred would wait long for one that writes for all. The machines of
+    # a cluster see no folder of ours: their results come back, and are written here.
     work = _compute_and_write if executor.shares_files else _compute
     for done in (map if len(missing) <= 1 else executor.map)(work, jobs):
         if not executor.shares_files:
-            write_part(done.path, done.part)
+            write_result(done.path, done.result)
         meter.add(1, amount=done.texts)
     return counted
 
 
 def compute_again(prepared: Prepared, paths: Sequence[Path]) -> None:
-    """Compute parts anew that were found damaged."""
+    """Compute again the results that were found damaged."""
     for key, path in prepared.paths.items():
         if path in paths:
             _compute_and_write(_Job(prepared.corpus.texts(key), prepared.settings, path))
 
 
 def _compute(job: _Job) -> _Done:
-    return _Done(packed(concept_part(job.texts, job.settings, job.left_out)), job.path, len(job.texts.texts))
+    return _Done(pack_result(concept_result(job.texts, job.settings, job.left_out)), job.path, len(job.texts.texts))
 
 
 def _compute_and_write(job: _Job) -> _Done:
     done = _compute(job)
-    write_part(done.path, done.part)
-    return done._replace(part=b"")
+    write_result(done.path, done.result)
+    return done._replace(result=b"")
 
 
-def concept_part(texts: ConceptTexts, settings: ConceptSettings, left_out: frozenset[str] = frozenset()) -> Part:
+def concept_result(
+    texts: ConceptTexts, settings: ConceptSettings, left_out: frozenset[str] = frozenset()
+) -> ConceptResult:
     """Compute everything an analysis keeps of one concept; a pure function of picklable inputs, run anywhere.
 
     Texts are lower-cased before they are cut into words, as released. ``left_out``: words that they are compared
@@ -193,7 +197,7 @@ def concept_part(texts: ConceptTexts, settings: ConceptSettings, left_out: froze
     named = "\0".join([str(settings.seed), *texts.key]).encode()
     seed = int.from_bytes(hashlib.blake2b(named, digest_size=4).digest(), "big")
     measured = (_drawn if settings.pairs else _exact)(texts, encoded, settings, seed)
-    return Part(
+    return ConceptResult(
         topic=texts.key.topic,
         concept=texts.key.concept,
         identities=texts.identities,

@@ -1,8 +1,8 @@
 """The whole analysis: texts of many identities, how they differ, and whether they differ as values do.
 
-Two stages. First every concept becomes a part (all pairs of texts; minutes to hours, kept on disk, resumed after any
-end). Then the parts are summed up and held against survey values (seconds to minutes, made anew each time), so that
-another survey, control or number of words never compares two texts again.
+It has two stages. First all pairs of texts of each concept are compared, which takes minutes to hours; the results are
+stored, and resumed after an interruption. Then they are summed up and compared with survey values, in seconds to
+minutes and again each time, so that another survey, control or number of words compares no two texts again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import polars as pl
 
 from kapwa.analysis.corpus import open_corpora
 from kapwa.analysis.depicted import with_people
-from kapwa.analysis.distances import Counted, Prepared, compute_parts, depends_on, prepare
+from kapwa.analysis.distances import Counted, Prepared, compute_results, depends_on, prepare
 from kapwa.analysis.inputs import AnalysisSettings, Settings, Surveys, check_surveys, read_surveys, settings_of
 from kapwa.analysis.result import FORMAT, NAME, RECORD, Analysis
 from kapwa.analysis.summing import make_tables
@@ -66,13 +66,13 @@ def analyze(
     machine, a :class:`kapwa.parallel.base.Ray` on a Ray cluster. ``settings``: the fields of
     :class:`kapwa.analysis.inputs.Settings`, such as ``seed``, ``workers`` or ``permutations``.
 
-    The tables lie in ``path``, or in a folder of ``out`` named after what was analyzed; parts lie in ``out``/parts and
-    are shared. The same call after any end goes on where it stopped. Raises MissingDependencyError where Ray is asked
-    for and not installed, before anything is read; DataError and UsageError for what cannot be read, RunError for
-    folders in use or unwritable.
+    The tables are written to ``path``, or to a folder of ``out`` named after what was analyzed. Results of concepts are
+    stored in ``out``/parts, which analyses share. The same call continues where an earlier one stopped. Raises
+    MissingDependencyError where Ray is asked for and not installed, before anything is read; DataError and UsageError
+    for what cannot be read, RunError for folders in use or unwritable.
     """
     named = [sources] if isinstance(sources, str | Path | Run) else sources
-    places = [source.path if isinstance(source, Run) else source for source in named]
+    folders = [source.path if isinstance(source, Run) else source for source in named]
     values, controls = ([paths] if isinstance(paths, str | Path) else paths for paths in (values, controls))
     asked = settings_of(settings)
     if engine is not None:
@@ -81,18 +81,18 @@ def analyze(
     store = Path(out) / "parts"
     surveys = read_surveys(values, controls, asked)
     with showing(progress) as show:
-        corpora = open_corpora(places, attribute=asked.attribute, task=asked.task, label=asked.label)
+        corpora = open_corpora(folders, attribute=asked.attribute, task=asked.task, label=asked.label)
         check_surveys(surveys, corpora)
         prepared = [prepare(corpus, surveys, store, asked) for corpus in corpora]
         folder = Path(path) if path is not None else Path(out) / f"eecc-{_code_of(prepared, surveys, asked)[:8]}"
         _make_folders(folder, store)
         # In a container fewer processors are usable than the machine has.
         usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        if sum(concept.texts**2 for part in prepared for concept in part.corpus.concepts.values()) < _FEW_PAIRS:
+        if sum(concept.texts**2 for one in prepared for concept in one.corpus.concepts.values()) < _FEW_PAIRS:
             usable = 1
         executor = open_executor(engine, processes=asked.workers or usable, tasks_at_once=asked.workers)
         with run_lock(folder), executor:
-            counted = compute_parts(prepared, show, executor)
+            counted = compute_results(prepared, show, executor)
             compared = datetime.now(UTC)
             tables = make_tables(prepared, show, executor)
             if asked.markers:
@@ -144,10 +144,7 @@ def _code_of(prepared: Sequence[Prepared], surveys: Surveys, settings: Settings)
     }
     inputs = [
         # The paths tell the order of identities too, on which the released BLEU depends.
-        [
-            [*part.facts.name, part.corpus.digest, sorted(path.stem for path in part.paths.values())]
-            for part in prepared
-        ],
+        [[*one.facts.name, one.corpus.digest, sorted(path.stem for path in one.paths.values())] for one in prepared],
         [surveys.digests, [table.name for table in surveys.tables], surveys.controls],
         numbers,
     ]
@@ -158,15 +155,15 @@ def _manifest(prepared: Sequence[Prepared], surveys: Surveys, settings: Settings
     """Return what ``analysis.json`` holds to repeat an analysis and to read its numbers: never a host, never a user."""
     corpora = [
         {
-            **part.facts.name._asdict(),
-            **{name: getattr(part.corpus, name) for name in _OF_CORPUS},
-            "source": str(part.corpus.source),
-            "computed_with": depends_on(part.settings),
+            **one.facts.name._asdict(),
+            **{name: getattr(one.corpus, name) for name in _OF_CORPUS},
+            "source": str(one.corpus.source),
+            "computed_with": depends_on(one.settings),
         }
-        for part in prepared
+        for one in prepared
     ]
     values: list[Cells] = []
-    for described in chain.from_iterable(part.matched.described for part in prepared):
+    for described in chain.from_iterable(one.matched.described for one in prepared):
         if described not in values:  # corpora with the same identities are matched in the same way
             values.append(described)
     libraries = {}

@@ -9,7 +9,7 @@ from typing import Literal, TypedDict, get_args
 
 import numpy as np
 
-from kapwa.analysis.corpus import Corpus
+from kapwa.analysis.corpus import Corpus, count
 from kapwa.analysis.topics import ValuesOf
 from kapwa.analysis.values.controls import control_matrix
 from kapwa.analysis.values.distance import CulturalDistance, cultural_distance, nothing_left, problem_of
@@ -235,12 +235,14 @@ def match(surveys: Surveys, corpus: Corpus) -> Matched:
         if connected < _LEAST_COUNTRIES:
             of_corpus = f"{len(corpus.identities):,} identities of {corpus.label}, {corpus.task}"
             reason = f"a correlation needs {_LEAST_COUNTRIES}, so none is given"
-            text = f"{table.name}: only {connected} of the {of_corpus}, have a distance to another; {reason}."
+            some = f"only {connected} of the {of_corpus}, have a distance to another"
+            some = f"there are only the {of_corpus}" if connected == len(corpus.identities) else some
+            text = f"{table.name}: {some}; {reason}."
             matched.notes.append(("warning", text))
         if dropped:
             shown = "; ".join(f"{question} ({why})" for question, why in list(dropped.items())[:4])
             more = f"; and {len(dropped) - 4} more" if len(dropped) > 4 else ""
-            text = f"{table.name}: {len(dropped)} questions left out of the corrected distance: {shown}{more}."
+            text = f"{table.name}: {count(len(dropped), 'question')} left out of the corrected distance: {shown}{more}."
             matched.notes.append(("info", text))
     return matched
 

@@ -1,20 +1,17 @@
-"""The tables of an analysis: the columns of each, and the folder they are read from.
-
-Reading needs neither the texts nor the kernels. Who writes the tables and who draws them both go by :data:`SCHEMAS`.
-"""
+"""An analysis that was written to a folder: its manifest and its tables. Reading needs neither texts nor kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from kapwa.analysis.result_tables import SCHEMAS, TABLES
 from kapwa.errors import RunError, UsageError, nearest
-from kapwa.files import jsonable, table_rows
+from kapwa.files import jsonable
 from kapwa.runs.folder import FolderRecord, Tables, read_table, table_of
-from kapwa.tables import schema_of
 from kapwa.value_types import JsonMapping, JsonObject
 
 FORMAT = 1
@@ -37,16 +34,9 @@ _IN_DICT = (
 _LATER = {"unmarked": "markers", "templates": "markers"}
 _LATER |= dict.fromkeys(("depicted", "depicted_identities", "depicted_tests"), "depicted")
 
-Schema = Mapping[str, pl.DataType]
-
-# What each table holds, and its columns: those of numbers say of which kind, the others are text. A corpus is known by
-# its label (corpus) and its task together. NaN is never written: what cannot be told is null.
-_TABLES: Final = {row["table"]: row for row in table_rows(Path(__file__).with_name("tables.csv"))}
-SCHEMAS: Final[Mapping[str, Schema]] = {name: schema_of(row["columns"]) for name, row in _TABLES.items()}
-
 
 def _table(name: str) -> Any:
-    return table_of(name, _TABLES[name]["about"])
+    return table_of(name, TABLES[name].about)
 
 
 def empty(name: str) -> pl.DataFrame:
@@ -93,7 +83,7 @@ class Analysis:
     notes: pl.DataFrame = _table("notes")
 
     def __init__(self, path: str | Path) -> None:
-        """Open the analysis folder ``path``; raise RunError for a folder that is none, or of a newer format."""
+        """Open the analysis folder ``path``; raise RunError for any other folder, or one of a newer format."""
         self.path = Path(path)
         self.manifest: JsonMapping = _manifest(self.path)
         self.tables = Tables(tuple(SCHEMAS), self.table)
@@ -128,7 +118,7 @@ class Analysis:
 
 
 def open_analysis(path: str | Path) -> Analysis:
-    """Open an analysis folder. Raises RunError where it is none, unfinished, or made by a newer Kapwa."""
+    """Open an analysis folder. Raises RunError if it is not one, is unfinished, or was made by a newer Kapwa."""
     return Analysis(path)
 
 

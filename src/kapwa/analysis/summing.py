@@ -1,6 +1,6 @@
-"""The second stage: parts are summed up, topic by topic, and held against survey values. Cheap, so never kept.
+"""The second stage: sum up the results of concepts by topic and compare them with survey values. Fast, so never stored.
 
-A topic's tables need its parts alone, and a corpus' tables its topics', so all of them are made by as many workers as
+A topic's tables need only its concepts, and a corpus' tables only its topics', so as many workers make them as
 compare texts. What is made elsewhere comes back to the process that began, which alone holds the texts and writes.
 """
 
@@ -24,7 +24,8 @@ from kapwa.analysis.crossed import (
     factors_table,
 )
 from kapwa.analysis.distances import MOST_PERMUTED, Prepared, compute_again
-from kapwa.analysis.result import SCHEMAS, empty, frame
+from kapwa.analysis.result import empty, frame
+from kapwa.analysis.result_tables import SCHEMAS
 from kapwa.analysis.tables import (
     ALL,
     MOST_CHARACTERS,
@@ -50,7 +51,7 @@ from kapwa.runs.progress import Meter, Show
 log = logging.getLogger(__name__)
 Tables = Mapping[str, pl.DataFrame]
 
-# With fewer parts a second process costs more to start than it saves, and a cluster more to join.
+# With fewer concepts a second process costs more to start than it saves, and a cluster more to join.
 _FEW = {"local": 48, "ray": 256}
 
 
@@ -81,28 +82,28 @@ class CorpusResult(NamedTuple):
 
 
 def make_tables(prepared: Sequence[Prepared], show: Show, executor: Executor) -> dict[str, pl.DataFrame]:
-    """Return every table of the analysis; corpora, and topics within them, stand in the order they were given."""
+    """Return every table of the analysis; corpora, and topics within them, are in the order they were given."""
     work = ConceptJobs(prepared)
     meter = Meter(show, "summing up", work.jobs, stage="", unit="texts")
-    few = work.parts < _FEW[executor.name]
-    jobs = work if few or executor.shares_files else map(_with_parts, work)
+    few = work.concepts < _FEW[executor.name]
+    jobs = work if few or executor.shares_files else map(_with_results, work)
     for result in (map if few else executor.map)(tables_of, jobs):
         work.take(result)
         meter.add(1)
     tables: dict[str, pl.DataFrame] = {}
     for name in SCHEMAS:
-        frames = [part[name] for part in work.tables if name in part]
+        frames = [tables_of_topic[name] for tables_of_topic in work.tables if name in tables_of_topic]
         # In one piece: the bytes of a file must not tell who made which rows.
         tables[name] = pl.concat(frames, rechunk=True) if frames else empty(name)
-    surveyed = [pair for part in prepared for pair in zip(part.matched.values, part.matched.known, strict=True)]
+    surveyed = [pair for corpus in prepared for pair in zip(corpus.matched.values, corpus.matched.known, strict=True)]
     return tables | {"values": values_table(surveyed), "notes": pl.concat([_notes(prepared), tables["notes"]])}
 
 
-def _with_parts(job: TopicJob | CorpusJob) -> TopicJob | CorpusJob:
-    """Send the parts of a topic along: the nodes of a cluster see no folder of ours."""
+def _with_results(job: TopicJob | CorpusJob) -> TopicJob | CorpusJob:
+    """Send the results of a topic's concepts along: the nodes of a cluster see no folder of ours."""
     if isinstance(job, CorpusJob):
         return job
-    # What cannot be read is as damaged as a part without a byte.
+    # What cannot be read is as damaged as a file without a byte.
     sent = tuple(path.read_bytes() if path.exists() else b"" for path in job.paths)
     return job._replace(sent=sent)
 
@@ -117,16 +118,16 @@ class ConceptJobs:
     def __init__(self, prepared: Sequence[Prepared]) -> None:
         self._prepared = prepared
         self._topics: dict[tuple[int, str], TopicJob] = {}
-        for number, part in enumerate(prepared):
-            for topic in dict.fromkeys(key.topic for key in part.paths):
-                paths = tuple(path for key, path in part.paths.items() if key.topic == topic)
-                self._topics[number, topic] = TopicJob(number, topic, paths, part.facts)
+        for number, one in enumerate(prepared):
+            for topic in dict.fromkeys(key.topic for key in one.paths):
+                paths = tuple(path for key, path in one.paths.items() if key.topic == topic)
+                self._topics[number, topic] = TopicJob(number, topic, paths, one.facts)
         self._waiting: deque[TopicJob | CorpusJob] = deque(self._topics.values())
         self._summed: list[dict[str, TopicResult]] = [{} for _ in prepared]
-        self._words = [WordSums(len(part.corpus.identities)) for part in prepared]
+        self._words = [WordSums(len(one.corpus.identities)) for one in prepared]
         self.tables: list[Tables] = [{} for _ in prepared]
         self.jobs = len(self._topics) + len(prepared)
-        self.parts = sum(len(job.paths) for job in self._topics.values())
+        self.concepts = sum(len(job.paths) for job in self._topics.values())
 
     def __iter__(self) -> Iterator[TopicJob | CorpusJob]:
         return self
@@ -138,7 +139,7 @@ class ConceptJobs:
         return self._waiting.popleft()
 
     def take(self, result: TopicResult | CorpusResult | Damaged) -> None:
-        """Keep what came of a job; where parts turned out damaged, compute them anew and do it again."""
+        """Keep what came of a job; where results turned out damaged, compute them again and repeat the job."""
         if isinstance(result, CorpusResult):
             self.tables[result.corpus] = {**self.tables[result.corpus], **result.tables}
             return
@@ -151,10 +152,10 @@ class ConceptJobs:
         topics[result.summary.topic] = result._replace(summary=replace(result.summary, words=WordSums(0).result()))
         if len(topics) < len(names):
             return
-        part, results = self._prepared[number], tuple(topics.pop(topic) for topic in names)
-        self._waiting.appendleft(CorpusJob(number, part.facts, results, self._words[number].result()))
-        summaries, characters = [part.summary for part in results], MOST_CHARACTERS // len(self._prepared)
-        self.tables[number] = {"texts": texts_table(part.facts.name, part.corpus, summaries, characters)}
+        one, results = self._prepared[number], tuple(topics.pop(topic) for topic in names)
+        self._waiting.appendleft(CorpusJob(number, one.facts, results, self._words[number].result()))
+        summaries, characters = [result.summary for result in results], MOST_CHARACTERS // len(self._prepared)
+        self.tables[number] = {"texts": texts_table(one.facts.name, one.corpus, summaries, characters)}
 
     def _mended(self, damaged: Damaged) -> TopicResult:
         for path in damaged.paths:
@@ -173,7 +174,7 @@ def tables_of(job: TopicJob | CorpusJob) -> TopicResult | CorpusResult | Damaged
 
 
 def topic_tables(job: TopicJob) -> TopicResult | Damaged:
-    """Sum up a topic and make its tables; name the parts that cannot be read instead, where there are any."""
+    """Sum up a topic and make its tables; name the results that cannot be read instead, where there are any."""
     facts, summary = job.facts, summarize(job)
     if isinstance(summary, Damaged):
         return summary
@@ -233,32 +234,32 @@ def crossed_tables(facts: CorpusFacts, topics: Sequence[TopicSummary], counts: W
 def _notes(prepared: Sequence[Prepared]) -> pl.DataFrame:
     """What a reader should know of the data and of how they were compared, each said once."""
     notes: dict[tuple[str, str], None] = {}
-    for part in prepared:
-        name, texts = f"{part.corpus.label}, {part.corpus.task}", [*part.corpus.notes()]
-        if part.settings.pairs:
+    for one in prepared:
+        name, texts = f"{one.corpus.label}, {one.corpus.task}", [*one.corpus.notes()]
+        if one.settings.pairs:
             texts.append(
-                f"not all pairs of the {len(part.corpus.identities):,} identities were compared, but "
-                f"{part.settings.pairs:,} drawn at random for each concept. Variance is estimated from these; its "
+                f"not all pairs of the {len(one.corpus.identities):,} identities were compared, but "
+                f"{one.settings.pairs:,} drawn at random for each concept. Variance is estimated from these; its "
                 "bounds are of what all pairs of these identities would give, not of what other identities like these "
                 "would. Single identities are not compared, with each other or with values, and names are not permuted "
                 "(PERMANOVA)."
             )
-        elif many := [key for key, concept in part.corpus.concepts.items() if concept.texts > MOST_PERMUTED]:
-            first, size = many[0], part.corpus.concepts[many[0]].texts
+        elif many := [key for key, concept in one.corpus.concepts.items() if concept.texts > MOST_PERMUTED]:
+            first, size = many[0], one.corpus.concepts[many[0]].texts
             shown = "1 concept" if len(many) == 1 else f"{len(many):,} concepts"
             texts.append(
-                f"names were not permuted (PERMANOVA) for {shown} of {len(part.corpus.concepts):,} with more than "
+                f"names were not permuted (PERMANOVA) for {shown} of {len(one.corpus.concepts):,} with more than "
                 f"{MOST_PERMUTED:,} texts, such as {first.topic}/{first.concept} ({size:,}): the distances of so many "
                 "texts are not kept. Columns permanova_* are empty there, and the test over concepts is of the others."
             )
-        if part.corpus.attribute == "language":
+        if one.corpus.attribute == "language":
             texts.append(
                 "the texts are in several languages, and all are cut into words by the rules of one "
-                f"({part.corpus.language}); in other scripts signs may stick to words."
+                f"({one.corpus.language}); in other scripts signs may stick to words."
             )
-        texts += [note for note in (crossing_note(part.corpus.attribute, part.corpus.identities),) if note]
-        if part.corpus.samples < 2:
+        texts += [note for note in (crossing_note(one.corpus.attribute, one.corpus.identities),) if note]
+        if one.corpus.samples < 2:
             texts.append("one text an identity and concept, so nothing is known of chance within.")
-        notes |= dict.fromkeys([*(("warning", f"{name}: {text}") for text in texts), *part.matched.notes])
+        notes |= dict.fromkeys([*(("warning", f"{name}: {text}") for text in texts), *one.matched.notes])
     severities, sentences = zip(*notes, strict=True) if notes else ((), ())
     return frame("notes", {"severity": list(severities), "text": list(sentences)})

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from kapwa.analysis.concept_results import Reals
 from kapwa.analysis.corpus import ConceptKey, Corpus
-from kapwa.analysis.parts import Reals
-from kapwa.analysis.result import SCHEMAS, empty, frame
+from kapwa.analysis.result import empty, frame
+from kapwa.analysis.result_tables import SCHEMAS
 from kapwa.analysis.topics import (
     BLEU,
     BLEU_REFERENCE,
@@ -74,7 +75,7 @@ def variance_table(name: CorpusColumns, summary: TopicSummary) -> pl.DataFrame:
 
 def tests_table(name: CorpusColumns, topics: Sequence[TopicSummary]) -> pl.DataFrame:
     """One row a topic and test, and one of all topics together; p adjusted by Holm over the topics of a test."""
-    means, permanova = ([getattr(topic.concepts, part) for topic in topics] for part in ("means", "permanova"))
+    means, permanova = ([getattr(topic.concepts, field) for topic in topics] for field in ("means", "permanova"))
     # All topics together are one test, which needs no adjustment.
     rows = [*_tests(ALL, np.concatenate(means), np.concatenate(permanova))]
     rows += [row for topic in topics for row in _tests(topic.topic, topic.concepts.means, topic.concepts.permanova)]
@@ -366,8 +367,8 @@ def texts_table(name: CorpusColumns, corpus: Corpus, topics: Sequence[TopicSumma
         # Texts are sorted by identity: how many of the same one come before each.
         earlier = np.arange(len(groups)) - np.searchsorted(groups, groups)
         for samples in (2, 1):  # two texts of an identity show what chance alone changes
-            kept = np.flatnonzero(shown & (earlier < samples)).tolist()
-            length = sum(len(texts.texts[place]) for place in kept)
+            chosen = np.flatnonzero(shown & (earlier < samples)).tolist()
+            length = sum(len(texts.texts[number]) for number in chosen)
             if length <= left:
                 break
         else:
@@ -377,9 +378,9 @@ def texts_table(name: CorpusColumns, corpus: Corpus, topics: Sequence[TopicSumma
             **name._asdict(),
             "topic": key.topic,
             "concept": key.concept,
-            "identity": [texts.identities[texts.groups[place]] for place in kept],
-            "sample": texts.samples[kept],
-            "text": [texts.texts[place] for place in kept],
+            "identity": [texts.identities[texts.groups[number]] for number in chosen],
+            "sample": texts.samples[chosen],
+            "text": [texts.texts[number] for number in chosen],
         }
         frames.append(frame("texts", rows))
         left -= length

@@ -1,4 +1,4 @@
-"""One topic of one corpus: from its parts to sums and the τ of its concepts. Cheap, never stored, run anywhere.
+"""One topic of one corpus: from the results of its concepts to sums and τ. Cheap, never stored, run anywhere.
 
 τ says how texts go with cultural values, for every concept and anchor, by both estimators, with floors. Parts are read
 a few at a time, so memory holds one topic's sums and words, whatever the size of the corpus.
@@ -16,8 +16,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kapwa.analysis.concept_results import ConceptResult, Reals, Whole, read_result
 from kapwa.analysis.crossed import CrossedFacts, Crossing, concept_facts
-from kapwa.analysis.parts import Part, Reals, Whole, read_part
 from kapwa.analysis.words.counts import WordCounts, WordSums
 from kapwa.languages.between_places import geographic_distance, shared_blocks
 from kapwa.languages.places import Place
@@ -99,9 +99,9 @@ class CorpusFacts(NamedTuple):
 
 
 class TopicJob(NamedTuple):
-    """A topic to sum up: the number of its corpus, and where its parts lie, in order.
+    """A topic to sum up: the number of its corpus, and where the results of its concepts lie, in order.
 
-    ``sent``: the bytes of the parts, for a machine that does not see the paths.
+    ``sent``: the bytes of these files, for a machine that does not see the paths.
     """
 
     corpus: int
@@ -115,7 +115,7 @@ class TopicJob(NamedTuple):
 
 
 class Damaged(NamedTuple):
-    """A topic of which some parts cannot be read and must be computed again."""
+    """A topic of which some results cannot be read and must be computed again."""
 
     job: TopicJob
     paths: tuple[Path, ...]
@@ -153,18 +153,18 @@ class Sums:
         self.samples, self.tokens, self.empty = (np.zeros(size, dtype=np.int64) for _ in range(3))
         self.triangles, self.counts = np.zeros((3, pairs)), np.zeros(pairs, dtype=np.int32)
 
-    def add(self, part: Part, members: Integers) -> None:
+    def add(self, result: ConceptResult, members: Integers) -> None:
         """Add one concept, whose identities stand at ``members`` (ascending)."""
-        for row, values in enumerate((part.within, part.across)):
+        for row, values in enumerate((result.within, result.across)):
             known = ~np.isnan(values)
             self.variance[row, members[known]] += values[known]
             self.known[row, members[known]] += 1
-        self.samples[members] += part.samples
-        self.tokens[members] += part.tokens
-        self.empty[members] += part.empty
+        self.samples[members] += result.samples
+        self.tokens[members] += result.tokens
+        self.empty[members] += result.empty
         if not self.counts.size:
             return
-        size, triangles = len(self.samples), (part.wed, part.bleu, part.bleu_reference)
+        size, triangles = len(self.samples), (result.wed, result.bleu, result.bleu_reference)
         i, j = (members[side] for side in np.triu_indices(len(members), 1))
         # All identities, in order: no need to look for their places.
         at = slice(None) if len(members) == size else i * size - i * (i + 1) // 2 + j - i - 1
@@ -247,9 +247,9 @@ def joined_sums(topics: Sequence[TopicSummary]) -> Sums:
 
 
 def summarize(job: TopicJob) -> TopicSummary | Damaged:
-    """Read the parts of a topic and sum them up; name those that cannot be read instead, where there are any."""
+    """Read and sum up the results of a topic's concepts; where some cannot be read, return their paths instead."""
     facts, size = job.facts, len(job.facts.identities)
-    place = {identity: i for i, identity in enumerate(facts.identities)}
+    identity_index = {identity: i for i, identity in enumerate(facts.identities)}
     sums, words = Sums(size, drawn=facts.drawn), WordSums(size)
     rows = []
     crossed: list[CrossedFacts] = []
@@ -258,22 +258,22 @@ def summarize(job: TopicJob) -> TopicSummary | Damaged:
     for start in range(0, len(job.paths), _BATCH):
         paths = job.paths[start : start + _BATCH]
         sent = job.sent[start : start + _BATCH] if job.sent else repeat(None)
-        read = [read_part(path, raw) for path, raw in zip(paths, sent, strict=False)]
-        unreadable += [path for path, part in zip(paths, read, strict=True) if part is None]
+        read = [read_result(path, raw) for path, raw in zip(paths, sent, strict=False)]
+        unreadable += [path for path, result in zip(paths, read, strict=True) if result is None]
         if unreadable:
             continue
-        batch = [part for part in read if part is not None]
-        for part in batch:
-            members = np.array([place[identity] for identity in part.identities], dtype=np.intp)
-            sums.add(part, members)
-            words.add(part.words if len(members) == size else part.words.spread(members, size))
-            counts = len(part.identities), part.samples.sum()
-            rows.append((part.concept, *counts, part.means, part.permanova, part.bounds, part.samples.max()))
+        batch = [result for result in read if result is not None]
+        for result in batch:
+            members = np.array([identity_index[identity] for identity in result.identities], dtype=np.intp)
+            sums.add(result, members)
+            words.add(result.words if len(members) == size else result.words.spread_rows(members, size))
+            counts = len(result.identities), result.samples.sum()
+            rows.append((result.concept, *counts, result.means, result.permanova, result.bounds, result.samples.max()))
             if facts.crossing is not None:
-                one = concept_facts(part, facts.crossing, permuted=facts.permutations, seed=facts.seed)
+                one = concept_facts(result, facts.crossing, permuted=facts.permutations, seed=facts.seed)
                 crossed += [] if one is None else [one]
         for values in () if facts.drawn else facts.values:
-            by_key = concept_taus(batch, values, place, permutations=facts.permutations, seed=facts.seed)
+            by_key = concept_taus(batch, values, identity_index, permutations=facts.permutations, seed=facts.seed)
             for key, several in by_key.items():
                 taus.setdefault(key, []).append(several)
     if unreadable:
@@ -292,22 +292,27 @@ def summarize(job: TopicJob) -> TopicSummary | Damaged:
 
 
 def concept_taus(
-    parts: Sequence[Part], values: ValuesOf, place: Mapping[str, int], *, permutations: int, seed: int
+    results: Sequence[ConceptResult],
+    values: ValuesOf,
+    identity_index: Mapping[str, int],
+    *,
+    permutations: int,
+    seed: int,
 ) -> dict[TauKey, ConceptTaus]:
     """Correlate every concept with one values table, by both measures and both estimators.
 
-    ``place``: where the corpus has each of its identities.
+    ``identity_index``: where the corpus has each of its identities.
     """
     anchors = prepare_anchors(values.distance), prepare_anchors(values.distance_reference)
-    places = _pair_places(np.arange(len(place)), len(place), values.index)
+    pair_index = _pair_places(np.arange(len(identity_index)), len(identity_index), values.index)
     taus: dict[TauKey, list[Taus]] = {TauKey(values.name, one, other): [] for one in MEASURES for other in ESTIMATORS}
     likeness: dict[str, list[Reals]] = {measure: [] for measure in MEASURES}
-    for part in parts:
-        at = places
-        if len(part.identities) < len(place):
-            members = np.array([place[identity] for identity in part.identities], dtype=np.intp)
-            at = _pair_places(members, len(place), values.index)
-        matrices = [np.where(at < 0, np.nan, one[at]) for one in (part.bleu, part.wed, part.bleu_reference)]
+    for result in results:
+        at = pair_index
+        if len(result.identities) < len(identity_index):
+            members = np.array([identity_index[identity] for identity in result.identities], dtype=np.intp)
+            at = _pair_places(members, len(identity_index), values.index)
+        matrices = [np.where(at < 0, np.nan, one[at]) for one in (result.bleu, result.wed, result.bleu_reference)]
         likeness["bleu"].append(matrices[0])
         likeness["wed"].append(-matrices[1])
         for key, estimate in _taus(matrices, values, anchors).items():
@@ -320,8 +325,8 @@ def concept_taus(
     draws = [floors]
     for other in _other_draws(near.tobytes(), tuple(values.iso3[i] for i in alive), seed):
         draws.append(np.empty((len(known), 0)) if other is None else drawn_means(known, other))
-    by_measure = [one.reshape(len(MEASURES), len(parts), -1) for one in draws]
-    nothing = [np.empty((len(parts), 0))] * len(draws)
+    by_measure = [one.reshape(len(MEASURES), len(results), -1) for one in draws]
+    nothing = [np.empty((len(results), 0))] * len(draws)
     joined = {}
     for key, found_all in taus.items():
         ps = [estimate.p[~np.isnan(estimate.p)] for estimate in found_all]
@@ -334,7 +339,7 @@ def concept_taus(
 
 @lru_cache(maxsize=4)
 def smooth_draws(distance: bytes, iso3: tuple[str, ...], seed: int) -> Reals | None:
-    """Distances of values (the bytes of (m, m)) on other maps as smooth and in blocks, worked out once in each process.
+    """Distances of values (the bytes of (m, m)) on other maps as smooth and in blocks, computed once in each process.
 
     None for fewer than four countries, or one without a place.
     """

@@ -18,9 +18,9 @@ from typing import Final, NamedTuple
 import numpy as np
 import polars as pl
 
+from kapwa.analysis.concept_results import ConceptResult, read_result, result_path
 from kapwa.analysis.corpus import ConceptKey, ConceptTexts
-from kapwa.analysis.distances import Prepared, WithoutWords, compute_parts, depends_on
-from kapwa.analysis.parts import Part, part_path, read_part
+from kapwa.analysis.distances import Prepared, WithoutWords, compute_results, depends_on
 from kapwa.analysis.result import frame
 from kapwa.analysis.tables import ALL
 from kapwa.analysis.words import log_odds_words
@@ -78,9 +78,9 @@ class TemplateShares(NamedTuple):
 
 def marking_words(counts: WordCounts, identities: Sequence[str], top: int, language: str) -> Words:
     """Return the words that mark any identity: its name, and its ``top`` words by log-odds, if they are clearly its."""
-    found = log_odds_words(counts, top, identities=identities, language=language)
+    words = log_odds_words(counts, top, identities=identities, language=language)
     named = {word.lower() for name in identities for word in tokenizer_for(language)(name)}
-    return frozenset(found.filter(pl.col("z") >= LEAST_Z)["word"]) | frozenset(
+    return frozenset(words.filter(pl.col("z") >= LEAST_Z)["word"]) | frozenset(
         word for word in named if any(map(str.isalpha, word))
     )
 
@@ -94,8 +94,8 @@ def as_frequent(markers: Words, uses: Mapping[str, int], seed: int) -> Words:
     random = np.random.default_rng(seed)
     chosen: set[str] = set()
     for word in sorted(markers & uses.keys(), key=lambda one: (-uses[one], one)):
-        place = bisect_left(free, (uses[word], ""))
-        near = [k for k in range(max(0, place - 3), min(len(free), place + 3)) if _alike(free[k][0], uses[word])]
+        position = bisect_left(free, (uses[word], ""))
+        near = [k for k in range(max(0, position - 3), min(len(free), position + 3)) if _alike(free[k][0], uses[word])]
         if near:
             chosen.add(free.pop(near[int(random.integers(len(near)))])[1])
     return frozenset(chosen)
@@ -127,11 +127,14 @@ def words_to_leave_out(
 def _left_out(prepared: Prepared, top: int) -> dict[ConceptKey, Removed]:
     """Return what is left out of each concept of a corpus."""
     identities = prepared.corpus.identities
-    place = {identity: i for i, identity in enumerate(identities)}
-    parts = map(_part, prepared.paths.values())
-    counts = [part.words.spread([place[one] for one in part.identities], len(identities)) for part in parts]
-    found = words_to_leave_out(counts, identities, top, prepared.corpus.language, prepared.settings.seed)
-    return dict(zip(prepared.paths, found, strict=True))
+    identity_index = {identity: i for i, identity in enumerate(identities)}
+    results = map(_written_result, prepared.paths.values())
+    counts = [
+        result.words.spread_rows([identity_index[one] for one in result.identities], len(identities))
+        for result in results
+    ]
+    left_out = words_to_leave_out(counts, identities, top, prepared.corpus.language, prepared.settings.seed)
+    return dict(zip(prepared.paths, left_out, strict=True))
 
 
 # --- the comparison ----------------------------------------------------------------------------------------------
@@ -153,17 +156,20 @@ def unmarked_tables(
         paths = {(key, kind): _path(one, store, key, removed[key], kind) for key in one.paths for kind in (1, 2)}
         without = {path: WithoutWords(one, key, removed[key][kind - 1]) for (key, kind), path in paths.items()}
         for path in without:
-            if read_part(path) is None:
+            if read_result(path) is None:
                 path.unlink(missing_ok=True)  # a damaged one is computed again
-        compute_parts([one], show, executor, without)
-        parts = [[_part(one.paths[key]), *(_part(paths[key, kind]) for kind in (1, 2))] for key in one.paths]
-        tables["unmarked"].append(_framed("unmarked", one, removal_rows(parts, list(removed.values()))))
+        compute_results([one], show, executor, without)
+        results = [
+            [_written_result(one.paths[key]), *(_written_result(paths[key, kind]) for kind in (1, 2))]
+            for key in one.paths
+        ]
+        tables["unmarked"].append(_framed("unmarked", one, removal_rows(results, list(removed.values()))))
         meter = Meter(show, "looking for templates", len(one.paths), stage="", unit="concepts")
         shares = []
         for done in executor.map(template_shares, _template_jobs(one, removed)):
             shares.append(done)
             meter.add(1)
-        order = {key: place for place, key in enumerate(one.paths)}
+        order = {key: position for position, key in enumerate(one.paths)}
         shares.sort(key=lambda done: order[done.key])
         tables["templates"].append(_framed("templates", one, template_rows([done.shares for done in shares])))
     return {name: pl.concat(frames) for name, frames in tables.items() if frames}
@@ -174,23 +180,23 @@ def _path(prepared: Prepared, store: Path, key: ConceptKey, removed: Removed, ki
     words = "\0".join(sorted(removed[kind - 1])).encode("utf-8", "surrogatepass")
     left_out = hashlib.blake2b(words, digest_size=16).hexdigest()
     depends = {**depends_on(prepared.settings), "order": concept.order, "left_out": left_out}
-    return part_path(store, concept.digest, depends)
+    return result_path(store, concept.digest, depends)
 
 
-def _part(path: Path) -> Part:
-    part = read_part(path)
-    if part is None:
+def _written_result(path: Path) -> ConceptResult:
+    result = read_result(path)
+    if result is None:
         raise RunError(f"{path} cannot be read although it was just written.", hint="Check the disk, and try again.")
-    return part
+    return result
 
 
-def removal_rows(parts: Sequence[Sequence[Part]], removed: Sequence[Removed]) -> list[Cells]:
+def removal_rows(results: Sequence[Sequence[ConceptResult]], removed: Sequence[Removed]) -> list[Cells]:
     """One row for what was removed: the difference that is left, and which share of it is gone.
 
-    ``parts``: of each concept three, of texts as they are and without each of :data:`REMOVED`.
+    ``results``: of each concept three, of texts as they are and without each of :data:`REMOVED`.
     """
-    means = np.array([[part.means[:2] for part in of_concept] for of_concept in parts])
-    tokens = np.array([[part.tokens.sum() for part in of_concept] for of_concept in parts], dtype=np.float64)
+    means = np.array([[result.means[:2] for result in of_concept] for of_concept in results])
+    tokens = np.array([[result.tokens.sum() for result in of_concept] for of_concept in results], dtype=np.float64)
     difference = means[:, :, 1] - means[:, :, 0]
     many = [0, *(round(float(np.mean([len(one[kind]) for one in removed]))) for kind in (0, 1))]
     rows: list[Cells] = []
@@ -209,7 +215,7 @@ def removal_rows(parts: Sequence[Sequence[Part]], removed: Sequence[Removed]) ->
                 "gone": 1 - left.value if number else np.nan,
                 "gone_low": 1 - left.high if number else np.nan,
                 "gone_high": 1 - left.low if number else np.nan,
-                "concepts": len(parts),
+                "concepts": len(results),
             }
         )
     return rows
@@ -241,17 +247,17 @@ def template_shares(job: TemplateJob) -> TemplateShares:
     words = _words(job.texts, job)
     elsewhere = [] if job.other is None else _words(job.other, job)
     random, groups = np.random.default_rng(job.seed), job.texts.groups
-    found: list[list[float]] = [[], [], []]
-    for place, text in enumerate(words):
-        same = np.flatnonzero(groups == groups[place])
+    shares_of_kinds: list[list[float]] = [[], [], []]
+    for number, text in enumerate(words):
+        same = np.flatnonzero(groups == groups[number])
         partners = (
-            [words[i] for i in _drawn(random, np.flatnonzero(groups != groups[place]))],
-            [words[i] for i in _drawn(random, same[same != place])],
+            [words[i] for i in _drawn(random, np.flatnonzero(groups != groups[number]))],
+            [words[i] for i in _drawn(random, same[same != number])],
             [elsewhere[i] for i in _drawn(random, np.arange(len(elsewhere)))],
         )
         for kind, others in enumerate(partners):
-            found[kind] += [repeated_share(text, other) for other in others]
-    means = [float(np.mean(shares)) if shares else float("nan") for shares in found]
+            shares_of_kinds[kind] += [repeated_share(text, other) for other in others]
+    means = [float(np.mean(shares)) if shares else float("nan") for shares in shares_of_kinds]
     return TemplateShares(job.texts.key, (means[0], means[1], means[2]))
 
 
@@ -264,14 +270,14 @@ def _words(texts: ConceptTexts, job: TemplateJob) -> list[list[str]]:
     ]
 
 
-def _drawn(random: np.random.Generator, places: np.ndarray) -> list[int]:
-    size = min(PARTNERS, len(places))
-    return [int(place) for place in random.choice(places, size, replace=False)] if size else []
+def _drawn(random: np.random.Generator, numbers: np.ndarray) -> list[int]:
+    size = min(PARTNERS, len(numbers))
+    return [int(number) for number in random.choice(numbers, size, replace=False)] if size else []
 
 
-def template_rows(found: Sequence[tuple[float, float, float]]) -> list[Cells]:
+def template_rows(shares_by_concept: Sequence[tuple[float, float, float]]) -> list[Cells]:
     """One row a kind of other text: the mean share of a text that repeats from it, over concepts."""
-    shares, rows = np.array(found), []
+    shares, rows = np.array(shares_by_concept), []
     for number, kind in enumerate(KINDS):
         test = paired_test(shares[:, number], np.zeros(len(shares)))
         ends = {"low": max(0.0, test.low), "high": min(1.0, test.high)}

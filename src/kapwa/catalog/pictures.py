@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kapwa.errors import DataError
-from kapwa.tables import parquet_batches, parquet_schema
+from kapwa.tables import holds_bytes, parquet_batches, parquet_schema
 
 MEDIA = "media"
 PICTURES = "pictures"
@@ -42,7 +42,7 @@ def _table(source: Path, column: str, home: Path, place: Path) -> None:
     schema = parquet_schema(source)
     if column not in schema:
         raise DataError("is missing.", path=source, column=column, hint=f"There are: {', '.join(schema)}.")
-    texts = [name for name, kind in schema.items() if name != column and not _is_binary(kind)]
+    texts = [name for name, kind in schema.items() if name != column and not holds_bytes(kind)]
     parts, row = [], 1
     for batch in parquet_batches(source, [*texts, column], _ROWS):
         media = []
@@ -52,13 +52,6 @@ def _table(source: Path, column: str, home: Path, place: Path) -> None:
         parts.append(batch.drop(column).with_columns(pl.Series(MEDIA, media, dtype=pl.String)))
     place.parent.mkdir(parents=True, exist_ok=True)
     pl.concat(parts).write_parquet(place)
-
-
-def _is_binary(kind: Any) -> bool:
-    """Whether a column holds bytes, alone or beside their name as pictures and recordings do."""
-    import polars as pl
-
-    return kind == pl.Binary or (isinstance(kind, pl.Struct) and any(field.dtype == pl.Binary for field in kind.fields))
 
 
 def _written(cell: Any, home: Path, source: Path, row: int, column: str) -> str:

@@ -107,7 +107,7 @@ def eecc(
             "--depicted",
             rich_help_panel=COMPUTATION,
             help="Also count which people the texts state, by identity: pronouns, relations, roles, ages, wealth, town "
-            "or country, names; how varied they are, and how far identities lie apart.",
+            "or country, forms of address, names; how varied they are, and how far identities lie apart.",
         ),
     ] = False,
     pairs: Annotated[
@@ -244,7 +244,7 @@ def _left_out(analysis: Analysis, values: Sequence[Path], codes: Mapping[str, st
         table = read_values(path, country=analysis.manifest["settings"].get("country_column"))
         rows = [row.country for row in table.rows if row.place is None and settled.isdisjoint(row.labels)]
         questions = [name for name, why in dropped.get(str(table.path), {}).items() if why != "left out as asked"]
-        lost = " and ".join(part for part in (_counted("row", rows), _counted("question", questions)) if part)
+        lost = " and ".join(count for count in (_counted("row", rows), _counted("question", questions)) if count)
         if lost:
             yield f"Note: {path}: {lost} left out. See why with: kapwa values check {shlex.quote(str(path))}"
 

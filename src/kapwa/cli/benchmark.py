@@ -52,7 +52,12 @@ def packs(context: typer.Context) -> None:
 
 @data.command("check")
 def check(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A file, a folder, or the name of a suite you added.")],
+    path: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA", help="A file, a folder, or whatever --data takes; or the name of a suite you added."
+        ),
+    ],
     every: opt.AllFindings = False,
     json: opt.Json = False,
 ) -> None:
@@ -121,7 +126,8 @@ card = typer.Typer(no_args_is_help=True)
 @card.command("datasheet")
 def datasheet(
     path: Annotated[
-        Path, typer.Argument(metavar="RUN_OR_FOLDER", help="A run, a data pack of any suite, or a folder of responses.")
+        str,
+        typer.Argument(metavar="RUN_OR_DATA", help="A run, data by whatever --data takes, or a folder of responses."),
     ],
     out: Annotated[
         Path | None,

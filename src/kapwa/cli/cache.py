@@ -103,7 +103,7 @@ def _settings(fingerprint: Any) -> str:
 
 
 def _number(text: str, units: Mapping[str, float], option: str, examples: str) -> float:
-    """Read a number with a unit, such as "30d"; raise UsageError where it is none."""
+    """Read a number with a unit, such as "30d"; raise UsageError if it is not one."""
     from kapwa.errors import UsageError
 
     match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,3})?)\s*([a-zA-Z]?)", text.strip())

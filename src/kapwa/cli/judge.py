@@ -198,7 +198,7 @@ def _note_tokens(judges: Sequence[Cells], pricing: Pricing) -> None:
 
 
 def _requests(planned: Any) -> list[Any]:
-    return [prompt.request for prompt in planned.asked()]
+    return [prompt.request for prompt in planned.prompts()]
 
 
 def _show_estimate(

@@ -89,6 +89,7 @@ def sample(
     with the probability of every answer; labels of other answers cannot correct a score.
     """
     import kapwa
+    from kapwa.report.wording import count
 
     written = kapwa.audit_sample(
         runs, out, n=n, seed=seed, people=people, rubric=rubric, doubtful=doubtful, metric=metric, variant=variant
@@ -100,7 +101,8 @@ def sample(
         note(f"Note: {line}")
     key = written.draw.key
     texts = key["answer"].n_unique()
-    show(f"Sample {written.draw.id}: {texts} texts to label, {len(key)} answers of {len(runs)} runs.")
+    answers = f"{count(len(key), 'answer')} of {count(len(runs), 'run')}"
+    show(f"Sample {written.draw.id}: {count(texts, 'text')} to label, {answers}.")
 
 
 @app.command("apply")

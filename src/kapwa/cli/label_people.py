@@ -50,7 +50,9 @@ def sheets(
             min=1, metavar="N", help="Write forms to classify errors, with this many wrong answers of each culture."
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the sheets and the key.")] = Path("forms"),
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder for the sheets and the key.")
+    ] = Path("forms"),
 ) -> None:
     """Write blinded sheets for people to fill in.
 

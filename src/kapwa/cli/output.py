@@ -36,8 +36,10 @@ def show(renderable: RenderableType) -> None:
     console = Console(markup=False, emoji=False)
     console.width = max(console.width, _LEAST_WIDTH)
     # Cleaned when laid out: before, texts are deep inside tables; after, styles have become control characters too.
-    parts = [Segment(text.translate(_STEERING), style, control) for text, style, control in console.render(renderable)]
-    console.print(Segments(parts), crop=False, end="")
+    segments = [
+        Segment(text.translate(_STEERING), style, control) for text, style, control in console.render(renderable)
+    ]
+    console.print(Segments(segments), crop=False, end="")
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 0) -> None:
@@ -45,8 +47,8 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=any(columns))
-    for place, name in enumerate(columns):
-        table.add_column(name, overflow="fold", justify="right" if place >= len(columns) - numbers else "left")
+    for number, name in enumerate(columns):
+        table.add_column(name, overflow="fold", justify="right" if number >= len(columns) - numbers else "left")
     for row in rows:
         table.add_row(*row)
     show(table)

@@ -18,7 +18,7 @@ _TEXTS = ("base_url", "device", "dtype", "key_variable", "revision", "thinking")
 
 def parse_list(text: str) -> tuple[str, ...]:
     """Split a comma-separated option."""
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def parse_pair(option: str, pair: str, form: str, example: str, *, may_be_empty: bool = True) -> tuple[str, str]:

@@ -41,7 +41,7 @@ def show_until_plan(
     pilot = None if rule.pilot is None else Run(rule.pilot)
     planned = plan_until(task, until, pilot=pilot, seed=settings.draw_seed)
     every = [] if not models else token_estimates(preview(task).distinct, models, ModelOptions(), pricing)
-    estimates = [(spec, tokens.part(planned.share)) for spec, tokens, _ in every]
+    estimates = [(spec, tokens.scaled(planned.share)) for spec, tokens, _ in every]
     costs = [tokens.cost(pricing.of(spec)) for spec, tokens in estimates]
     if json:
         of_models = [

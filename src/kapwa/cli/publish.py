@@ -42,5 +42,5 @@ def publish(
     else:
         note("Nothing was sent.")
     if json:
-        told = {"address": plan.address, "private": plan.private, "licence": plan.licence, "sent": not dry_run}
-        show_json({**told, "files": {name: len(content) for name, content in plan.files.items()}})
+        summary = {"address": plan.address, "private": plan.private, "licence": plan.licence, "sent": not dry_run}
+        show_json({**summary, "files": {name: len(content) for name, content in plan.files.items()}})

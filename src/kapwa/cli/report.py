@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -15,6 +15,9 @@ from kapwa.cli import shared_options as opt
 from kapwa.cli.output import check_writable, note, show, show_json
 from kapwa.errors import UsageError
 from kapwa.value_types import JsonObject
+
+if TYPE_CHECKING:
+    from kapwa.runs.plans import FrozenPlan
 
 REGRESSION = "Regression check"
 
@@ -51,7 +54,8 @@ def report(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Also write every table as CSV to this folder: people's labels to people/, errata to errata/.",
+            help="Also write every table as CSV to this folder: people's labels to people/, errata to errata/, "
+            "what was planned to plan/.",
         ),
     ] = None,
     same: Annotated[
@@ -99,6 +103,7 @@ def report(
     The page is self-contained: it opens from disk, without a network. With --plan, it says what was planned, what was
     looked at afterwards, and where what was done departs from the plan.
     """
+    import kapwa
     from kapwa.report.board.paper import paper_table
     from kapwa.report.writing import opened, write_report
     from kapwa.runs.systems import parse_same
@@ -133,6 +138,8 @@ def report(
         _write_figures(sources, figures, systems)
     if csv is not None:
         _write_tables(sources, csv, forms, systems, errata)
+        if plan is not None:
+            _write_planned(sources, csv / "plan", kapwa.read_plan(plan), systems, equal_within)
     if printed is not None:
         _print_table(printed, table or "text")
 
@@ -169,6 +176,19 @@ def _write_tables(sources: Any, csv: Path, people: Sequence[Path], same: Any, er
         for slug, section in errata_sections(arrange(sources, same), errata).items():
             write_text(csv / "errata" / f"{slug}.csv", BOM + section.table.csv)
         note(f"Tables: {csv / 'errata'}")
+
+
+def _write_planned(sources: Any, folder: Path, plan: FrozenPlan, same: Any, equal_within: float | None) -> None:
+    """Write the planned comparisons, and what is said of the plan, to a folder."""
+    from kapwa.files import write_text
+    from kapwa.report.board.planned import planned_tables
+    from kapwa.report.view.tasks import arrange
+    from kapwa.runs.outputs import BOM
+    from kapwa.tables import csv_text
+
+    for name, table in planned_tables(plan, arrange(sources, same), equal_within).items():
+        write_text(folder / f"{name}.csv", BOM + csv_text(table.columns, table.iter_rows()))
+    note(f"Tables: {folder}")
 
 
 def _write_figures(sources: Any, folder: Path, same: Any) -> None:
@@ -323,7 +343,7 @@ def compare(
     A difference is always RUN_B − RUN_A. A conclusion is drawn only if it holds whatever the missing answers are.
 
     With --plan, shows first what was planned, what departs from it, and which comparisons are exploratory (--json:
-    "plan").
+    "plan"; --csv: the column "planned").
     """
     import kapwa
     from kapwa.files import write_text
@@ -349,7 +369,8 @@ def compare(
     if judgement is not None:
         gate.write(judgement)
     if csv is not None:
-        write_text(csv, BOM + csv_text(frame.columns, frame.iter_rows()))
+        told = frame if planned is None else planned.marked(frame)
+        write_text(csv, BOM + csv_text(told.columns, told.iter_rows()))
         note(f"Table: {csv}")
     thinking = thinking_sentence(first, second, frame)
     if json:

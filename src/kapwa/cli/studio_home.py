@@ -65,13 +65,13 @@ def address_here(home: Path) -> str:
     """
     from kapwa.studio.settings import ADDRESS_NAME
 
-    place, end = home / ADDRESS_NAME, time.monotonic() + _STARTING
-    while not place.is_file() and time.monotonic() < end:
+    path, end = home / ADDRESS_NAME, time.monotonic() + _STARTING
+    while not path.is_file() and time.monotonic() < end:
         time.sleep(0.2)
-    address = place.read_text(encoding="utf-8").strip() if place.is_file() else ""
-    parts = urlsplit(address)
-    numbers = (parts.hostname or "").replace(".", "").isdecimal()
-    return f"http://127.0.0.1:{parts.port}" if numbers and parts.port else address
+    address = path.read_text(encoding="utf-8").strip() if path.is_file() else ""
+    url = urlsplit(address)
+    numbers = (url.hostname or "").replace(".", "").isdecimal()
+    return f"http://127.0.0.1:{url.port}" if numbers and url.port else address
 
 
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104

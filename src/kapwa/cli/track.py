@@ -49,7 +49,7 @@ def track(
 
     from kapwa.api import track as tracks_of
     from kapwa.files import jsonable, write_text
-    from kapwa.report.page.track import write_track
+    from kapwa.report.page.sections import write_track
     from kapwa.report.tables.forms import render_block
     from kapwa.report.tables.track import brief_block, track_block, track_record
     from kapwa.runs.outputs import BOM
@@ -65,8 +65,8 @@ def track(
             for table in (*block.tables, *block.more):
                 write_text(csv / f"{table.key}.csv", BOM + table.csv)
         note(f"Tables: {csv}")
-    for place in to or ():
-        note(f"Logged: {place}")
+    for tracker in to or ():
+        note(f"Logged: {tracker}")
     if json:
         show_json([jsonable(track_record(each)) for each in tracks])
         return

@@ -22,6 +22,7 @@ HEADINGS = {
         Verb("score", "run:score_app", "Judge answers you already have."),
         Verb("report", "report:report", "Write an HTML page about runs, or about an analysis."),
         Verb("compare", "report:compare", "Compare two runs, paired item by item."),
+        Verb("link", "link:link", "Put scores on two releases of a benchmark on one scale."),
         Verb("track", "track:track", "Show the scores of a model's checkpoints in order."),
         Verb(
             "contamination", "contamination:contamination", "Compare a model's scores on published and private items."
@@ -55,6 +56,7 @@ HEADINGS = {
         Verb("lm-eval-path", "exchange:lm_eval_path", "Print the folder of Kapwa's tasks for lm-eval."),
     ),
     "Look things up": (
+        Verb("shown", "shown:shown", "List which items were shown to which models, where and when."),
         Verb("suites", "lists:suites", "List the tasks that can be measured."),
         Verb("rubrics", "judge:rubrics", "List the rubrics for people and judging models, or show one."),
         Verb("models", "lists:models", "List the kinds of models that can be asked."),

@@ -19,7 +19,7 @@ def read_variables(file: Path) -> dict[str, str]:
     """Return the variables of a file of ``NAME=value`` lines by name; none where there is no such file.
 
     ``#`` begins a comment, "export" may stand before a name, and quotes around a value; ``$NAME`` stays as it is.
-    Raises DataError with the row of a line that is none; no message shows a value.
+    Raises DataError with the row of a line that is not one; no message shows a value.
     """
     variables: dict[str, str] = {}
     if not file.exists():

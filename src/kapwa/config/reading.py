@@ -93,7 +93,7 @@ class RunConfig:
                 settings = replace(settings, options={**settings.options, "judge": judge})
             return open_task(task.name, settings, task.seed)
         except UsageError as error:
-            raise _placed(error, self.path, self._lines, ("tasks", task.number)) from None
+            raise _located_error(error, self.path, self._lines, ("tasks", task.number)) from None
 
     def unset_keys(self) -> list[str]:
         """Return the variables that are to hold a model's key, and are set neither here nor in ``.env``."""
@@ -165,50 +165,50 @@ class _Reading:
 
     def task(self, number: int, keys: Any, whole: Any) -> ConfiguredTask | None:
         """Return one of the tasks; None where it cannot be, which is a problem more."""
-        place: Place = ("tasks", number)
+        key_path: Place = ("tasks", number)
         try:
             declared = suite_of(keys.task).options_of(keys.task)
         except KapwaError as error:
-            self._refuse(error, (*place, "task"))
+            self._refuse(error, (*key_path, "task"))
             return None
-        settings = self.paths(TaskSettings, keys.given(TaskSettings))
+        settings = self.paths(TaskSettings, keys.values_for(TaskSettings))
         options = {name: value for name, value in (keys.model_extra or {}).items() if value is not None}
         for name, value in options.items():
             if name not in declared:
                 known = [*declared, *type(keys).model_fields]
-                self._note(f"is not a key of the task {keys.task!r}.", (*place, name), _key_hint(name, known))
+                self._note(f"is not a key of the task {keys.task!r}.", (*key_path, name), _key_hint(name, known))
             else:
-                options[name] = self._option(declared[name], value, (*place, name))
+                options[name] = self._option(declared[name], value, (*key_path, name))
         seed = keys.seed if keys.seed is not None else whole.seed or 0
         judge = None
         if keys.judge is not None and "judge" not in declared:
-            self._note(f"is not a key of the task {keys.task!r}.", (*place, "judge"), "Leave it out.")
+            self._note(f"is not a key of the task {keys.task!r}.", (*key_path, "judge"), "Leave it out.")
         elif keys.judge is not None:
-            judge = self._checked(keys.judge, (*place, "judge"))
+            judge = self._checked(keys.judge, (*key_path, "judge"))
         settings = {"draw_seed": seed, **settings, "options": options}
         return ConfiguredTask(keys.task, number, TaskSettings(**settings), seed, judge)
 
-    def _option(self, setting: Setting, value: Any, place: Place) -> Any:
-        """Return the value of an option as the task's suite takes it; note a problem where it is none."""
+    def _option(self, setting: Setting, value: Any, key_path: Place) -> Any:
+        """Return the value of an option as the task's suite takes it; note a problem if it cannot be one."""
         kind, what = _KINDS[setting.kind]
         if isinstance(value, bool) or not isinstance(value, kind):
-            self._note(f"is {value!r}; it must be {what}.", place, setting.help)
+            self._note(f"is {value!r}; it must be {what}.", key_path, setting.help)
             return None
         if setting.kind == "names":
-            names = value.split(",") if isinstance(value, str) else [str(part) for part in value]
-            return tuple(self._beside(name.strip()) for name in names if name.strip())
-        return self._beside(value) if isinstance(value, str) else value
+            names = value.split(",") if isinstance(value, str) else [str(entry) for entry in value]
+            return tuple(self._beside_file(name.strip()) for name in names if name.strip())
+        return self._beside_file(value) if isinstance(value, str) else value
 
     def model(self, number: int, keys: Any, whole: Any) -> AskedModel | None:
         """Return one of the models, with the settings of its run of each task; None where it cannot be."""
-        place: Place = ("models", number)
-        checked = self._checked(keys, place)
+        key_path: Place = ("models", number)
+        checked = self._checked(keys, key_path)
         try:
             prices = self._pricing(keys, whole).of(keys.model)
             settings = [self._run_settings(task, keys, whole, prices) for task in whole.tasks]
             engine = self._engine(keys, whole)
         except UsageError as error:
-            self._refuse(error, place)
+            self._refuse(error, key_path)
             return None
         if checked is None:
             return None
@@ -217,37 +217,37 @@ class _Reading:
         name = keys.label or brief_model(keys.model)
         if names[name] > 1:
             hint = "Give each a 'label:' of its own, by which reports and lists tell them apart."
-            self._note(f"{names[name]} models are called {name!r}.", place, hint)
+            self._note(f"{names[name]} models are called {name!r}.", key_path, hint)
         return AskedModel(spec, options, settings, engine, prices)
 
-    def _checked(self, keys: Any, place: Place) -> tuple[str, ModelOptions] | None:
+    def _checked(self, keys: Any, key_path: Place) -> tuple[str, ModelOptions] | None:
         """Return a model's name, a path in it from the file's folder, and its options; None where they cannot be."""
         backend, colon, name = keys.model.partition(":")
-        spec = f"{backend}:{self._beside(name)}" if colon else keys.model
+        spec = f"{backend}:{self._beside_file(name)}" if colon else keys.model
         try:
-            _, _, options = checked_spec(spec, keys.given(ModelOptions))
+            _, _, options = checked_spec(spec, keys.values_for(ModelOptions))
             refuse_secrets("extra", options.extra, _NO_KEY)
             if options.base_url:
                 checked_url(options.base_url)
         except UsageError as error:
-            self._refuse(error, place)
+            self._refuse(error, key_path)
             return None
         return spec, options
 
     def _pricing(self, keys: Any, whole: Any) -> Pricing:
         table = None if whole.prices is None else self.base / whole.prices
-        own = {name: getattr(keys, name) for name in PRICES if getattr(keys, name) is not None}
-        return Pricing(**{**whole.given(Pricing), _TABLE: table, **own})
+        own_prices = {name: getattr(keys, name) for name in PRICES if getattr(keys, name) is not None}
+        return Pricing(**{**whole.values_for(Pricing), _TABLE: table, **own_prices})
 
     def _run_settings(self, task: Any, model: Any, whole: Any, prices: Prices | None) -> RunSettings:
         """Return the settings of the run of a task by a model: those of the file, of the task, of the model."""
         levels = (whole, task, model)
         limits: Keywords = {}
         for keys in levels:
-            limits |= {name: value for name, value in keys.given(Limits).items() if name != _TABLE}
+            limits |= {name: value for name, value in keys.values_for(Limits).items() if name != _TABLE}
         settings: Keywords = {"out": self.base / RunSettings().out}
         for keys in levels:
-            settings |= self.paths(RunSettings, keys.given(RunSettings))
+            settings |= self.paths(RunSettings, keys.values_for(RunSettings))
         until = settings.get("until")
         if isinstance(until, str) and until.startswith(_OLD_RUN):
             settings["until"] = f"{_OLD_RUN}{self.base / until.removeprefix(_OLD_RUN)}"
@@ -257,34 +257,34 @@ class _Reading:
         names = ["engine", *(each.name for each in fields(Ray))]
         return open_engine(**{name: getattr(keys if name in keys.model_fields_set else whole, name) for name in names})
 
-    def paths(self, settings: type, given: JsonMapping) -> JsonObject:
-        """Return ``given`` with its paths as they are from here; data may be a name: where something is there."""
-        moved = dict(given)
+    def paths(self, settings: type, keys: JsonMapping) -> JsonObject:
+        """Return ``keys`` with its paths as they are from here; data may be a name: where something is there."""
+        moved = dict(keys)
         for name in paths_of(settings):
-            value = given.get(name)
+            value = keys.get(name)
             if isinstance(value, list):
-                moved[name] = [self.base / part for part in value]
+                moved[name] = [self.base / path for path in value]
             elif value is not None:
-                moved[name] = self._beside(value) if name == "data" else self.base / value
+                moved[name] = self._beside_file(value) if name == "data" else self.base / value
         return moved
 
-    def _beside(self, name: str) -> str:
+    def _beside_file(self, name: str) -> str:
         """Return ``name``, or the path from here where something of that name lies beside the file."""
         there = self.base / name
         return str(there) if self.base != Path() and name and there.exists() else name
 
-    def _refuse(self, error: KapwaError, place: Place) -> None:
-        self.problems.append(_placed(error, self.path, self.located, place))
+    def _refuse(self, error: KapwaError, key_path: Place) -> None:
+        self.problems.append(_located_error(error, self.path, self.located, key_path))
 
-    def _note(self, message: str, place: Place, hint: str) -> None:
-        self._refuse(UsageError(message, hint=hint), place)
+    def _note(self, message: str, key_path: Place, hint: str) -> None:
+        self._refuse(UsageError(message, hint=hint), key_path)
 
 
-def _placed(error: KapwaError, path: Path, located: Located, place: Place) -> DataError:
+def _located_error(error: KapwaError, path: Path, located: Located, key_path: Place) -> DataError:
     """Return an error of options as one of the file: where it stands, and with keys in place of options."""
-    column = ".".join(part for part in place if isinstance(part, str))
+    column = ".".join(key for key in key_path if isinstance(key, str))
     message, hint = (_with_keys(text) for text in (error.summary, error.hint or ""))
-    return DataError(message, path=path, row=located.line(place), column=column, hint=hint or None)
+    return DataError(message, path=path, row=located.line(key_path), column=column, hint=hint or None)
 
 
 def _with_keys(text: str) -> str:
@@ -310,10 +310,10 @@ def _first_sentence(text: str | None) -> str:
 
 
 def _distinct(problems: Sequence[DataError]) -> list[DataError]:
-    places: dict[tuple[int | None, str | None], DataError] = {}
+    errors_by_cell: dict[tuple[int | None, str | None], DataError] = {}
     for each in problems:
-        places.setdefault((each.row, each.column), each)
-    return list(places.values())
+        errors_by_cell.setdefault((each.row, each.column), each)
+    return list(errors_by_cell.values())
 
 
 def _raise(problems: Sequence[DataError]) -> None:

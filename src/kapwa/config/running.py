@@ -36,6 +36,6 @@ def run_config(path: str | Path, *, progress: Progress = None) -> list[Run]:
         write_report(runs, config.report)
     failed = [f"{outcome.what}: {outcome.run}" for outcome in outcomes if not isinstance(outcome.run, Run)]
     if failed:
-        hint = f"The same call retries them; the other {len(runs)} runs lie in {config.out}."
+        hint = f"The same call retries them; the other {len(runs)} runs are in {config.out}."
         raise RunError(f"{len(failed)} of {len(outcomes)} runs failed. {' '.join(failed)}", hint=hint)
     return runs

@@ -40,19 +40,19 @@ def _hints(settings: type) -> JsonObject:
 
 def _written(hint: object) -> Any:
     """Return the type of a value as it stands in a file, where a path is a text."""
-    return hint | str if Path in _parts(hint) else hint
+    return hint | str if Path in _nested_types(hint) else hint
 
 
-def _parts(hint: object) -> Iterator[Any]:
+def _nested_types(hint: object) -> Iterator[Any]:
     yield hint
-    for part in get_args(hint):
-        yield from _parts(part)
+    for nested in get_args(hint):
+        yield from _nested_types(nested)
 
 
 class _Keys(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    def given(self, settings: type) -> JsonObject:
+    def values_for(self, settings: type) -> JsonObject:
         """Return the keys that were written here and that are fields of ``settings``, with their values."""
         names = {field.name for field in fields(settings)}
         return {name: getattr(self, name) for name in self.model_fields_set if name in names}
@@ -112,5 +112,5 @@ FileKeys: Any = create_model(
 def paths_of(settings: type) -> Iterator[str]:
     """Yield the fields of a class of settings whose values are paths."""
     for name, hint in _hints(settings).items():
-        if Path in _parts(hint):
+        if Path in _nested_types(hint):
             yield name

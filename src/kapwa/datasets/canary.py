@@ -24,6 +24,11 @@ def canary(version: str, source: str, *, private: bool) -> str:
     return f"{_PRIVATE if private else _PUBLIC}{mark}"
 
 
+def is_marked(text: str) -> bool:
+    """Say whether a text holds the mark of any release."""
+    return _PUBLIC in text
+
+
 def is_private(text: str) -> bool:
-    """Say whether a text holds the mark of a private part, or what its card says."""
-    return _PRIVATE in text or PRIVATE_WISH in text
+    """Say whether a text holds the mark of a private part, or what its card says, on one line or on several."""
+    return _PRIVATE in text or PRIVATE_WISH in " ".join(text.split())

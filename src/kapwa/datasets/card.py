@@ -39,6 +39,13 @@ class Card(BaseModel):
     citation: str = ""
 
 
+def version_of(card: Mapping[str, object]) -> str:
+    """Return the version that a card states, as a run keeps it; of several packs theirs, "" where none is stated."""
+    packs = card.get("packs")
+    cards = packs if isinstance(packs, list) else [card]
+    return ", ".join(dict.fromkeys(str(each["version"]) for each in cards if each.get("version")))
+
+
 def card_findings(cards: Sequence[Mapping[str, object]], paths: Sequence[Path]) -> Iterator[Finding]:
     """Yield what a card leaves open; ``paths``: the cards' files, or one place that stands for all."""
     places = paths if len(paths) == len(cards) else [paths[0]] * len(cards)

@@ -21,6 +21,9 @@ _SAME_NAME = 88.0  # percent of equal letters
 _ENGLISH_WORD = re.compile(r"\b(?:the|is|are|what|which|how|when|where|who|you|your|of|to)\b", re.IGNORECASE)
 # Codes of languages and places, such as "es" and "es-MX", which are often alike, and no topics.
 _LOCALE = re.compile(r"[a-z]{2}|[a-z]{2,3}(?:[-_][A-Z][a-z]{3})?[-_](?:[A-Z]{2}|\d{3})")
+_PATH = re.compile(r"[/.]\s*")
+# Numbers, dates and single letters are no topics either.
+_FIGURES = re.compile(r"[\d\s.,:/%+-]+|\w")
 _BULLET = re.compile(r"^\s*(?:[-–•*]|\(?\d{1,2}[.)])\s+")
 
 
@@ -68,8 +71,12 @@ def named_by(heading: str, known: Mapping[str, str]) -> str:
     """Return which column a heading names, for all that differs a little; "" where it names none of ``known``."""
     from rapidfuzz import fuzz, process
 
-    match = process.extractOne(_plain(heading), list(known), scorer=fuzz.ratio, score_cutoff=_SAME_NAME)
-    return known[match[0]] if match else ""
+    # "group1/question" of KoboToolbox, "G01Q01. Question" of LimeSurvey, "data.question" of a path into JSON.
+    for name in dict.fromkeys((heading, _PATH.split(heading.strip("/. "))[-1])):
+        match = process.extractOne(_plain(name), list(known), scorer=fuzz.ratio, score_cutoff=_SAME_NAME)
+        if match:
+            return known[match[0]]
+    return ""
 
 
 def names_of(columns: Sequence[FormColumn]) -> dict[str, str]:
@@ -96,10 +103,11 @@ def _look(cells: Iterable[str]) -> tuple[str, float]:
     filled = [cell.strip() for cell in cells if cell.strip()]
     if all(map(_LOCALE.fullmatch, filled)):
         return "-", 0.0
+    figures = all(map(_FIGURES.fullmatch, filled))
     size, different = sum(map(len, filled)) / len(filled), len(set(filled))
     if 1 < different == len(filled) and size <= _SHORT and not any(" " in cell for cell in filled):
         return CODE, -size
-    if 2 * different <= len(filled) and size <= _SHORT:
+    if 2 * different <= len(filled) and size <= _SHORT and not figures:
         return LABEL, size
     if 2 * sum(bool(_ENGLISH_WORD.search(cell)) for cell in filled) > len(filled):
         return ENGLISH, size

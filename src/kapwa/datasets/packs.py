@@ -28,6 +28,7 @@ from kapwa.datasets.yaml_models import read_model
 from kapwa.errors import DataError, UsageError, check_known, nearest
 from kapwa.files import digest
 from kapwa.tables import TABLE_SUFFIXES, TextTable, in_memory, read_records
+from kapwa.user_suites import registered
 from kapwa.value_types import JsonMapping
 
 PREFIX = "hub:"
@@ -141,6 +142,9 @@ def locate(
     if text in entries.names():
         fetched = fetched_benchmark(text)
         return _at_commit(fetched.repository, fetched.folder)
+    if text in registered():
+        hint = f"It brings its own data: kapwa run {text}/{registered()[text].tasks[0]}"
+        raise UsageError(f"{text!r} is a suite that you added.", hint=hint)
     known = [
         SAMPLE,
         *entries.names(),

@@ -21,7 +21,7 @@ class AskedQuestion:
     """A question as far as it tells whether another one asks the same.
 
     ``column``: where its text stands. ``answers``: the texts that count as right. ``shown_with``: what stands before
-    or beside the question, such as the hashes of pictures.
+    or beside the question, such as the hashes of pictures. ``variant``: of its prompt, where a row is asked in several.
     """
 
     origin: Origin
@@ -32,6 +32,7 @@ class AskedQuestion:
     answers: tuple[str, ...]
     options: tuple[str, ...] = ()
     shown_with: tuple[str, ...] = ()
+    variant: str = ""
 
 
 def repeated_questions(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
@@ -40,12 +41,14 @@ def repeated_questions(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
     for question in questions:
         fold = partial(same_text, language=question.language)
         options = frozenset(map(fold, question.options))
-        asks = (question.culture, question.language, fold(question.text).rstrip(_END), options, question.shown_with)
+        text = fold(question.text).rstrip(_END)
+        asks = (question.variant, question.culture, question.language, text, options, question.shown_with)
         earlier = first.setdefault(asks, question)
         if earlier is question:
             continue
         answers, others = (sorted(map(fold, each.answers)) for each in (question, earlier))
-        message = f"asks the same as row {earlier.origin.row}"
+        where = f" in the variant {question.variant}" if question.variant else ""
+        message = f"asks the same as row {earlier.origin.row}{where}"
         if answers == others:
             message += f"{', with the same answer' * bool(answers)}: it counts twice"
         else:
@@ -57,17 +60,19 @@ def repeated_questions(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
 def cultures_named_twice(cultures: Iterable[tuple[str, Origin]], column: str) -> Iterator[Finding]:
     """Yield a warning for each culture whose name is written otherwise than an earlier one's, or means its country.
 
-    ``cultures``: of every row in their order, the culture and where the row stands.
+    ``cultures``: of every row in their order, the culture and where the row stands. ``column``: where it is named;
+    "nationality" for names of people.
     """
     rows: dict[str, Origin] = {}
     for name, origin in cultures:
         rows.setdefault(name, origin)
+    attribute = "nationality" if column == "nationality" else "country"
     first: dict[Place | str, str] = {}
     for name, origin in rows.items():
         plain = name.replace("_", " ")
-        place = resolve(plain, attribute="country")
+        place = resolve(plain, attribute=attribute)
         if not isinstance(place, Place):  # an invisible sign in it
-            place = resolve(same_text(plain), attribute="country")
+            place = resolve(same_text(plain), attribute=attribute)
         meant = place if isinstance(place, Place) else same_text(plain)
         earlier = first.setdefault(meant, name)
         if earlier != name:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -150,7 +150,7 @@ Filled = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), 
 PlainName = Annotated[Filled, AfterValidator(_plain_name)]
 Texts = Annotated[tuple[str, ...], _SPLIT, WithJsonSchema({"anyOf": [TEXT, _LIST]})]
 FilledTexts = Annotated[
-    tuple[str, ...], _SPLIT, Field(min_length=1), WithJsonSchema({"anyOf": [_FILLED, _FILLED_LIST]})
+    tuple[str, ...], Field(min_length=1), _SPLIT, WithJsonSchema({"anyOf": [_FILLED, _FILLED_LIST]})
 ]
 YesNo = Annotated[bool, BeforeValidator(_yes_or_no), WithJsonSchema({"type": ["string", "boolean", "null"]})]
 # The row's own culture or language, else the card's.
@@ -222,19 +222,37 @@ def _heading(name: str) -> str:
     return _SIGNS.sub("", same_text(name))
 
 
-def named_alike(table: TextTable, known: Iterable[str]) -> tuple[TextTable, list[Finding]]:
+_ONE_NAME = "the columns {} have one name, written in two ways: make sure that the right one is read"
+
+
+def _by_heading(header: Sequence[str]) -> dict[str, list[str]]:
+    """Return the names of columns by what those have in common that differ by case, spaces or signs alone."""
+    names: dict[str, list[str]] = {}
+    for name in header:
+        names.setdefault(_heading(name), []).append(name)
+    return names
+
+
+def named_alike(table: TextTable, known: Collection[str]) -> tuple[TextTable, list[Finding]]:
     """Return ``table`` with the ``known`` names for columns that differ from them by case, spaces or signs alone.
 
-    A note lists them. A name that two columns would have is left as it is.
+    A note lists them. A name that two columns would have is left as it is, and a warning names both.
     """
+    wanted = set(map(_heading, known))
+    warnings = [
+        Finding("warning", str(table.path), _ONE_NAME.format(" and ".join(map(repr, alike))), 1, alike[-1])
+        for heading, alike in _by_heading(table.header).items()
+        if heading in wanted and len(alike) > 1
+    ]
     meant = {_heading(name): name for name in known if name not in table.header}
     names = {name: meant.get(_heading(name), name) for name in table.header}
     columns_with = Counter(names.values())
     names = {name: meant_name if columns_with[meant_name] == 1 else name for name, meant_name in names.items()}
     changed = ", ".join(f"{name!r} as {to!r}" for name, to in names.items() if name != to)
     if not changed:
-        return table, []
+        return table, warnings
     notes = [Finding("note", str(table.path), f"names of columns that are written otherwise are read: {changed}")]
+    notes += warnings
     return _with_columns(table, names), notes
 
 
@@ -275,7 +293,9 @@ def read_rows(
     whose_data = {"culture", "language"} & set(known)
     if whose_data and not (values.get("culture") or whose_data <= set(table.header)):
         hint = "Put a card.yaml beside it (the form in docs/reference), or add the columns culture and language."
-        problems = [DataError("says neither which culture nor which language it is.", path=table.path, hint=hint)]
+        lacking = " nor ".join(f"which {name}" for name in ("culture", "language") if name not in table.header)
+        message = f"says {'neither' if ' nor ' in lacking else 'not'} {lacking} it is."
+        problems = [DataError(message, path=table.path, hint=hint)]
         values |= UNKNOWN_DEFAULTS
     lost, oddities = find_lost_letters(_written_texts(table, model, values.get("language", ""), language_of))
     if lost:  # lost letters cause other errors too, which would only repeat this one
@@ -285,7 +305,8 @@ def read_rows(
     for record in table.records:
         row: Cells = {**record.cells, "origin": Origin(table.path, record.row)}
         for name in usual:
-            if not str(row.get(name, "")).strip():
+            cell = row.get(name)
+            if not cell or not str(cell).strip():
                 row[name] = values[name]
         cells.append(row)
     rows, wrong = _validated(cells, model)
@@ -336,7 +357,7 @@ def _validated(cells: Sequence[Cells], model: type[RowT]) -> tuple[list[RowT], l
     columns = [aliases[name] for name in model.unique]
     first: dict[tuple[str, ...], int] = {}
     for row in cells if columns else ():
-        key = tuple(str(row.get(column, "")).strip() for column in columns)
+        key = tuple([str(row.get(column, "")).strip() for column in columns])
         before = first.setdefault(key, row["origin"].row)
         if before != row["origin"].row and key[0]:
             name, *others = model.unique
@@ -348,7 +369,7 @@ def _validated(cells: Sequence[Cells], model: type[RowT]) -> tuple[list[RowT], l
     for sound in rows:
         for name in lists:
             texts = getattr(sound, name)
-            if texts and texts[0].startswith(("[", "{")) and written_value(SEPARATOR.join(texts)) is not None:
+            if texts and texts[0][0] in "[{" and written_value(SEPARATOR.join(texts)) is not None:
                 wrong.append(sound.origin.problem(_OTHER_JSON, aliases[name], _AS_TEXTS))
         for name, message, hint in sound.contradictions():
             wrong.append(sound.origin.problem(message, aliases.get(name, name), hint))

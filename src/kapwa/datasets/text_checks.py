@@ -27,11 +27,21 @@ _WESTERN = {
 }
 # Quotes, dashes and signs that people write; "É»" is a letter and a quotation mark, not a misread one.
 _MARKS_MISREAD = frozenset("‘’“”„–—…•°£€«»¿¡·\u00a0")
+# Those of computers that are set to Arabic, Cyrillic, Greek, Hebrew, Thai, Turkish, Vietnamese, Chinese and Japanese.
+_CODE_PAGES = ("cp1256", "cp1251", "cp1253", "cp1255", "cp874", "cp1254", "cp1258", "gb18030", "cp932")
+# So many letters in a row are no accident.
+_SURELY = 4
+_ACCENTS_ALONE = re.compile(r"[À-ÖØ-öø-ÿ]+")
 _WHOLE_FRACTION = re.compile(r"-?\d+\.0")
 # "1.23457E+18" of 1234567890123456789
 _ROUNDED = re.compile(r"-?\d(?:\.\d+)?[eE]\+\d{2,}")
-_NO_CELL = frozenset(("nan", "NaN", "NULL", "null", "<NA>", "#N/A", "N/A", "NaT", "undefined"))
+# What programs write for a cell that holds nothing.
+NO_CELL = frozenset(("nan", "NaN", "NULL", "null", "<NA>", "#N/A", "N/A", "NaT", "undefined"))
 _ESCAPED = re.compile(r"_x00[01][0-9A-Fa-f]_")
+# Signs as web pages write them, and tags.
+_OF_A_PAGE = re.compile(
+    r"&(?:amp|lt|gt|quot|apos|nbsp|#\d{2,6}|#x[0-9a-fA-F]{2,5})\b;?|</?(?:br|p|div|span|b|i|strong)\b ?/?>"
+)
 _OTHER_SIGNS = ("؛", "；", "፤", "\n")
 
 
@@ -64,10 +74,10 @@ def program_oddities(table: TextTable) -> Iterator[Finding]:
             )
             yield Finding("warning", str(table.path), message, row, column)
         for row, cell in filled:
-            if cell in FORMULA_ERRORS and cell not in _NO_CELL:
+            if cell in FORMULA_ERRORS and cell not in NO_CELL:
                 message = f"{cell} is a formula error that a spreadsheet saved: write the text itself"
                 yield Finding("warning", str(table.path), message, row, column)
-            elif cell in _NO_CELL:
+            elif cell in NO_CELL:
                 message = (
                     f"{cell!r} is what programs write for an empty cell: empty it, or write what people would read"
                 )
@@ -85,6 +95,9 @@ def _spaces(cell: str) -> Iterator[Oddity]:
     if _ESCAPED.search(inner):
         escape = _ESCAPED.search(inner)[0]  # type: ignore[index]
         yield "warning", f"{escape} is how workbooks write a character that XML lacks, such as a line break: replace it"
+    page = _OF_A_PAGE.search(inner)
+    if page:
+        yield "warning", f"{page[0]!r} is how web pages write a sign or a break: write what people would read"
     if cell != inner:
         yield "note", "stray whitespace at an end of the cell (removed on reading)"
     if _AT_BREAK.search(inner):
@@ -101,6 +114,12 @@ def _spaces(cell: str) -> Iterator[Oddity]:
 def _characters(cell: str) -> Iterator[Oddity]:
     for run in dict.fromkeys(_NOT_ASCII.findall(cell)):
         meant = _misread(run)
+        if not meant and len(run) >= _SURELY and _ACCENTS_ALONE.fullmatch(run) and len(set(run)) > 2:
+            yield (
+                "warning",
+                f"{run!r} is made of accented letters alone, as words of another script are that were read in a "
+                "Western encoding: save the file as 'CSV UTF-8' again, from a copy that still has its letters",
+            )
         if meant:
             yield (
                 "warning",
@@ -122,14 +141,26 @@ def _characters(cell: str) -> Iterator[Oddity]:
 
 
 def _misread(run: str) -> str:
-    """Return what letters beyond ASCII were before a program took UTF-8 for a Western code page; "" for none such."""
+    """Return what letters beyond ASCII were before a program took UTF-8 for another code page; "" for none such."""
     try:
         meant = b"".join(_WESTERN.get(char) or char.encode("latin-1") for char in run).decode()
     except UnicodeError:
-        return ""
+        return _misread_elsewhere(run)
     accented = all(_ACCENTED.fullmatch(char) or char in _MARKS_MISREAD for char in meant)
     # Two letters of another script in a row are no accident: "Ø§Ù„" is Arabic.
     return meant if accented or len(meant) > 1 else ""
+
+
+def _misread_elsewhere(run: str) -> str:
+    """Return what letters were before a program took UTF-8 for a code page of another script; "" for none such."""
+    for code_page in _CODE_PAGES if len(run) >= _SURELY else ():
+        try:
+            meant = run.encode(code_page).decode()
+        except UnicodeError:
+            continue
+        if len(meant) > 1 and all(unicodedata.category(char)[0] in "LMNPZ" for char in meant):
+            return meant
+    return ""
 
 
 def only_difference(a: str, b: str) -> str:

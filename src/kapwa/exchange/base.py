@@ -185,14 +185,14 @@ def foreign_run(
     tables: Mapping[str, pl.DataFrame],
     *,
     questions: Iterable[str],
-    asked: Sequence[Any],
+    requests: Sequence[Any],
     errors: Sequence[str] = (),
 ) -> ImportedRun:
     """Return the run of a task that is not Kapwa's.
 
     ``about``: parts of the manifest: ``task`` and ``suite``, task version, name of the data, ``metrics``, ``notes`` on
     what the items do not tell, and who was asked, when and by what. ``questions``: two models that were asked the same
-    ones compare, as pairs. ``asked``: every request, of which some may be equal; ``errors``: why requests failed.
+    ones compare, as pairs. ``requests``: every request, of which some may be equal; ``errors``: why requests failed.
     """
     tool = _TOOLS[about["imported"]["from"]]
     teller = "Inspect's log" if tool == "Inspect" else tool
@@ -207,7 +207,7 @@ def foreign_run(
     data_digest = short_hash("\n".join(sorted(set(questions))), 8)
     manifest = {
         **{name: value for name, value in about.items() if name not in ("task_version", "limit")},
-        **_outcome(items.height, len(asked), len(set(asked)), errors),
+        **_outcome(items.height, len(requests), len(set(requests)), errors),
         "options": {"task_version": about["task_version"]},
         "selection": {"variants": list(counts), "items": counts, "limit": about.get("limit"), "where": {}},
         "headline": list(about["metrics"])[:1],
@@ -239,8 +239,10 @@ def judged_run(
     tool = _TOOLS[origin["imported"]["from"]]
     described = describe(task, origin["model"], items, seed=0)
     errors = [answer.response.error for answer in answers if answer.response.error is not None]
-    asked, usual = settings
-    changed = {name: asked.get(name) for name in {**usual, **asked} if asked.get(name) != usual.get(name)}
+    own_settings, usual = settings
+    changed = {
+        name: own_settings.get(name) for name in {**usual, **own_settings} if own_settings.get(name) != usual.get(name)
+    }
     shown = [f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in changed.items() if name != "messages"]
     about = [f"{tool} asked with settings of its own: {', '.join(shown)}."] if shown else []
     manifest = {
@@ -274,11 +276,11 @@ def _options_asked_with(options: Mapping[str, object], changed: Mapping[str, obj
 
 def _outcome(items: int, requests: int, unique: int, errors: Sequence[str]) -> JsonObject:
     """Return the parts of a manifest that tell how many requests there were, and why some failed."""
-    asked = {"items": items, "requests": requests, "unique": unique}
+    totals = {"items": items, "requests": requests, "unique": unique}
     return {
         "machine": {},
         "status": "failed_items" if errors else "complete",
-        "counts": {**asked, "answered": requests - len(errors), "failed": len(errors)},
+        "counts": {**totals, "answered": requests - len(errors), "failed": len(errors)},
         "failures": [{"reason": reason, "count": n} for reason, n in Counter(errors).most_common(10)],
     }
 
@@ -349,5 +351,5 @@ def open_task(name: str, *, data: str | None = None, **arguments: Any) -> Task:
         # Runs and signatures name their data by the folder, so this name is always the same.
         folder = Path(parent) / "built-from-samples"
         folder.mkdir()
-        place = folder if data is None and suite.sample_data(name, folder) else data
-        return load_task(name, data=place, **arguments)
+        source = folder if data is None and suite.sample_data(name, folder) else data
+        return load_task(name, data=source, **arguments)

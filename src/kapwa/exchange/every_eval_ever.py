@@ -36,17 +36,15 @@ def files(run: Run, organization: str | None = None, relationship: str = "other"
     manifest = run.manifest
     rows = [row for row in overall(run) if higher_is_better(run, row["metric"]) is not None]
     if not rows:
-        message = (
-            f"{manifest['task']} has no metric for which more is known to be better or worse; eee needs to know this."
-        )
+        message = f"{manifest['task']} has no metric that says whether higher or lower is better; eee needs this."
         hint = "Export it as csv or parquet. For a run by an earlier Kapwa, run its command again."
         raise UsageError(message, hint=hint)
     seconds = int(datetime.now(tz=UTC).timestamp())
     # The schema's file_path: data/<benchmark>/<developer>/<model>/<uuid>.
     developer, _, model = _model_id(manifest).rpartition("/")
-    parts = (re.sub(r"[^\w.-]+", "-", part).strip("-.") or "unknown" for part in (manifest["task"], developer, model))
+    names = (re.sub(r"[^\w.-]+", "-", name).strip("-.") or "unknown" for name in (manifest["task"], developer, model))
     identity = str(uuid.UUID(run_identity(run, 16), version=4))
-    stem = "/".join(["data", *parts, identity])
+    stem = "/".join(["data", *names, identity])
     # Two runs of one model may be exported within one second.
     evaluation_id = f"{manifest['task']}/{manifest['model']['id']}/{identity}/{seconds}"
     library: JsonObject = {"name": "kapwa", "version": str(manifest["kapwa"])}

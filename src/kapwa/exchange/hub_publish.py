@@ -145,8 +145,8 @@ def _folder_files(folder: Path) -> tuple[dict[str, bytes], list[str]]:
     files: dict[str, bytes] = {}
     left_out: list[str] = []
     for entry in sorted(folder.iterdir()):
-        taken = entry.suffix.lower() in _SUFFIXES and not entry.name.startswith(".")
-        if taken and entry.is_file() and not entry.is_symlink():
+        is_sent = entry.suffix.lower() in _SUFFIXES and not entry.name.startswith(".")
+        if is_sent and entry.is_file() and not entry.is_symlink():
             files[entry.name] = entry.read_bytes()
         else:
             left_out.append(entry.name)
@@ -187,12 +187,12 @@ def _head(head: Mapping[str, object]) -> str:
 def _board_tasks(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
     """Return the tasks that the folder has data for, as "kalahi-mc", and the table each reads."""
     tables = [name for name in files if name.endswith(_TABLES)]
-    found: dict[str, str] = {}
+    board_tasks: dict[str, str] = {}
     for form, tasks in tasks_in(folder).items():
         of_form = [name for name in re.findall(r"\w+\.csv", registry.load("suites", form).tables) if name in tables]
         for table in (of_form or tables)[:1]:
-            found |= {f"{form}-{task}": table for task in tasks}
-    return found
+            board_tasks |= {f"{form}-{task}": table for task in tasks}
+    return board_tasks
 
 
 def _board_page(card: Card, tasks: Mapping[str, str]) -> bytes:

@@ -56,8 +56,8 @@ class OpenedTask:
         """Return what Kapwa asks about ``item``."""
         return list(self.task.requests([item]))
 
-    def place(self, item: Item) -> JsonObject:
-        """Return what finds ``item`` again: for the metadata of its sample."""
+    def reference(self, item: Item) -> JsonObject:
+        """Return what identifies ``item``, for the metadata of its sample."""
         same = {"task": self.name, "arguments": self.arguments, "data": self.task.data.digest}
         return {**same, "item": item.id, "variant": item.variant}
 
@@ -90,27 +90,29 @@ def _normal(arguments: Mapping[str, object]) -> JsonObject:
     return normal
 
 
-def find(metadata: Mapping[str, object], data: str | None = None, only: str | None = None) -> tuple[OpenedTask, Item]:
+def find_item(
+    metadata: Mapping[str, object], data: str | None = None, only: str | None = None
+) -> tuple[OpenedTask, Item]:
     """Return the item that a sample's ``metadata`` name, and its task.
 
     ``data``: where its data are now, if they were moved. ``only``: the task whose samples are wanted. Raises UsageError
     for a sample that is not Kapwa's or of another task, and DataError where the data are not those it was made from.
     """
-    place = metadata.get(METADATA)
-    if not isinstance(place, Mapping) or "task" not in place:
+    reference = metadata.get(METADATA)
+    if not isinstance(reference, Mapping) or "task" not in reference:
         hint = "Kapwa's scorers judge samples of Kapwa's tasks, such as kapwa/kalahi_mc."
         raise UsageError("This sample is not of one of Kapwa's tasks: its metadata do not name the item.", hint=hint)
-    name = str(place["task"])
+    name = str(reference["task"])
     if only not in (None, name):
         message = f"This sample is of {name}; kapwa/{str(only).replace('/', '_')} judges samples of {only}."
         raise UsageError(message, hint=f"Score it with: --scorer kapwa/{name.replace('/', '_')}")
-    arguments = _normal({**place["arguments"], **({"data": data} if data else {})})
+    arguments = _normal({**reference["arguments"], **({"data": data} if data else {})})
     opened = _opened.get(_key(name, arguments)) or open_new(name, arguments)
-    item = opened.items.get((place["item"], place["variant"]))
-    if opened.task.data.digest != place["data"] or item is None:
+    item = opened.items.get((reference["item"], reference["variant"]))
+    if opened.task.data.digest != reference["data"] or item is None:
         raise DataError(
-            f"{name}: the data are not those that the sample {place['item']!r} was made from "
-            f"(digest {opened.task.data.digest[:6]}, was {str(place['data'])[:6]}).",
+            f"{name}: the data are not those that the sample {reference['item']!r} was made from "
+            f"(digest {opened.task.data.digest[:6]}, was {str(reference['data'])[:6]}).",
             hint="Score with the same files, from the same folder, or say where they are: -S data=FOLDER.",
         )
     return opened, item
@@ -121,8 +123,8 @@ def _key(name: str, arguments: Mapping[str, object]) -> str:
 
 
 def _names(wanted: object) -> list[str]:
-    parts = wanted if isinstance(wanted, list | tuple) else str(wanted).split(",")
-    return [str(part).strip() for part in parts if str(part).strip()]
+    values = wanted if isinstance(wanted, list | tuple) else str(wanted).split(",")
+    return [str(value).strip() for value in values if str(value).strip()]
 
 
 @contextmanager
@@ -166,8 +168,8 @@ def output_of(model: str, request: Request, response: Response) -> ModelOutput:
         text, reason = answer.text or "", cast(Any, _STOP_REASONS[answer.state or "unknown"])
         content: Json = [ContentText(text=text, refusal=True)] if answer.state == "declined" else text
         if answer.thought is not None:
-            said = content if isinstance(content, list) else [ContentText(text=text)]
-            content = [ContentReasoning(reasoning=answer.thought), *said]
+            contents = content if isinstance(content, list) else [ContentText(text=text)]
+            content = [ContentReasoning(reasoning=answer.thought), *contents]
         output = ModelOutput.from_content(model, content, stop_reason=reason)
     if response.usage is not None:
         read, written = response.usage.prompt_tokens, response.usage.completion_tokens
@@ -211,8 +213,8 @@ def answers_of(requests: Sequence[Request], output: ModelOutput | None) -> list[
 
 
 def _scores(output: ModelOutput) -> list[JsonMapping]:
-    kept = (output.metadata or {}).get(METADATA)
-    return list(kept.get("scores", ())) if isinstance(kept, Mapping) else []
+    stored = (output.metadata or {}).get(METADATA)
+    return list(stored.get("scores", ())) if isinstance(stored, Mapping) else []
 
 
 def is_kapwa_task(sample: EvalSample) -> bool:
@@ -232,23 +234,23 @@ def judge_again(log: InspectLog) -> ImportedRun:
     other_messages: Counter[str] = Counter()
     with reading_samples():
         for sample in log.samples():
-            opened, item = find(sample.metadata)
+            opened, item = find_item(sample.metadata)
             requests = opened.requests(item)
             tasks[opened.name], items[item.id, item.variant] = opened, item
             other_messages.update(_other_messages(sample, requests[0]))
             answers += _answers(sample, requests)
         (opened,) = tasks.values()
-        places = {key: place for place, key in enumerate(opened.items)}
-        answers.sort(key=lambda answer: (places[answer.request.item_id, answer.request.variant], answer.request.sample))
-        kept = [items[key] for key in sorted(items, key=lambda key: places[key])]
-        judged = opened.task.judge(kept, answers)
+        order = {key: number for number, key in enumerate(opened.items)}
+        answers.sort(key=lambda answer: (order[answer.request.item_id, answer.request.variant], answer.request.sample))
+        ordered = [items[key] for key in sorted(items, key=lambda key: order[key])]
+        judged = opened.task.judge(ordered, answers)
     both, notes = _settings(log.header, requests[0]), []
     if other_messages:
         both[0]["messages"] = short_hash("\n".join(sorted(other_messages)), 6)
-        notes = [f"{other_messages.total()} samples were asked with other messages beside those of Kapwa."]
+        notes = [f"{other_messages.total()} samples were asked with messages in addition to Kapwa's."]
     task, origin = opened.task, log.origin()
     return judged_run(
-        task, kept, answers, judged=judged, metrics=task.metrics, origin=origin, settings=both, notes=notes
+        task, ordered, answers, judged=judged, metrics=task.metrics, origin=origin, settings=both, notes=notes
     )
 
 
@@ -271,26 +273,26 @@ def _other_messages(sample: EvalSample, request: Request) -> list[str]:
     Raises DataError where the sample's input is not what Kapwa asks about that item now.
     """
     wanted = [(message.role, message.content) for message in request.messages]
-    held = sample.input
-    if isinstance(held, str) or [(message.role, message.text) for message in held] != wanted:
+    original = sample.input
+    if isinstance(original, str) or [(message.role, message.text) for message in original] != wanted:
         raise DataError(f"the sample {sample.id!r} was asked in other words than Kapwa's now.")
-    asked = [(message.role, message.text) for message in sample.messages]
-    while asked and asked[-1][0] == "assistant":
-        asked.pop()
-    others = [message for message in asked if message not in wanted]
-    return [json.dumps(others or asked, ensure_ascii=False)] if asked not in ([], wanted) else []
+    sent = [(message.role, message.text) for message in sample.messages]
+    while sent and sent[-1][0] == "assistant":
+        sent.pop()
+    others = [message for message in sent if message not in wanted]
+    return [json.dumps(others or sent, ensure_ascii=False)] if sent not in ([], wanted) else []
 
 
 def _settings(log: EvalLog, request: Request) -> tuple[JsonObject, JsonObject]:
     """Return the settings that bear on an answer, as asked and as Kapwa's; a task's stand above those of the model."""
     usual: JsonObject = {"solver": "kapwa/ask"}
-    asked = {"solver": " + ".join(step.solver for step in log.plan.steps)}
+    settings = {"solver": " + ".join(step.solver for step in log.plan.steps)}
     for config in (log.eval.model_generate_config, log.plan.config):
-        asked |= config.model_dump(exclude_none=True, mode="json")
+        settings |= config.model_dump(exclude_none=True, mode="json")
     if request.kind == "score":
-        asked = {name: value for name, value in asked.items() if name in ("solver", "system_message")}
+        settings = {name: value for name, value in settings.items() if name in ("solver", "system_message")}
     else:
         usual |= request_config(request).model_dump(exclude_none=True, mode="json")
     if request.params.seed is not None:
-        asked.pop("seed", None)  # Kapwa's solver sends each request with its own
-    return {name: value for name, value in asked.items() if not _FETCHING.fullmatch(name)}, usual
+        settings.pop("seed", None)  # Kapwa's solver sends each request with its own
+    return {name: value for name, value in settings.items() if not _FETCHING.fullmatch(name)}, usual

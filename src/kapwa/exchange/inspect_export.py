@@ -95,7 +95,7 @@ def _header(run: Run, identity: str) -> EvalLog:
     manifest, options = run.manifest, run.manifest["options"]
     config = GenerateConfig(max_tokens=options.get("max_new_tokens"), temperature=options.get("temperature"))
     draws = run.scores["sample"].max()
-    kept = {"manifest": manifest, "floors": run.floors.to_dicts()}
+    stored = {"manifest": manifest, "floors": run.floors.to_dicts()}
     return EvalLog(
         status="success",
         eval=EvalSpec(
@@ -111,7 +111,7 @@ def _header(run: Run, identity: str) -> EvalLog:
             model=str(manifest["model"]["id"]),
             config=EvalConfig(epochs=int(draws) + 1 if isinstance(draws, int) else 1, fail_on_error=False),
             packages={"kapwa": str(manifest["kapwa"])},
-            metadata={"signature": manifest["signature"], "data": manifest["data"], METADATA: kept},
+            metadata={"signature": manifest["signature"], "data": manifest["data"], METADATA: stored},
         ),
         plan=EvalPlan(steps=[EvalPlanStep(solver=SCORER, params=dict(options))], config=config),
         results=_results(run),
@@ -126,9 +126,9 @@ def _results(run: Run) -> EvalResults:
     draws = scores.group_by(*_KEY, "sample").agg((~pl.col("outcome").is_in(UNANSWERED)).any())
     counts = scores.group_by("metric").agg(known=pl.col("value").count(), rows=pl.len())
     known = {name: (n, rows - n) for name, n, rows in counts.iter_rows()}
-    parts = scores.select(PART).unique(maintain_order=True).sort(PART)
-    columns = _telling_apart(parts, PART) if parts.height > 1 else ()
-    labels = {tuple(row[c] for c in PART): ", ".join(row[c] for c in columns) for row in parts.iter_rows(named=True)}
+    groups = scores.select(PART).unique(maintain_order=True).sort(PART)
+    columns = _telling_apart(groups, PART) if groups.height > 1 else ()
+    labels = {tuple(row[c] for c in PART): ", ".join(row[c] for c in columns) for row in groups.iter_rows(named=True)}
     rows = [*overall(run), *(_over_all_parts(run) if len(labels) > 1 else ())]
     headline = next((name for name in manifest["headline"] if any(row["metric"] == name for row in rows)), None)
     return EvalResults(
@@ -332,12 +332,12 @@ def _output(run: Run, tables: Tables, uuid: str) -> ModelOutput:
     rows = tables.get("continuations", ())
     scored = [{name: row[name] for name in columns if row.get(name) is not None} for row in rows]
     choices = []
-    for place, row in enumerate(row for row in tables.get("answers", ()) if row.get("text") is not None):
+    for number, row in enumerate(row for row in tables.get("answers", ()) if row.get("text") is not None):
         stop: Any = _STOPS.get(str(row.get("finish_reason")), "unknown")
         content: Json = row["text"]
         if row.get("thought"):
             content = [ContentReasoning(reasoning=str(row["thought"])), ContentText(text=row["text"])]
-        message = ChatMessageAssistant(content=content, id=f"{uuid}-output-{place}", model=model, source="generate")
+        message = ChatMessageAssistant(content=content, id=f"{uuid}-output-{number}", model=model, source="generate")
         choices.append(ChatCompletionChoice(message=message, stop_reason=stop))
     return ModelOutput(model=model, choices=choices, metadata={"continuations": scored} if scored else None)
 

@@ -96,10 +96,10 @@ def _read_sample(sample: EvalSample, defaults: base.ItemDefaults) -> _Sample:
     values: dict[Place, Value | str] = {}
     for scorer, score in (sample.scores or {}).items():
         missing = _REASONS.get(str(score.reason), "unparsed")
-        parts: Mapping[Untyped, Untyped] = {None: score.value}
+        by_key: Mapping[Untyped, Untyped] = {None: score.value}
         if isinstance(score.value, Mapping | list):
-            parts = dict(score.value) if isinstance(score.value, Mapping) else dict(enumerate(score.value))
-        values |= {(scorer, key): _value(value, missing) for key, value in parts.items()}
+            by_key = dict(score.value) if isinstance(score.value, Mapping) else dict(enumerate(score.value))
+        values |= {(scorer, key): _value(value, missing) for key, value in by_key.items()}
     return _Sample(sample.id, sample.epoch, row, values)
 
 
@@ -129,7 +129,7 @@ def _foreign(log: InspectLog, defaults: base.ItemDefaults, why_not_judged: Seque
     # As Inspect orders samples: epoch by epoch, numbers as numbers (inspect_ai.log).
     samples = sorted(
         (_read_sample(sample, defaults) for sample in log.samples()),
-        key=lambda kept: (kept.epoch, kept.id if isinstance(kept.id, str) else str(kept.id).zfill(20)),
+        key=lambda read: (read.epoch, read.id if isinstance(read.id, str) else str(read.id).zfill(20)),
     )
     metrics, left_out = _metrics(log, samples)
     rows = [sample.row for sample in samples]
@@ -154,7 +154,7 @@ def _foreign(log: InspectLog, defaults: base.ItemDefaults, why_not_judged: Seque
             json.dumps([str(sample.id), sample.row["prompt"], sample.row["target"] or ""], ensure_ascii=False)
             for sample in samples
         ),
-        asked=[(sample.id, sample.epoch) for sample in samples],
+        requests=[(sample.id, sample.epoch) for sample in samples],
         errors=[row["error"] for row in rows if row["error"] is not None],
     )
 
@@ -164,12 +164,12 @@ def _metrics(log: InspectLog, samples: Sequence[_Sample]) -> tuple[dict[str, tup
 
     And why others are not. A key that two scorers use carries the scorer's name.
     """
-    places = list(dict.fromkeys(place for sample in samples for place in sample.values))
-    keys = Counter(key for _, key in places)
-    scorers = {scorer for scorer, _ in places}
+    value_keys = list(dict.fromkeys(value_key for sample in samples for value_key in sample.values))
+    keys = Counter(key for _, key in value_keys)
+    scorers = {scorer for scorer, _ in value_keys}
     results = log.header.results.scores if log.header.results else []
-    kept, left_out = {}, []
-    for scorer, key in places:
+    numeric, left_out = {}, []
+    for scorer, key in value_keys:
         stated_name = scorer if key is None else str(key)
         unique = key is None or (isinstance(key, str) and keys[key] == 1 and key not in scorers)
         name = stated_name if unique else f"{scorer}.{key}"
@@ -184,11 +184,11 @@ def _metrics(log: InspectLog, samples: Sequence[_Sample]) -> tuple[dict[str, tup
         verdicts = all(value[1] != "scored" for value in known) or any("accuracy" in score.metrics for score in stated)
         binary = verdicts and all(value[0] in (0.0, 1.0) for value in known)
         info = base.foreign_metric(name, "Inspect", binary=binary, share=binary, better=True if binary else None)
-        kept[name] = (scorer, key), info
-    if not kept:
+        numeric[name] = (scorer, key), info
+    if not numeric:
         hint = "; ".join(left_out) or f"Score it: inspect score {log.file.name} --scorer …"
         raise DataError("has no metric that is a mean over its samples.", path=log.file, hint=hint)
-    return kept, left_out
+    return numeric, left_out
 
 
 def _why_not(results: Sequence[EvalScore], values: Sequence[tuple[int | str, Value | str]]) -> str:
@@ -213,8 +213,8 @@ def _why_not(results: Sequence[EvalScore], values: Sequence[tuple[int | str, Val
 
 
 def _score_rows(sample: _Sample, metrics: Mapping[str, tuple[Place, JsonObject]]) -> Iterator[Cells]:
-    for name, (place, info) in metrics.items():
-        value = sample.values.get(place, (None, "failed") if sample.row["error"] else "")
+    for name, (value_key, info) in metrics.items():
+        value = sample.values.get(value_key, (None, "failed") if sample.row["error"] else "")
         if isinstance(value, str):
             continue  # a scorer passed this sample over
         number, outcome = value

@@ -23,7 +23,7 @@ from inspect_ai.model import ChatMessage, GenerateConfig, ModelAPI, ModelOutput,
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from kapwa.errors import ModelError, UsageError
-from kapwa.exchange.inspect_answers import METADATA, OpenedTask, errors_for_inspect, find, output_of
+from kapwa.exchange.inspect_answers import METADATA, OpenedTask, errors_for_inspect, find_item, output_of
 from kapwa.loading import checked_spec, load_model
 from kapwa.models.base import Model, check_capabilities, sample_seed
 from kapwa.records import Message, Params, Request, Response, request_key
@@ -95,28 +95,28 @@ class KapwaAPI(ModelAPI):
         with errors_for_inspect():
             if tools or (config.num_choices or 1) > 1:
                 raise UsageError("kapwa/ models call no tools and give one answer a call.")
-            place = (config.extra_body or {}).get(METADATA)
-            work = partial(self._answer, _messages(input), _params(config), place)
+            reference = (config.extra_body or {}).get(METADATA)
+            work = partial(self._answer, _messages(input), _params(config), reference)
             request, response = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
         return output_of(self.model_name, request, response)
 
     def _answer(
-        self, messages: tuple[Message, ...], params: Params, place: JsonMapping | None
+        self, messages: tuple[Message, ...], params: Params, reference: JsonMapping | None
     ) -> tuple[Request, Response]:
         with self._lock:
             if self._model is None:
                 self._model = load_model(self.model_name, **self._options)
             model = self._model
-        if place is None:
+        if reference is None:
             return self._answer_unplanned(model, Request("", "", "generate", messages, params=params))
-        opened, item = find({METADATA: place})
+        opened, item = find_item({METADATA: reference})
         with self._lock:
             if id(opened) not in self._plans:
                 check_capabilities(model, opened.task.needs, opened.task.name)
                 self._plans[id(opened)] = _Plan(model, opened)
             plan = self._plans[id(opened)]
-        planned = plan.requests[item.id, item.variant][int(place["request"])]
-        drawn = planned if planned.kind == "score" else replace(planned, sample=int(place["sample"]))
+        planned = plan.requests[item.id, item.variant][int(reference["request"])]
+        drawn = planned if planned.kind == "score" else replace(planned, sample=int(reference["sample"]))
         sent = replace(drawn.params, seed=sample_seed(drawn))
         if drawn.messages != messages or not (drawn.kind == "score" or params == sent):
             # The user changed what is asked (a system message, another temperature): the plan is of other requests.
@@ -173,8 +173,8 @@ def _answer_to(model: Model, request: Request) -> Response:
 def _messages(turns: Sequence[ChatMessage]) -> tuple[Message, ...]:
     messages = []
     for turn in turns:
-        parts = () if isinstance(turn.content, str) else turn.content
-        other = next((part.type for part in parts if part.type not in _READ), None)
+        contents = () if isinstance(turn.content, str) else turn.content
+        other = next((content.type for content in contents if content.type not in _READ), None)
         if other is not None:
             raise ModelError(f"kapwa/ models read text alone, and a message holds another kind: {other}.")
         if turn.role == "tool":

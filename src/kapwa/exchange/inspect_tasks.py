@@ -29,7 +29,7 @@ from kapwa.exchange.inspect_answers import (
     OpenedTask,
     answers_of,
     errors_for_inspect,
-    find,
+    find_item,
     joined,
     open_new,
     request_config,
@@ -89,7 +89,7 @@ def _measure(field: Literal["value", "se"], *, binary: bool = False, grouped: bo
         groups = grouped_by(scores, lambda score: tuple(_about(score, name) for name in PART))
         if len(groups) == 1:
             return {}
-        return {f"{culture} {variant}": of_scores(part) for (culture, _, variant), part in sorted(groups.items())}
+        return {f"{culture} {variant}": of_scores(group) for (culture, _, variant), group in sorted(groups.items())}
 
     return of_groups if grouped else of_scores
 
@@ -105,7 +105,7 @@ def ask() -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         model = get_model()
         with errors_for_inspect():
-            opened, item = find(state.metadata)
+            opened, item = find_item(state.metadata)
             requests = opened.requests(item)
             if requests[0].kind == "score":
                 _check_scores(model, opened.name)
@@ -206,7 +206,7 @@ def _sample(opened: OpenedTask, item: Item, row: Mapping[str, object]) -> Sample
         id=f"{item.id}/{item.variant}",
         input=chat(opened.requests(item)[0].messages),
         target=expected(row),
-        metadata={**{name: row[name] for name in names}, METADATA: opened.place(item)},
+        metadata={**{name: row[name] for name in names}, METADATA: opened.reference(item)},
     )
 
 
@@ -220,7 +220,7 @@ def _scorer_of(name: str) -> Callable[..., Scorer]:
 
         async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - Inspect's signature
             with errors_for_inspect():
-                opened, item = find(state.metadata, data, name)
+                opened, item = find_item(state.metadata, data, name)
                 answers = answers_of(opened.requests(item), state.output)
                 if not answers or any(answer.response.unanswered for answer in answers):
                     why = next((answer.response.reason for answer in answers), "there is no answer to judge")

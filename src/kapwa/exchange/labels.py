@@ -27,11 +27,11 @@ def write_inspect_labels(verdicts: pl.DataFrame, folder: Path) -> list[Path]:
     if verdicts["system"].n_unique() != len({slug(name) for name in verdicts["system"].unique()}):
         raise UsageError("Two systems have names that differ in signs alone, so their files would be one.")
     files = []
-    for (system,), part in (
+    for (system,), group in (
         of_answers(verdicts).filter(pl.col("value").is_not_null()).group_by("system", maintain_order=True)
     ):
         lines = []
-        for (item, variant, sample), rows in part.group_by("item_id", "variant", "sample", maintain_order=True):
+        for (item, variant, sample), rows in group.group_by("item_id", "variant", "sample", maintain_order=True):
             metadata = {"draw": rows["draw"][0], "rubric": rows["rubric"][0], "system": system, "raters": rows.height}
             record = {
                 "id": f"{item}/{variant}",

@@ -119,16 +119,16 @@ def judge_again(results: JsonMapping, samples: TaskSamples, origin: JsonMapping)
                 f"(digest {task.data.digest[:6]}, was {str(then)[:6]})."
             )
         items = {(item.id, item.variant): item for item in task.items()}
-        places = {key: place for place, key in enumerate(items)}
-        documents = sorted(samples.documents(), key=lambda sample: places[sample.item_key])
-        kept = [items[sample.item_key] for sample in documents]
-        requests = [list(task.requests([item])) for item in kept]
+        order = {key: number for number, key in enumerate(items)}
+        documents = sorted(samples.documents(), key=lambda sample: order[sample.item_key])
+        ordered = [items[sample.item_key] for sample in documents]
+        requests = [list(task.requests([item])) for item in ordered]
         pairs = list(chain.from_iterable(map(_answers, documents, requests)))
         responses = gated([response for _, response in pairs])
         answers = [Answer(request, response) for (request, _), response in zip(pairs, responses, strict=True)]
         metrics = [name for name in task.metrics if is_available(name, task)]
-        judged = _only_known(task, metrics, task.judge(kept, answers))
-        follows = documents[0].asked[0][1]  # settings, the same for all of a task, or a text to score
+        judged = _only_known(task, metrics, task.judge(ordered, answers))
+        follows = documents[0].requests[0][1]  # settings, the same for all of a task, or a text to score
         settings = dict(follows) if isinstance(follows, Mapping) else {}
         draws = max(len(sample.resps[0]) for sample in documents) if settings else 1
         system = results.get("system_instruction")
@@ -139,9 +139,9 @@ def judge_again(results: JsonMapping, samples: TaskSamples, origin: JsonMapping)
     notes += _disagreements(results, samples, judged.scores, config["metadata"]["kapwa"].get("version"))
     if settings:
         origin["model"]["description"]["generation"] = settings
-    asked = {**settings, **({"system_message": str(system)} if system else {})}
-    both = (asked, generation_settings(requests[0][0].params) if settings else {})
-    return judged_run(task, kept, answers, judged=judged, metrics=metrics, origin=origin, settings=both, notes=notes)
+    settings_asked = {**settings, **({"system_message": str(system)} if system else {})}
+    both = (settings_asked, generation_settings(requests[0][0].params) if settings else {})
+    return judged_run(task, ordered, answers, judged=judged, metrics=metrics, origin=origin, settings=both, notes=notes)
 
 
 def _answers(sample: Sample, requests: Sequence[Request]) -> Iterator[tuple[Request, Response]]:
@@ -164,7 +164,7 @@ def _answers(sample: Sample, requests: Sequence[Request]) -> Iterator[tuple[Requ
 
 def _check_asked(sample: Sample, requests: Sequence[Request]) -> None:
     """Raise DataError where the model was asked something else than Kapwa asks now: other words or other texts."""
-    left = sample.asked
+    left = sample.requests
     for request in requests:
         prompt = left[0][0]
         content = request.messages[-1].content.strip()

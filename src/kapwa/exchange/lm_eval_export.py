@@ -21,7 +21,7 @@ from kapwa.suites.items import grouped
 from kapwa.value_types import Cells, Json
 
 _ABOUT = (*base.PART, "category", "topic", "cluster")
-Part = tuple[str, str, str]
+TaskKey = tuple[str, str, str]
 
 
 def files(run: Run) -> base.Files:
@@ -31,28 +31,26 @@ def files(run: Run) -> base.Files:
     if ended is not None and ended.tzinfo:
         ended = ended.astimezone(UTC).replace(tzinfo=None)
     stamp = "undated" if ended is None else ended.isoformat().replace(":", "-")
-    parts = _parts(run)
-    yield f"results_{stamp}.json", partial(_write_results, run, parts)
-    for name, part in parts.items():
-        yield f"samples_{name}_{stamp}.jsonl", partial(_write_samples, run, part)
+    tasks = _task_keys(run)
+    yield f"results_{stamp}.json", partial(_write_results, run, tasks)
+    for name, key in tasks.items():
+        yield f"samples_{name}_{stamp}.jsonl", partial(_write_samples, run, key)
 
 
-def _parts(run: Run) -> dict[str, Part]:
+def _task_keys(run: Run) -> dict[str, TaskKey]:
     """Return the tasks that a run becomes, in the order of its estimates; names are unique and safe as file names."""
-    parts: dict[str, Part] = {}
-    for part in run.scores.select(base.PART).unique(maintain_order=True).sort(base.PART).rows():
-        name = "_".join(slug(word).replace("-", "_").replace(".", "_") for word in (run.manifest["task"], *part))
-        parts[name if name not in parts else f"{name}_{len(parts)}"] = part
-    return parts
+    tasks: dict[str, TaskKey] = {}
+    for key in run.scores.select(base.PART).unique(maintain_order=True).sort(base.PART).rows():
+        name = "_".join(slug(word).replace("-", "_").replace(".", "_") for word in (run.manifest["task"], *key))
+        tasks[name if name not in tasks else f"{name}_{len(tasks)}"] = key
+    return tasks
 
 
-def _write_results(run: Run, parts: Mapping[str, Part], path: Path) -> None:
+def _write_results(run: Run, tasks: Mapping[str, TaskKey], path: Path) -> None:
     manifest, model = run.manifest, run.manifest["model"]
     rows = list(base.overall(run))
-    estimates = {
-        name: [row for row in rows if tuple(row[c] for c in base.PART) == part] for name, part in parts.items()
-    }
-    sizes = {name: _of(run.scores, part)["item_id"].n_unique() for name, part in parts.items()}
+    estimates = {name: [row for row in rows if tuple(row[c] for c in base.PART) == key] for name, key in tasks.items()}
+    sizes = {name: _of_task(run.scores, key)["item_id"].n_unique() for name, key in tasks.items()}
     kind = "multiple_choice" if "continuations" in run.tables else "generate_until"
     value = {
         "results": {name: _aggregates(name, rows, sizes[name]) for name, rows in estimates.items()},
@@ -61,12 +59,12 @@ def _write_results(run: Run, parts: Mapping[str, Part], path: Path) -> None:
             name: {
                 "task": name,
                 "output_type": kind,
-                "metadata": {**dict(zip(base.PART, part, strict=True)), "data": manifest["data"]["name"]},
+                "metadata": {**dict(zip(base.PART, key, strict=True)), "data": manifest["data"]["name"]},
             }
-            for name, part in parts.items()
+            for name, key in tasks.items()
         },
-        "versions": dict.fromkeys(parts),
-        "n-shot": dict.fromkeys(parts, int(manifest["options"].get("shots") or 0)),
+        "versions": dict.fromkeys(tasks),
+        "n-shot": dict.fromkeys(tasks, int(manifest["options"].get("shots") or 0)),
         "n-samples": {name: {"original": None, "effective": size} for name, size in sizes.items()},
         "higher_is_better": {
             name: {row["metric"]: base.higher_is_better(run, row["metric"]) for row in rows}
@@ -88,19 +86,19 @@ def _aggregates(name: str, rows: list[Cells], size: int) -> Cells:
     return aggregates
 
 
-def _write_samples(run: Run, part: Part, path: Path) -> None:
+def _write_samples(run: Run, key: TaskKey, path: Path) -> None:
     """Write one JSON object a line: one for each item, the mean of its samples as its score."""
-    tables = (_of(run.items, part), _answers(run, part), _of(run.scores, part))
+    tables = (_of_task(run.items, key), _answers(run, key), _of_task(run.scores, key))
     documents, answers, scores = (table.rows_by_key("item_id", named=True, include_key=True) for table in tables)
     lines = []
-    for place, (item_id, rows) in enumerate(scores.items()):
+    for doc_id, (item_id, rows) in enumerate(scores.items()):
         document = next(iter(documents.get(item_id, [])), {"item_id": item_id})
-        sample = _sample(place, rows, document, answers.get(item_id, []))
+        sample = _sample(doc_id, rows, document, answers.get(item_id, []))
         lines.append(json.dumps(sample, ensure_ascii=False, default=str) + "\n")
     base.write_text("".join(lines), path)
 
 
-def _sample(place: int, rows: list[Cells], document: Cells, answers: list[Cells]) -> Cells:
+def _sample(doc_id: int, rows: list[Cells], document: Cells, answers: list[Cells]) -> Cells:
     expected = str(base.expected(document))
     prompt = str(document.get("prompt") or "")
     scored = [row for row in answers if "logprob_sum" in row]
@@ -114,7 +112,7 @@ def _sample(place: int, rows: list[Cells], document: Cells, answers: list[Cells]
     measured = grouped([row for row in rows if row["value"] is not None], lambda row: str(row["metric"]))
     means = {metric: sum(row["value"] for row in known) / len(known) for metric, known in measured.items()}
     return {
-        "doc_id": place,
+        "doc_id": doc_id,
         "doc": document,
         "target": expected,
         "arguments": {f"gen_args_{i}": {"arg_0": a, "arg_1": b} for i, (a, b) in enumerate(arguments)},
@@ -134,16 +132,16 @@ def _sample(place: int, rows: list[Cells], document: Cells, answers: list[Cells]
     }
 
 
-def _answers(run: Run, part: Part) -> pl.DataFrame:
+def _answers(run: Run, key: TaskKey) -> pl.DataFrame:
     """Return what the model answered: continuations with their log-probabilities, or texts."""
     name = "continuations" if "continuations" in run.tables else "answers"
     if name not in run.tables or "text" not in run.table(name).columns:
         return pl.DataFrame(schema={"item_id": pl.String})
-    table = _of(run.table(name), part)
+    table = _of_task(run.table(name), key)
     return table.select(name for name in ("item_id", "text", "logprob_sum") if name in table.columns)
 
 
-def _of(table: pl.DataFrame, part: Part) -> pl.DataFrame:
+def _of_task(table: pl.DataFrame, key: TaskKey) -> pl.DataFrame:
     """Return the rows of one part; a table may lack some of the columns that tell parts apart."""
-    known = [(name, value) for name, value in zip(base.PART, part, strict=True) if name in table.columns]
+    known = [(name, value) for name, value in zip(base.PART, key, strict=True) if name in table.columns]
     return table.filter(pl.col(name) == value for name, value in known)

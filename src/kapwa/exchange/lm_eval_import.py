@@ -133,7 +133,7 @@ def _foreign(
         tables.pop("items"),
         tables,
         questions=(json.dumps([sample.doc_id, sample.doc_hash or sample.doc, sample.target]) for sample in documents),
-        asked=[json.dumps(pair, sort_keys=True) for sample in documents for pair in sample.asked],
+        requests=[json.dumps(pair, sort_keys=True) for sample in documents for pair in sample.requests],
     )
 
 
@@ -152,7 +152,7 @@ def _metrics(results: JsonMapping, samples: TaskSamples) -> tuple[dict[str, Json
         for metric in sample.metrics:
             values_of.setdefault((metric, sample.filter), []).append(sample.value(metric))
     better = (results.get("higher_is_better") or {}).get(samples.name, {})
-    kept: dict[str, JsonObject] = {}
+    numeric: dict[str, JsonObject] = {}
     left_out: list[str] = []
     for (metric, kind), values in values_of.items():
         name = _metric_name(metric, kind)
@@ -162,8 +162,8 @@ def _metrics(results: JsonMapping, samples: TaskSamples) -> tuple[dict[str, Json
             continue
         share = _SHARE.fullmatch(name) is not None and min(values) >= 0.0 and max(values) <= 1.0
         binary = share and _BINARY.fullmatch(name) is not None and set(values) <= {0.0, 1.0}
-        kept[name] = base.foreign_metric(name, "lm-eval", binary=binary, share=share, better=better.get(metric))
-    return kept, left_out
+        numeric[name] = base.foreign_metric(name, "lm-eval", binary=binary, share=share, better=better.get(metric))
+    return numeric, left_out
 
 
 def _why_not(values: Sequence[Json], stated: Untyped) -> str:
@@ -178,15 +178,15 @@ def _why_not(values: Sequence[Json], stated: Untyped) -> str:
 
 
 def _score_rows(
-    samples: TaskSamples, kept: Mapping[str, Mapping[str, object]], about: Mapping[int, Mapping[str, str]]
+    samples: TaskSamples, metrics: Mapping[str, Mapping[str, object]], about: Mapping[int, Mapping[str, str]]
 ) -> Iterator[Cells]:
     for sample in samples.samples:
         item_id = str(sample.doc_id)
         for metric in sample.metrics:
             name = _metric_name(metric, sample.filter)
-            if name in kept:
+            if name in metrics:
                 value = float(sample.value(metric))
-                outcome = ("right" if value else "wrong") if kept[name]["binary"] else "scored"
+                outcome = ("right" if value else "wrong") if metrics[name]["binary"] else "scored"
                 same = {"item_id": item_id, "cluster": item_id, "sample": 0}
                 judged = {"value": value, "outcome": outcome, "state": "unknown"}  # lm-eval keeps no reason of the end
                 yield {**about[sample.doc_id], **same, "metric": name, **judged}
@@ -195,10 +195,10 @@ def _score_rows(
 def _target(sample: Sample) -> str | None:
     """What was expected: lm-eval writes the place of the right choice where there are choices."""
     target = sample.target
-    choices = [follows for _, follows in sample.asked if isinstance(follows, str)]
-    places = {str(place): choice.strip() for place, choice in enumerate(choices)}
-    if isinstance(target, str) and target in places:
-        return places[target]
+    choices = [follows for _, follows in sample.requests if isinstance(follows, str)]
+    choice_of = {str(number): choice.strip() for number, choice in enumerate(choices)}
+    if isinstance(target, str) and target in choice_of:
+        return choice_of[target]
     return None if target is None else str(target)
 
 
@@ -208,12 +208,12 @@ def _tables(documents: Sequence[Sample], about: Mapping[int, Mapping[str, str]])
     answers: list[Cells] = []
     scored: list[Cells] = []
     for sample in documents:
-        name, asked = str(sample.doc_id), sample.asked
-        prompt = asked[0][0] if asked else None
-        place = about[sample.doc_id]
-        items.append({**place, "item_id": name, "cluster": name, "prompt": prompt, "target": _target(sample)})
-        key = {"item_id": name, "variant": place["variant"], "culture": place["culture"]}
-        for index, ((_, follows), response) in enumerate(zip(asked, sample.resps, strict=False)):
+        name, requests = str(sample.doc_id), sample.requests
+        prompt = requests[0][0] if requests else None
+        document = about[sample.doc_id]
+        items.append({**document, "item_id": name, "cluster": name, "prompt": prompt, "target": _target(sample)})
+        key = {"item_id": name, "variant": document["variant"], "culture": document["culture"]}
+        for index, ((_, follows), response) in enumerate(zip(requests, sample.resps, strict=False)):
             if isinstance(follows, str):
                 scored.append({**key, "index": index, "text": follows, "logprob_sum": float(response[0][0])})
             else:

@@ -37,7 +37,7 @@ class Sample(BaseModel):
     doc_hash: str | None = None
 
     @property
-    def asked(self) -> list[tuple[str, Json]]:
+    def requests(self) -> list[tuple[str, Json]]:
         """Each prompt with what followed it: a continuation to score, or the settings of generation."""
         return [(_prompt(pair.get("arg_0", "")), pair.get("arg_1")) for pair in self.arguments.values()]
 
@@ -96,11 +96,11 @@ def read_results(file: Path) -> JsonObject:
     return results
 
 
-def _parsed(text: str, **place: object) -> Json:
+def _parsed(text: str, **cell: object) -> Json:
     """Return what JSON says; raise DataError for half a character, which no file of a run could hold."""
     value = json.loads(text)
     if "\\u" in text:
-        refuse_half(json.dumps(value, ensure_ascii=False), **place)
+        refuse_half(json.dumps(value, ensure_ascii=False), **cell)
     return value
 
 

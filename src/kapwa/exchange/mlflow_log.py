@@ -13,10 +13,10 @@ _KEY = "kapwa.series"
 _MARK = "kapwa_step"
 
 
-def log(place: str, scores: LoggedSeries) -> int:
-    """Add the steps of this series that ``place`` does not have yet; it is one run of the experiment "kapwa"."""
+def log(destination: str, scores: LoggedSeries) -> int:
+    """Add the steps of this series that ``destination`` does not have yet; it is one run of the experiment "kapwa"."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    path = Path(place).absolute()
+    path = Path(destination).absolute()
     if path.suffix != ".db":
         os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
     tracking = tracker_package("mlflow.tracking", "mlflow")
@@ -27,13 +27,13 @@ def log(place: str, scores: LoggedSeries) -> int:
         return _added(client, scores)
     except (errors.MlflowException, OSError, ImportError) as error:
         hint = "Name a folder, or a file that ends in .db (for which the whole package mlflow is needed)."
-        raise UsageError(f"MLflow cannot log to {place}: {str(error).splitlines()[0]}", hint=hint) from error
+        raise UsageError(f"MLflow cannot log to {destination}: {str(error).splitlines()[0]}", hint=hint) from error
 
 
 def _added(client: Untyped, scores: LoggedSeries) -> int:
     """Log the new points with a metric of their own that tells which are there."""
-    found = client.get_experiment_by_name(PROJECT)
-    experiment = client.create_experiment(PROJECT) if found is None else found.experiment_id
+    kapwa_experiment = client.get_experiment_by_name(PROJECT)
+    experiment = client.create_experiment(PROJECT) if kapwa_experiment is None else kapwa_experiment.experiment_id
     runs = client.search_runs([experiment], f"tags.`{_KEY}` = '{scores.key}'")
     if runs:
         run = runs[0].info.run_id

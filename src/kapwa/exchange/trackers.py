@@ -45,7 +45,7 @@ class LoggedSeries:
 class Tracker(Protocol):
     """A tracker that keeps scores at ``place``."""
 
-    def __call__(self, place: str, scores: LoggedSeries) -> int:
+    def __call__(self, destination: str, scores: LoggedSeries) -> int:
         """Add the points that are new, and return how many these are."""
         ...
 
@@ -55,23 +55,23 @@ def log_series(series: Sequence[Series], to: str) -> int:
 
     Raises UsageError for an unknown tracker, one whose package is not installed, and a place it cannot write to.
     """
-    log, place = find_tracker(to)
-    return sum(log(place, _logged(each)) for each in series)
+    log, destination = find_tracker(to)
+    return sum(log(destination, _logged(each)) for each in series)
 
 
 def find_tracker(to: str) -> tuple[Tracker, str]:
     """Return the tracker and the place that "NAME:PLACE" names; raise UsageError for another form or name."""
-    name, colon, place = to.partition(":")
-    if not name or not colon or not place:
+    name, colon, destination = to.partition(":")
+    if not name or not colon or not destination:
         hint = "For example: trackio:my-project, mlflow:mlruns or wandb:wandb"
         raise UsageError(f"--to {to!r} is not of the form TRACKER:PLACE.", hint=hint)
-    if "://" in place:
+    if "://" in destination:
         raise UsageError(
             f"--to {to!r} names a server; Kapwa logs to files on this computer only.",
             hint="Name a folder or a file, and let the tracker send it.",
         )
     tracker: Tracker = registry.load("trackers", name)
-    return tracker, place
+    return tracker, destination
 
 
 def tracker_package(module: str, package: str) -> Untyped:
@@ -86,11 +86,11 @@ def tracker_package(module: str, package: str) -> Untyped:
 
 def _logged(series: Series) -> LoggedSeries:
     first = series.checkpoints[0].run.manifest
-    told = "\0".join((series.task, str(first["data"]["digest"]), series.checkpoints[0].run.label))
+    identity = "\0".join((series.task, str(first["data"]["digest"]), series.checkpoints[0].run.label))
     facts = {"task": series.task, "data": str(first["data"]["name"]), "kapwa": str(first["kapwa"])}
     return LoggedSeries(
         name=series.task,
-        key=hashlib.blake2b(told.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest(),
+        key=hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest(),
         points=[_point(series.task, each) for each in series.checkpoints],
         facts=facts,
     )

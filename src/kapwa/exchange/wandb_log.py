@@ -9,11 +9,11 @@ from kapwa.errors import UsageError
 from kapwa.exchange.trackers import PROJECT, LoggedSeries, tracker_package
 
 
-def log(place: str, scores: LoggedSeries) -> int:
+def log(destination: str, scores: LoggedSeries) -> int:
     """Write the whole series as one offline run, always under the same id: offline files cannot be added to."""
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
     wandb = tracker_package("wandb", "wandb")
-    folder = Path(place)
+    folder = Path(destination)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         settings = wandb.Settings(
@@ -30,5 +30,7 @@ def log(place: str, scores: LoggedSeries) -> int:
             for point in scores.points:
                 run.log({**point.values, "checkpoint": point.checkpoint}, step=point.step)
     except (wandb.Error, OSError) as error:
-        raise UsageError(f"W&B cannot write its files in {place}: {error}", hint="Name another folder.") from error
+        raise UsageError(
+            f"W&B cannot write its files in {destination}: {error}", hint="Name another folder."
+        ) from error
     return len(scores.points)

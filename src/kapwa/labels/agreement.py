@@ -116,15 +116,15 @@ def guessing_row(table: Table, options: Sequence[int], clusters: Sequence[str]) 
     options everywhere it is Brennan and Prediger's (1981) free-marginal κ. It needs no naming of categories. The
     interval is that of P_o, percent agreement, with P_e as it is.
     """
-    agreed, chances, kept = [], [], []
+    agreed, chances, n_raters = [], [], []
     for line, count, cluster in zip(table, options, clusters, strict=True):
         answers = [answer for answer in line if answer is not None]
         pairs = len(answers) * (len(answers) - 1)
         if pairs:
             agreed.append(sum(answers.count(answer) - 1 for answer in answers) / pairs)
             chances.append(1 / count)
-            kept.append(cluster)
-    observed = mean_estimates(agreed, kept, binary=True)[0]
+            n_raters.append(cluster)
+    observed = mean_estimates(agreed, n_raters, binary=True)[0]
     chance = float(np.mean(chances)) if chances else 0.0
     shares = (observed.value, observed.low, observed.high)
     kappas = [None if share is None else (share - chance) / (1 - chance) for share in shares]
@@ -158,8 +158,8 @@ def judge_agreement(verdicts: pl.DataFrame, people: pl.DataFrame, *, pooled: boo
         ):
             if len(both):
                 about = {"rater": judge["rater"][0], "criterion": criterion, "between": between}
-                found = agreement_rows(table, clusters.to_list(), seed=1, coefficients=coefficients)
-                rows += [{**about, "n": row["units"], **row} for row in found]
+                table_rows = agreement_rows(table, clusters.to_list(), seed=1, coefficients=coefficients)
+                rows += [{**about, "n": row["units"], **row} for row in table_rows]
     names = list(JUDGE_SCHEMA)
     return pl.DataFrame(rows, schema={**JUDGE_SCHEMA, **SCHEMA}).select(names)
 
@@ -184,9 +184,9 @@ def judge_risk(verdicts: pl.DataFrame, people: pl.DataFrame, *, pooled: bool = F
         sureness = pl.when(pl.col("judge").is_not_null()).then((2 * pl.col("mean") - 1).abs())
         sure = by_answer.with_columns(sureness=sureness, wrong=against)
         for least in sorted(sure["sureness"].drop_nulls().unique(), reverse=True):
-            part = sure.filter(pl.col("sureness") >= least)
-            (mean,) = mean_estimates(part["wrong"], part["cluster"].to_list(), binary=True)
-            coverage = len(part) / len(sure)
+            surest = sure.filter(pl.col("sureness") >= least)
+            (mean,) = mean_estimates(surest["wrong"], surest["cluster"].to_list(), binary=True)
+            coverage = len(surest) / len(sure)
             rows.append((judge["rater"][0], criterion, coverage, mean.n, mean.value, mean.low, mean.high))
     return pl.DataFrame(rows, schema=RISK_SCHEMA, orient="row")
 

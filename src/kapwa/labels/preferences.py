@@ -48,7 +48,7 @@ def read_preferences(paths: Sequence[Path]) -> list[Preference]:
         cells = {name: cell_of(row, path, name) for name in PAIR_COLUMNS}
         for name, allowed in (("first_shown", (FIRST, SECOND)), ("preferred", (FIRST, SECOND, TIE, BAD, ""))):
             if cells[name].text not in allowed:
-                raise cells[name].error(f"{cells[name].shown} is none of {', '.join(filter(None, allowed))}.")
+                raise cells[name].error(f"{cells[name].shown} is not one of {', '.join(filter(None, allowed))}.")
         pair, cluster, rater, side, preferred, first, second = (
             cells[name].text for name in ("pair_id", "cluster", "rater", "first_shown", "preferred", "first", "second")
         )
@@ -87,9 +87,9 @@ def preference_shares(preferences: Sequence[Preference]) -> pl.DataFrame:
     known = [preference for preference in preferences if preference.preferred]
     decided = [preference for preference in known if preference.preferred in (FIRST, SECOND)]
     rows = [_share("prefer text 1", decided, FIRST)]
-    for place, side in (("first", FIRST), ("second", SECOND)):
+    for position, side in (("first", FIRST), ("second", SECOND)):
         on_side = [preference for preference in decided if preference.first_shown == side]
-        rows.append(_share(f"prefer text 1 where it stood {place}", on_side, FIRST))
+        rows.append(_share(f"prefer text 1 where it stood {position}", on_side, FIRST))
     rows.append(_share("prefer the text that stood first", decided, None))
     rows += [_share("see no difference", known, TIE), _share("find both bad", known, BAD)]
     return pl.DataFrame(rows, schema=_SHARES)

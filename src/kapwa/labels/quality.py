@@ -53,32 +53,32 @@ def beside_others(answers: Given, options: float = inf) -> dict[str, Beside]:
         texts = list(dict.fromkeys(by_rater.values()))
         column[[people.index(rater) for rater in by_rater]] = [texts.index(text) for text in by_rater.values()]
     competence = _competences_of(codes, options)
-    beside, at_most = {}, {}
-    for place, rater in enumerate(people):
-        others = (codes != MISSING) & (codes[place] != MISSING)
-        others[place] = False
+    comparisons, at_most = {}, {}
+    for number, rater in enumerate(people):
+        others = (codes != MISSING) & (codes[number] != MISSING)
+        others[number] = False
         counts = others.sum(axis=0)
         shared = counts > 0
-        alike = (others & (codes == codes[place])).sum(axis=0)[shared] / counts[shared]
-        beside[rater] = Beside(mean_estimates(alike, None, binary=True)[0], competence[place])
+        alike = (others & (codes == codes[number])).sum(axis=0)[shared] / counts[shared]
+        comparisons[rater] = Beside(mean_estimates(alike, None, binary=True)[0], competence[number])
         # One-sided, and for each of so many people (Bonferroni).
         at_most[rater] = mean_estimates(alike, None, binary=True, level=1 - 2 * _ALPHA / len(people))[0].high
-    return {rater: _beside_medians(rater, beside, at_most[rater]) for rater in people}
+    return {rater: _beside_medians(rater, comparisons, at_most[rater]) for rater in people}
 
 
-def _beside_medians(rater: str, beside: Mapping[str, Beside], at_most: float | None) -> Beside:
+def _beside_medians(rater: str, comparisons: Mapping[str, Beside], at_most: float | None) -> Beside:
     """Hold a person against the medians of the others; ``at_most``: what their agreement may be at most."""
-    own, others = beside[rater], [person for name, person in beside.items() if name != rater]
+    of_rater, others = comparisons[rater], [person for name, person in comparisons.items() if name != rater]
     agreements = [person.agreement.value for person in others if person.agreement.value is not None]
     competences = [person.competence for person in others if person.competence is not None]
     usual = median(agreements) if agreements else None
-    if own.agreement.value is None or usual is None or at_most is None:
-        return own._replace(usual_agreement=usual)
+    if of_rater.agreement.value is None or usual is None or at_most is None:
+        return of_rater._replace(usual_agreement=usual)
     known = median(competences) if competences else None
-    low = own.agreement.value < HALF * usual
-    if own.competence is not None and known is not None:
-        low = own.competence < HALF * known
-    return own._replace(usual_agreement=usual, usual_competence=known, apart=low and at_most < usual)
+    low = of_rater.agreement.value < HALF * usual
+    if of_rater.competence is not None and known is not None:
+        low = of_rater.competence < HALF * known
+    return of_rater._replace(usual_agreement=usual, usual_competence=known, apart=low and at_most < usual)
 
 
 def _competences_of(codes: np.ndarray, options: float) -> list[float | None]:

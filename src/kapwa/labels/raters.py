@@ -33,10 +33,10 @@ def rater_table(verdicts: pl.DataFrame) -> pl.DataFrame:
         ahead=pl.when(pl.col("value").count().over(answers) > 1).then(pl.col("value") - others)
     )
     rows = []
-    for (culture, rater), part in labels.sort("culture", "rater").group_by("culture", "rater", maintain_order=True):
-        compared = part.filter(pl.col("ahead").is_not_null())
-        row = {"culture": culture, "rater": rater, "answers": part["value"].count(), "yes": part["value"].mean()}
-        row |= {"cannot_assess": part["value"].null_count(), "compared": compared.height}
+    for (culture, rater), group in labels.sort("culture", "rater").group_by("culture", "rater", maintain_order=True):
+        compared = group.filter(pl.col("ahead").is_not_null())
+        row = {"culture": culture, "rater": rater, "answers": group["value"].count(), "yes": group["value"].mean()}
+        row |= {"cannot_assess": group["value"].null_count(), "compared": compared.height}
         if compared.height:
             estimate = mean_estimates(compared["ahead"].to_numpy(), compared["cluster"].to_list())[0]
             row |= {"leniency": estimate.value, "low": estimate.low, "high": estimate.high}
@@ -47,11 +47,11 @@ def rater_table(verdicts: pl.DataFrame) -> pl.DataFrame:
 def agreement_by_culture(verdicts: pl.DataFrame, seed: int) -> pl.DataFrame:
     """How far the people of each culture agree on the same answers: share, kappa and alpha."""
     rows = []
-    for (culture,), part in verdicts.sort("culture").group_by("culture", maintain_order=True):
-        answer = ["cluster", "item_id", "variant", "answer", *(["criterion"] if "criterion" in part.columns else [])]
-        shared = part.drop_nulls("value").group_by(answer).agg(pl.col("rater").n_unique())
+    for (culture,), group in verdicts.sort("culture").group_by("culture", maintain_order=True):
+        answer = ["cluster", "item_id", "variant", "answer", *(["criterion"] if "criterion" in group.columns else [])]
+        shared = group.drop_nulls("value").group_by(answer).agg(pl.col("rater").n_unique())
         if (shared["rater"] > 1).any():
-            coefficients = rater_agreement(part, answer, seed=seed, coefficients=_COEFFICIENTS)
+            coefficients = rater_agreement(group, answer, seed=seed, coefficients=_COEFFICIENTS)
             rows += [{"culture": culture, **row} for row in coefficients]
     return pl.DataFrame(rows, schema={"culture": pl.String, **SCHEMA})
 

@@ -41,14 +41,14 @@ _NAMES = ("answer", "system", "item_id", "variant", "sample", "culture", "cluste
 class Label(NamedTuple):
     """What one person says of one answer by one criterion; the answer is named by its code, or by item and system.
 
-    ``place``: the cell that says it. ``item_id`` may also be "item/variant", as ids of samples are in Inspect.
+    ``cell``: where it was written. ``item_id`` may also be "item/variant", as ids of samples are in Inspect.
     ``person``: who it is within the draw. ``response``: the answer's text, where the row shows it.
     """
 
     rater: str
     state: State
     value: float | None
-    place: FilledCell
+    cell: FilledCell
     answer: str = ""
     draw: str = ""
     system: str = ""

@@ -56,7 +56,7 @@ def _tagged(texts: dict[str, str]) -> dict[str, str]:
         raise ValueError("has no English text: add a line 'en: …'")
     unknown = next((tag for tag in texts if not is_language_tag(tag)), None)
     if unknown is not None:
-        raise ValueError(f"{unknown!r} is no language tag, such as fil or zh-Hant")
+        raise ValueError(f"{unknown!r} is not a language tag such as fil or zh-Hant")
     return texts
 
 
@@ -144,8 +144,8 @@ class Rubric(_RubricSection):
                 raise ValueError(f"{field}: {error}") from None
         if not (self.criteria or self.by_item or self.criteria_of or self.items):
             raise ValueError("criteria: is missing; name at least one")
-        for part in (self.criteria, *self.by_item.values()):
-            codes = [criterion.code for criterion in part]
+        for criteria in (self.criteria, *self.by_item.values()):
+            codes = [criterion.code for criterion in criteria]
             twice = next((code for code in codes if codes.count(code) > 1 or code == OVERALL), None)
             if twice is not None:
                 raise ValueError(f"criteria: {twice!r} appears twice, or is a word of Kapwa's own")
@@ -168,7 +168,7 @@ class Rubric(_RubricSection):
         return self
 
     def _all(self) -> Iterable[Criterion]:
-        return [*self.criteria, *(criterion for part in self.by_item.values() for criterion in part)]
+        return [*self.criteria, *(criterion for criteria in self.by_item.values() for criterion in criteria)]
 
     def criteria_for(self, item_id: str) -> list[Criterion]:
         """Return what is asked of answers to an item: the criteria of all items, then its own."""
@@ -313,24 +313,30 @@ def check_yes_no(rubric: Rubric) -> None:
     words = [rubric.scale_of(criterion) for criterion in rubric.criteria]
     if rubric.kind != "criteria" or rubric.items or rubric.by_item or any(scale != YES_NO for scale in words):
         message = f"Not every criterion of {rubric.name} is asked of every answer and answered with yes or no."
-        raise UsageError(message, hint="Label by it with: kapwa label sample --rubric, or let a model judge by it.")
+        if rubric.kind != "criteria":
+            hint = "Let a model judge by it: kapwa judge --rubric."
+        elif rubric.sums_up:
+            hint = "Label by it with: kapwa label sample --rubric, or let a model judge by it."
+        else:
+            hint = "Leave 'scale' out, or let a model judge by it: kapwa judge --rubric."
+        raise UsageError(message, hint=hint)
 
 
 def _criteria_in(item: JsonMapping) -> list[Criterion]:
     """Return the criteria in a run's row of an item: c1, c2 and on, in its language and in English."""
     language, criteria = item["language"], []
-    for place, (text, english, weight) in enumerate(
+    for number, (text, english, weight) in enumerate(
         zip(item["criteria"], item["criteria_en"], item["weights"], strict=True), start=1
     ):
         texts = {"en": english} if english == text else {"en": english, language: text}
-        criteria.append(Criterion(code=f"c{place}", name=text, question=texts, weight=weight))
+        criteria.append(Criterion(code=f"c{number}", name=text, question=texts, weight=weight))
     return criteria
 
 
 def _item_criteria(path: Path) -> dict[str, list[Criterion]]:
     """Read a table of criteria: item_id, code, question (in English), weight, and question_fil in other languages."""
     by_item: dict[str, list[Criterion]] = {}
-    places = []
+    sources = []
     for row in read_sheet(path, required=("item_id", "code", "question", "weight")):
         cells = {
             name: cell_of(row, path, name, filled=True, hint="Fill it in, or delete the row.")
@@ -345,6 +351,6 @@ def _item_criteria(path: Path) -> dict[str, list[Criterion]]:
             hint = "A code is a word such as c1, a weight a number such as 5 or -2, a language a tag such as fil."
             raise cells["code"].error(f"{code!r}, weight {weight!r}, is no criterion.", hint) from None
         by_item.setdefault(item, []).append(criterion)
-        places.append(((item, code), cells["code"], f"{item} has the criterion {code!r}"))
-    refuse_repeats(places)
+        sources.append(((item, code), cells["code"], f"{item} has the criterion {code!r}"))
+    refuse_repeats(sources)
     return by_item

@@ -81,8 +81,8 @@ def draw_items(items: Sequence[Item], items_n: int | None, seed: int) -> list[It
 
 def form_base(kind: str, seed: int, people: int, content: Sequence[Sequence[str]]) -> str:
     """Name a form by what is on it, so that no key of another form can decode it unnoticed."""
-    parts = {"people": str(people).encode(), "content": json.dumps(content).encode()}
-    return f"{kind}-{seed}-{digest(parts)[:8]}"
+    contents = {"people": str(people).encode(), "content": json.dumps(content).encode()}
+    return f"{kind}-{seed}-{digest(contents)[:8]}"
 
 
 def written_forms(

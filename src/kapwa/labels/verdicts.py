@@ -75,21 +75,21 @@ def of_criteria(verdicts: pl.DataFrame) -> pl.DataFrame:
 def read_verdicts(paths: str | Path | Sequence[str | Path]) -> pl.DataFrame:
     """Read tables of :data:`VERDICT_SCHEMA` (CSV or XLSX): one file, several, or folders of them.
 
-    Raises DataError naming file, row and column for a missing column, a state or kind that is none, a value outside
+    Raises DataError naming file, row and column for a missing column, an unknown state or kind, a value outside
     [0, 1] or without its state, and for two verdicts of one rater on one answer and criterion: of a person in one draw,
     of a judge in any.
     """
     verdicts: list[Verdict] = []
-    places: list[FilledCell] = []
+    filled_cells: list[FilledCell] = []
     for path in sheet_files(paths, "verdicts"):
         rows = _rows(path)
         verdicts += [Verdict(*cells) for cells in typed(rows, path, VERDICT_SCHEMA).rows()]
         for row, verdict in zip(rows, verdicts[-len(rows) :], strict=True):
             _check(verdict, row, path)
-            places.append(cell_of(row, path, "answer"))
+            filled_cells.append(cell_of(row, path, "answer"))
     repeats = (
-        (_once(v), place, f"{v.rater} judges {v.answer or v.item_id!r} by {v.criterion!r}")
-        for v, place in zip(verdicts, places, strict=True)
+        (_once(v), cell, f"{v.rater} judges {v.answer or v.item_id!r} by {v.criterion!r}")
+        for v, cell in zip(verdicts, filled_cells, strict=True)
     )
     refuse_repeats(repeats)
     return verdict_frame(verdicts)
@@ -117,7 +117,7 @@ def _check(verdict: Verdict, row: TextRow, path: Path) -> None:
     for name, allowed in (("state", STATES), ("kind", ("person", "judge"))):
         cell = cell_of(row, path, name)
         if cell.text not in allowed:
-            raise cell.error(f"{cell.shown} is none of {', '.join(allowed)}.", nearest(cell.text, allowed))
+            raise cell.error(f"{cell.shown} is not one of {', '.join(allowed)}.", nearest(cell.text, allowed))
     if (verdict.value is None) == (verdict.state == "judged"):
         message = "a verdict has a value exactly where its state is 'judged'."
         raise cell_of(row, path, "value").error(message)

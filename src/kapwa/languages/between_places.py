@@ -16,7 +16,7 @@ EARTH_RADIUS_KM = 6371.0088  # mean radius (IUGG)
 
 
 def geographic_distance(iso3s: Sequence[str]) -> Floats:
-    """Return great-circle distances between capitals in km, float64 (m, m); NaN for what is no place ("").
+    """Return great-circle distances between capitals in km, float64 (m, m); NaN where there is no country ("").
 
     Raises UsageError for a code that is no place's.
     """

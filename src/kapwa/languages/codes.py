@@ -67,7 +67,7 @@ def same_language(a: str, b: str) -> bool:
 
 def scripts_of(language: str) -> tuple[str, ...]:
     """Return the Unicode scripts of a BCP-47 tag's language; () where it is Latin, unknown, or the tag says another."""
-    named = next((part for part in language.lower().split("-")[1:] if len(part) == 4 and part.isalpha()), "")
+    named = next((subtag for subtag in language.lower().split("-")[1:] if len(subtag) == 4 and subtag.isalpha()), "")
     if named:
         return (_SCRIPTS_OF_TAGS[named],) if named in _SCRIPTS_OF_TAGS else ()
     return _SCRIPTS.get(canonical(language), ())

@@ -84,7 +84,7 @@ def needs_icu(tag: str) -> bool:
 
 
 def language_for(tag: str) -> Language:
-    """Return the language of a BCP-47 tag; region and script are ignored. Raises UsageError for what is no tag."""
+    """Return the language of a BCP-47 tag; region and script are ignored. Raises UsageError for other texts."""
     if not is_language_tag(tag.strip().replace("_", "-")):
         raise UsageError(NO_TAG.format(tag), hint=tag_hint(tag) or "See 'kapwa languages' for the codes of languages.")
     return _language(canonical(tag))

@@ -61,11 +61,11 @@ def unaccented(text: str, keep: str = "") -> str:
     """Return NFC ``text`` without its nonspacing marks (é → e); letters in ``keep`` (such as ñ) stay whole."""
     if text.isascii():
         return text
-    parts = (
+    pieces = (
         sign if sign in keep else _MARKS.sub("", unicodedata.normalize("NFD", sign))
         for sign in unicodedata.normalize("NFC", text)
     )
-    return unicodedata.normalize("NFC", "".join(parts))
+    return unicodedata.normalize("NFC", "".join(pieces))
 
 
 def spaced_tokens(folded: str) -> tuple[str, ...]:

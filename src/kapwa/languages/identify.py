@@ -70,17 +70,17 @@ def identifiable(code: str) -> bool:
     return family(code) in set(map(family, _identifier().labels)) - {_NO_LANGUAGE}
 
 
-def differs(asked: str, identified: Identification) -> bool | None:
-    """Whether a text that was ``identified`` is in another language than ``asked``; None if undecidable.
+def differs(expected: str, identified: Identification) -> bool | None:
+    """Whether a text that was ``identified`` is in another language than ``expected``; None if undecidable.
 
-    Undecidable are: a text without a verdict, and a verdict that the identifier also gives to ``asked``
+    Undecidable are: a text without a verdict, and a verdict that the identifier also gives to ``expected``
     because it does not know that language.
     """
-    if identified.language is None or not asked.strip():
+    if identified.language is None or not expected.strip():
         return None
-    if same_language(asked, identified.language):
+    if same_language(expected, identified.language):
         return False
-    if identifiable(asked):
+    if identifiable(expected):
         return True
-    mistaken = _MISTAKEN_FOR.get(canonical(asked))
+    mistaken = _MISTAKEN_FOR.get(canonical(expected))
     return None if mistaken is None or identified.language in mistaken else True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from kapwa import registry
 from kapwa.languages.codes import canonical
@@ -59,6 +59,7 @@ def non_answers(language: str) -> tuple[str, ...]:
     return tuple(text for texts in lists for text in texts.split("|") if text)
 
 
+@lru_cache(maxsize=65_536)
 def is_non_answer(text: str, language: str) -> bool:
     """Whether a text says no more than that there is no answer, in a language or in English."""
     return words(text) in _in_words(canonical(language))

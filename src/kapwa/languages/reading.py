@@ -37,9 +37,9 @@ def read_file(path: Path) -> LanguageFile:
         raise DataError("is not valid YAML.", path=path, row=mark and mark.line + 1, hint=hint) from None
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or None
+        key = ".".join(map(str, first["loc"])) or None
         message = first["msg"].removeprefix("Value error, ").rstrip(".") + "."
-        raise DataError(message, path=path, column=place, hint=hint) from None
+        raise DataError(message, path=path, column=key, hint=hint) from None
 
 
 def language_from(file: LanguageFile, rules: Callable[[LanguageFile], Rules] | None = None) -> Language:

@@ -35,4 +35,4 @@ def equal_texts(texts: Sequence[str], language: str = "") -> str | None:
     folded = [same_text(text, language) for text in texts]
     if len(set(folded)) == len(folded):
         return None
-    return next(texts[folded.index(text)] for place, text in enumerate(folded) if text in folded[:place])
+    return next(texts[folded.index(text)] for number, text in enumerate(folded) if text in folded[:number])

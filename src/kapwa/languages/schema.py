@@ -1,6 +1,6 @@
 """What a language file (``languages/data/<tag>.yaml``) may hold: one schema, for reading, checking and showing it.
 
-The forms of a value are four. *Words* are parted by commas ("am, morning"). *Lines* are a block of text, one entry a
+The forms of a value are four. *Words* are separated by commas ("am, morning"). *Lines* are a block of text, one entry a
 line ("not" and beneath it "instead of"), so that no quotes are needed. *Pairs* are lines with " = " between two sides
 ("color = colour"). A *table* gives each number or letter its words ("20: twenty"). Patterns are lines that are regular
 expressions in lower case, of which any may match; a space that begins or ends one is written ``[ ]``.
@@ -39,7 +39,7 @@ def lines_of(value: object) -> tuple[str, ...]:
 
 
 def words_of(value: object) -> tuple[str, ...]:
-    """Return the words of a text that are parted by commas; a line break is a space."""
+    """Return the words of a text that are separated by commas; a line break is a space."""
     words = (" ".join(word.split()) for word in _text(value).split(","))
     return tuple(word for word in words if word)
 
@@ -112,11 +112,11 @@ def _clock(value: object) -> dict[str, int]:
 def _kinds(value: object) -> dict[str, tuple[str, ...]]:
     """Read a table of kinds and their words; a word is of one kind."""
     kinds = {str(kind): words_of(words) for kind, words in _table(value).items()}
-    held: dict[str, str] = {}
+    kind_of: dict[str, str] = {}
     for kind, words in kinds.items():
         for word in words:
-            if held.setdefault(word, kind) != kind:
-                raise ValueError(f"{word!r} stands at {held[word]} and at {kind}")
+            if kind_of.setdefault(word, kind) != kind:
+                raise ValueError(f"{word!r} stands at {kind_of[word]} and at {kind}")
     return kinds
 
 
@@ -138,7 +138,7 @@ def _letters(value: object) -> dict[str, str]:
 
 
 def _letter_places(value: object) -> dict[str, int]:
-    return {sign.replace("_", " "): place for place, line in enumerate(lines_of(value)) for sign in line.split()}
+    return {sign.replace("_", " "): rank for rank, line in enumerate(lines_of(value)) for sign in line.split()}
 
 
 def _scripts(value: object) -> tuple[str, ...]:
@@ -187,7 +187,7 @@ class FileSection(BaseModel):
             raise ValueError("must be lines 'field: value'")
         if not isinstance(value, Mapping):
             return value
-        return {name: held for name, held in value.items() if held not in (None, "")}
+        return {name: cell for name, cell in value.items() if cell not in (None, "")}
 
 
 class Spelling(FileSection):
@@ -306,7 +306,8 @@ class Denials(FileSection):
 class People(FileSection):
     """Words by which a text states who somebody is: a table has kinds and their words, in every form in use.
 
-    Nothing is guessed from a name. Hyphens are read as spaces. A language without capitals has no 'not_names'.
+    Nothing is guessed from a name. Hyphens are read as spaces. A language without capitals has no 'not_names'. Among
+    forms of address, '-세요' is the end of a word, and '-您-' stands anywhere in one.
     """
 
     pronouns: Kinds = Field(default={}, description="Pronouns by what they state: 'she: she, her, hers'.")
@@ -315,6 +316,8 @@ class People(FileSection):
     ages: Kinds = Field(default={}, description="Ages of life: 'child: child, children, boy'.")
     classes: Kinds = Field(default={}, description="Wealth and standing: 'poor: poor, penniless'.")
     settings: Kinds = Field(default={}, description="Town or country: 'urban: city, cities'.")
+    address: Kinds = Field(default={}, description="Forms of address and respect: 'formal: usted, ustedes'.")
+    no_address: str = Field(default="", description="Why 'address' is empty, in a sentence.")
     titles: WordSet = Field(default=frozenset(), description="Abbreviations before a name: 'dr' of 'Dr. Cruz'.")
     not_names: WordSet = Field(default=frozenset(), description="Written with a capital, and no names: 'Monday'.")
 

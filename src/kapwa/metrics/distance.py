@@ -66,8 +66,8 @@ class PairDistances:
 
         ``order`` (G,): the place of each identity in the file; the one with the smaller is the first.
         """
-        places = np.asarray(order)
-        return np.where(places[:, None] < places, self.bleu, self.bleu.T)
+        order_array = np.asarray(order)
+        return np.where(order_array[:, None] < order_array, self.bleu, self.bleu.T)
 
 
 def pair_distances(
@@ -88,14 +88,14 @@ def pair_distances(
     labels = np.asarray(groups, np.int64)
     texts = read_texts(encoded)
     check_groups(labels, len(texts.lengths), n_groups)
-    wed, square, kept = _summed(texts, labels, n_groups, backend, keep_texts)
+    wed, square, matrix = _summed(texts, labels, n_groups, backend, keep_texts)
     samples = np.bincount(labels, minlength=n_groups).astype(np.int64)
     with np.errstate(invalid="ignore"):
         reference = 2 * np.diag(square) / samples**2
     _to_means(wed, samples)
     _to_means(square, samples)
     bleu = all_pairs_bleu(encoded, labels, n_groups, brevity=brevity)
-    return PairDistances(samples, wed, square, reference, bleu, kept)
+    return PairDistances(samples, wed, square, reference, bleu, matrix)
 
 
 def _summed(
@@ -107,26 +107,26 @@ def _summed(
     # No edits without tokens, so that dividing by 1 gives the 0 of two empty texts.
     lengths = np.maximum(ordered.lengths, 1).astype(np.int32)
     sums, squares = np.zeros((n_groups, n_groups)), np.zeros((n_groups, n_groups))
-    kept = np.zeros((len(order), len(order))) if keep else None
+    matrix = np.zeros((len(order), len(order))) if keep else None
     for top, block in edit_blocks(ordered, backend=backend):
         # Strips are small enough for the processor's cache, and without what lies left of the diagonal.
         for row in range(0, len(block), _STRIP):
             strip, first = block[row : row + _STRIP, row:], top + row
             last = first + len(strip)
             distances: Matrix = strip / np.maximum.outer(lengths[first:last], lengths[first:])
-            if kept is not None:
-                kept[first:last, first:] = distances
+            if matrix is not None:
+                matrix[first:last, first:] = distances
             rows, row_starts = np.unique(labels[first:last], return_index=True)
             columns, starts = np.unique(labels[first:], return_index=True)
-            place = np.ix_(rows, columns)
-            sums[place] += np.add.reduceat(np.add.reduceat(distances, row_starts), starts, axis=1)
+            cells = np.ix_(rows, columns)
+            sums[cells] += np.add.reduceat(np.add.reduceat(distances, row_starts), starts, axis=1)
             distances *= distances
-            squares[place] += np.add.reduceat(np.add.reduceat(distances, row_starts), starts, axis=1)
-    if kept is not None:
-        kept += kept.T
+            squares[cells] += np.add.reduceat(np.add.reduceat(distances, row_starts), starts, axis=1)
+    if matrix is not None:
+        matrix += matrix.T
         back = np.argsort(order)
-        kept = kept[np.ix_(back, back)]
-    return sums, squares, kept
+        matrix = matrix[np.ix_(back, back)]
+    return sums, squares, matrix
 
 
 def _to_means(sums: Matrix, samples: Ints) -> None:
@@ -223,8 +223,8 @@ def _mean_squares(texts: EncodedTexts, compared: list[Ints]) -> Matrix:
     """Mean squared distance of each list of pairs of texts."""
     means = [np.empty(0)]
     for first in range(0, len(compared), _CHUNK):
-        part = compared[first : first + _CHUNK]
-        flat, sizes = np.concatenate(part), np.array([len(pairs) for pairs in part])
+        block = compared[first : first + _CHUNK]
+        flat, sizes = np.concatenate(block), np.array([len(pairs) for pairs in block])
         squares = (edits_between(texts, flat) / np.maximum(texts.lengths[flat].max(axis=1), 1)) ** 2
         means.append(np.add.reduceat(squares, np.cumsum(sizes) - sizes) / sizes)
     return np.concatenate(means)

@@ -3,7 +3,7 @@
 Rules, from the strictest (all on text folded by the language):
 
 - ``exact``: the reply is the answer, but for case, spaces, punctuation and the like.
-- ``phrase``: the answer's words stand in the reply side by side; spaces and hyphens between them do not count, but
+- ``phrase``: the answer's words are next to each other in the reply; spaces and hyphens between them do not count, but
   the answer begins and ends where words of the reply do: neither "4" in "14" nor "rice" in "price".
 - ``lemma``: every word of the answer shares a key (lemma, stem, stripped form) with some word of the reply, in any
   order, the words lying close together.
@@ -107,10 +107,10 @@ class Matcher:
         folded = self.language.fold(text)
         tokens = tuple(self.language.tokens(folded))
         keys = tuple(map(self._keys, tokens))
-        places: defaultdict[str, list[int]] = defaultdict(list)
-        for place, token_keys in enumerate(keys):
+        positions: defaultdict[str, list[int]] = defaultdict(list)
+        for position, token_keys in enumerate(keys):
             for key in token_keys:
-                places[key].append(place)
+                positions[key].append(position)
         bare = [token.replace("'", "") for token in tokens] if "'" in folded else tokens
         ends = [0, *accumulate(map(len, bare))]
         return PreparedText(
@@ -124,7 +124,7 @@ class Matcher:
             solid=_SOLID.sub("", folded),
             has_digit=_DIGIT.search(folded) is not None,
             keys=keys,
-            places=dict(places),
+            places=dict(positions),
         )
 
     def match(
@@ -189,7 +189,9 @@ class Matcher:
             rule = "exact"
         elif hollow.issuperset(answer.tokens):
             rule = "phrase" if self._by_itself(reply, answer, hollow) else None
-        elif answer.spaced in reply.spaced or (self._apart(reply, answer) and not _assembled(reply, answer, hollow)):
+        elif answer.spaced in reply.spaced or (
+            self._stands_alone(reply, answer) and not _assembled(reply, answer, hollow)
+        ):
             rule = "phrase"
         elif self._close(reply, answer, hollow):
             rule = "lemma"
@@ -210,8 +212,8 @@ class Matcher:
         return any(self.prepare(piece).tokens == answer.tokens for piece in self._breaks.split(reply.text) if piece)
 
     @staticmethod
-    def _apart(reply: PreparedText, answer: PreparedText) -> bool:
-        """Whether the answer stands in the reply, whole words on both sides, however spaces part it."""
+    def _stands_alone(reply: PreparedText, answer: PreparedText) -> bool:
+        """Whether the reply contains the answer as whole words, whatever spaces separate them."""
         if answer.has_digit or len(answer.joined) < MIN_JOINED:
             return False
         at = reply.joined.find(answer.joined)
@@ -225,15 +227,15 @@ class Matcher:
         """Whether every word of the answer shares a key with a word of the reply, these lying close together."""
         columns: list[set[int]] = []
         for token, keys in zip(answer.tokens, answer.keys, strict=True):
-            places = set[int]()
+            positions = set[int]()
             for key in keys:
                 if key in reply.places:
-                    places.update(reply.places[key])
-            if places and token not in hollow:
-                places = {place for place in places if reply.tokens[place] not in hollow}
-            if not places:
+                    positions.update(reply.places[key])
+            if positions and token not in hollow:
+                positions = {position for position in positions if reply.tokens[position] not in hollow}
+            if not positions:
                 return False
-            columns.append(places)
+            columns.append(positions)
         return len(columns) == 1 or _span(columns) <= len(columns) + self.slack
 
     def reference_match(self, reply: str | PreparedText, gold: str | PreparedText) -> bool:
@@ -260,8 +262,10 @@ def _span(columns: list[set[int]]) -> int:
     """Length in words of the shortest stretch that holds a place of every column (none empty)."""
     latest: dict[int, int] = {}
     spans: list[int] = []
-    for place, column in sorted((place, column) for column, places in enumerate(columns) for place in places):
-        latest[column] = place
+    for position, column in sorted(
+        (position, column) for column, positions in enumerate(columns) for position in positions
+    ):
+        latest[column] = position
         if len(latest) == len(columns):
-            spans.append(place - min(latest.values()) + 1)
+            spans.append(position - min(latest.values()) + 1)
     return min(spans)

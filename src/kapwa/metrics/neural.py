@@ -73,9 +73,9 @@ class Neural(ABC):
         """Return the metric of each pair of texts; 0 where a text is blank."""
         pairs = list(zip(hypotheses, references, strict=True))
         values = np.zeros(len(pairs))
-        kept = [i for i, pair in enumerate(pairs) if not any(map(is_blank, pair))]
-        if kept:
-            values[kept] = self._values([pairs[i] for i in kept])
+        scorable = [i for i, pair in enumerate(pairs) if not any(map(is_blank, pair))]
+        if scorable:
+            values[scorable] = self._values([pairs[i] for i in scorable])
         return values
 
     @abstractmethod
@@ -128,7 +128,7 @@ class Neural(ABC):
         except Exception as error:  # noqa: BLE001 - the loaders raise a dozen kinds; a damaged tokenizer none of its own
             raise self._refusal(error) from None
         # Weights that transformers filled with random numbers would give random scores.
-        missing = sorted(key for key in info["missing_keys"] if not any(part in key for part in self.unused))
+        missing = sorted(key for key in info["missing_keys"] if not any(unused in key for unused in self.unused))
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             hint = "It was made for another purpose; choose a checkpoint that carries them."
@@ -168,8 +168,8 @@ class Neural(ABC):
         state = hashlib.blake2b(digest_size=8)
         for path in sorted(Path(self.model_name).rglob("*.safetensors")):
             with path.open("rb") as file:
-                while part := file.read(1 << 20):
-                    state.update(part)
+                while chunk := file.read(1 << 20):
+                    state.update(chunk)
         return state.hexdigest()
 
     def _refusal(self, error: Exception) -> ModelError:

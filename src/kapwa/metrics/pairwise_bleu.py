@@ -92,10 +92,10 @@ def all_pairs_bleu(encoded: Encoded, groups: npt.ArrayLike, n_groups: int, *, br
 def _bleu_texts(encoded: Encoded, groups: npt.ArrayLike, n_groups: int) -> BleuTexts:
     texts, labels = read_texts(encoded), np.asarray(groups, np.int64)
     check_groups(labels, len(texts.lengths), n_groups)
-    kept = np.flatnonzero(texts.lengths > 0)
-    kept = kept[np.argsort(labels[kept], kind="stable")]
-    lengths, labels = texts.lengths[kept], labels[kept]
-    ids, ends = gather(texts.ids, texts.starts[kept], lengths)
+    non_empty = np.flatnonzero(texts.lengths > 0)
+    non_empty = non_empty[np.argsort(labels[non_empty], kind="stable")]
+    lengths, labels = texts.lengths[non_empty], labels[non_empty]
+    ids, ends = gather(texts.ids, texts.starts[non_empty], lengths)
     grams = np.maximum(lengths - np.arange(_ORDERS)[:, None], 0)
     possible = np.stack([np.bincount(labels, weights=row, minlength=n_groups) for row in grams]).astype(np.int64)
     samples = np.bincount(labels, minlength=n_groups)
@@ -141,33 +141,33 @@ def _shared_features(chosen: BleuTexts) -> Iterator[Features]:
     text_of = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
     left = np.repeat((starts + lengths).astype(np.int32), lengths) - np.arange(count, dtype=np.int32)
     grams = ids
-    kinds, places = size, np.arange(count)
+    kinds, positions = size, np.arange(count)
     for order in range(1, _ORDERS + 1):
-        keys = grams[places].astype(np.int64)
+        keys = grams[positions].astype(np.int64)
         if order > 1:
             keys *= size
-            keys += ids[places + (order - 1)]
-        numbers, kept, kinds = _shared_grams(*_sort(keys, places, kinds * size, count), text_of, chosen.groups)
+            keys += ids[positions + (order - 1)]
+        numbers, kept, kinds = _shared_grams(*_sort(keys, positions, kinds * size, count), text_of, chosen.groups)
         yield _count(numbers, text_of[kept], chosen)
         if order < _ORDERS:
             grams = np.full(count + 1, -1, np.int32)
             grams[kept] = numbers
             # A longer n-gram that two identities share starts and continues with n-grams they share.
             known = grams >= 0
-            places = np.flatnonzero(known[:-1] & known[1:] & (left > order))
+            positions = np.flatnonzero(known[:-1] & known[1:] & (left > order))
 
 
-def _sort(keys: Ints, places: Ints, kinds: int, count: int) -> tuple[Ints, Ints]:
+def _sort(keys: Ints, positions: Ints, kinds: int, count: int) -> tuple[Ints, Ints]:
     """Return keys sorted, with their places, ascending within a key."""
     shift = max(1, count).bit_length()
     if max(1, kinds).bit_length() + shift < _BITS:
         # One number for both: sorting it is several times faster than finding an order of the keys.
         keys <<= shift
-        keys |= places
+        keys |= positions
         keys.sort()
         return keys >> shift, keys & ((1 << shift) - 1)
     order = np.argsort(keys, kind="stable")
-    return keys[order], places[order]
+    return keys[order], positions[order]
 
 
 def _changes(values: npt.NDArray[Json]) -> npt.NDArray[np.bool_]:
@@ -178,7 +178,7 @@ def _changes(values: npt.NDArray[Json]) -> npt.NDArray[np.bool_]:
 
 
 def _shared_grams(
-    keys: Ints, places: Ints, text_of: npt.NDArray[Untyped], groups: Ints
+    keys: Ints, positions: Ints, text_of: npt.NDArray[Untyped], groups: Ints
 ) -> tuple[npt.NDArray[Untyped], Ints, int]:
     """Number the n-grams that two identities have: the number and place of each occurrence, and how many there are.
 
@@ -186,10 +186,10 @@ def _shared_grams(
     """
     starts = np.flatnonzero(_changes(keys))
     widths = np.diff(starts, append=len(keys))
-    shared = groups[text_of[places[starts]]] != groups[text_of[places[starts + widths - 1]]]
+    shared = groups[text_of[positions[starts]]] != groups[text_of[positions[starts + widths - 1]]]
     total = int(shared.sum())
     numbers = np.repeat(np.arange(total, dtype=text_of.dtype), widths[shared])
-    return numbers, places[np.repeat(shared, widths)], total
+    return numbers, positions[np.repeat(shared, widths)], total
 
 
 def _count(grams: npt.NDArray[Untyped], texts: npt.NDArray[Untyped], chosen: BleuTexts) -> Features:
@@ -248,8 +248,12 @@ def _matches(features: Features, rows: slice, n_groups: int, most: int) -> Matri
 def _choose(features: Features, widths: Ints, chosen: npt.NDArray[np.bool_]) -> Features:
     if chosen.all():
         return features
-    kept = np.repeat(chosen, widths)
-    return Features(np.concatenate([[0], np.cumsum(widths[chosen])]), features.groups[kept], features.counts[kept])
+    chosen_entries = np.repeat(chosen, widths)
+    return Features(
+        np.concatenate([[0], np.cumsum(widths[chosen])]),
+        features.groups[chosen_entries],
+        features.counts[chosen_entries],
+    )
 
 
 def _dense_product(features: Features, rows: slice, n_groups: int, most: int) -> Matrix:

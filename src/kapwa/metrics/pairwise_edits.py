@@ -81,9 +81,9 @@ def edits_between(texts: EncodedTexts, pairs: Ints) -> Edits:
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cpdist
 
-    used, place = np.unique(pairs, return_inverse=True)
+    used, inverse = np.unique(pairs, return_inverse=True)
     strings = _as_strings(texts.take(used))
-    left, right = ([strings[i] for i in side] for side in place.reshape(-1, 2).T)
+    left, right = ([strings[i] for i in side] for side in inverse.reshape(-1, 2).T)
     edits: Edits = cpdist(left, right, scorer=Levenshtein.distance, dtype=np.int32, workers=1)
     return edits
 
@@ -139,5 +139,5 @@ def _as_strings(texts: EncodedTexts) -> list[str]:
     points[np.argsort(-np.bincount(texts.ids, minlength=texts.size), kind="stable")] = np.arange(texts.size)
     points[points >= _SURROGATES] += _SURROGATE_COUNT
     whole = points[texts.ids].astype("<u4").tobytes().decode("utf-32-le")
-    places = zip(texts.starts.tolist(), texts.lengths.tolist(), strict=True)
-    return [whole[start : start + length] for start, length in places]
+    spans = zip(texts.starts.tolist(), texts.lengths.tolist(), strict=True)
+    return [whole[start : start + length] for start, length in spans]

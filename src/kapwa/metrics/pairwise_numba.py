@@ -104,8 +104,8 @@ def _pass(depth: int, first: bool) -> Untyped:
         signature = types.void(table, rows, stride, tokens, carries, masks, scores)
 
         def generate(context: Untyped, builder: Untyped, signature: Untyped, values: Json) -> Untyped:
-            def array(place: int) -> Untyped:
-                return context.make_array(signature.args[place])(context, builder, values[place])
+            def array(index: int) -> Untyped:
+                return context.make_array(signature.args[index])(context, builder, values[index])
 
             _emit(builder, depth, first, [array(i).data for i in (0, 1, 3, 4, 5, 6)], (values[2], array(3).nitems))
             return context.get_dummy_value()
@@ -129,9 +129,9 @@ def _emit(builder: Untyped, depth: int, first: bool, pointers: list[Untyped], si
     for plus, minus in states:
         plus.add_incoming(_splat(2**BITS - 1), entry)
         minus.add_incoming(_splat(0), entry)
-    place = b.mul(position, _INDEX(2 * LANES))
-    below = b.add(place, _INDEX(LANES))
-    carry = None if first else (emit.load(carries, place), emit.load(carries, below))
+    offset = b.mul(position, _INDEX(2 * LANES))
+    below = b.add(offset, _INDEX(LANES))
+    carry = None if first else (emit.load(carries, offset), emit.load(carries, below))
     base = b.mul(b.zext(b.load(b.gep(tokens, [position])), _INDEX), stride)
     after = []
     for word, state in enumerate(states):
@@ -141,7 +141,7 @@ def _emit(builder: Untyped, depth: int, first: bool, pointers: list[Untyped], si
         carry = (up, down)
         after.append((plus, minus))
     assert carry is not None
-    emit.store(carry[0], carries, place)
+    emit.store(carry[0], carries, offset)
     emit.store(carry[1], carries, below)
     following = b.add(position, _INDEX(1))
     position.add_incoming(following, column)
@@ -210,8 +210,8 @@ def _scan(
     else:
         _first_4(table, rows, stride, tokens, carries, masks, scores)
     for word in range(depth, words, DEPTH):
-        part = rows.reshape(-1)[word:]
-        _next(table[word:], part, stride, tokens, carries, masks[word:], scores)
+        remaining = rows.reshape(-1)[word:]
+        _next(table[word:], remaining, stride, tokens, carries, masks[word:], scores)
 
 
 @_jit

@@ -256,9 +256,9 @@ class Quantities:
             pairs.append((day, month) if month > 12 else (month, day))
         pairs += [(int(month), int(day)) for month, day in _CJK_DATE.findall(text)]
         pieces = _PIECE.findall(text)
-        for place, piece in enumerate(pieces):
+        for number, piece in enumerate(pieces):
             if piece in self._words.months:
-                near = pieces[place + 1 : place + 1 + _DATE_GAP] + pieces[max(0, place - _DATE_GAP) : place]
+                near = pieces[number + 1 : number + 1 + _DATE_GAP] + pieces[max(0, number - _DATE_GAP) : number]
                 pairs += [(self._words.months[piece], int(day)) for day in near if day.isdecimal() and len(day) <= 2]
         return frozenset((month, day) for month, day in pairs if 1 <= month <= 12 and 1 <= day <= 31)
 
@@ -279,9 +279,9 @@ class Quantities:
 
     def _in_figures(self, minutes: int, hit: Untyped) -> str:
         """Return a time said in words in figures: of "half past seven" 7, the sign of such times, 30."""
-        parts = {"h": "0", "plus": "0", "minus": "0"} | hit.groupdict()
-        hour = int(parts["h"]) if parts["h"].isdecimal() else self._words.hours[parts["h"]]
-        hour, minute = divmod((hour * 60 + minutes + int(parts["plus"]) - int(parts["minus"])) % _DAY, 60)
+        groups = {"h": "0", "plus": "0", "minus": "0"} | hit.groupdict()
+        hour = int(groups["h"]) if groups["h"].isdecimal() else self._words.hours[groups["h"]]
+        hour, minute = divmod((hour * 60 + minutes + int(groups["plus"]) - int(groups["minus"])) % _DAY, 60)
         return f"{hour or 12}{_SPOKEN}{minute:02}"
 
     def _take(self, times: set[int], hit: Untyped) -> str:

@@ -109,12 +109,12 @@ class SentenceSimilarity(Neural):
     def _recipe(self) -> _Recipe:
         """Read the checkpoint's own files; raise ModelError for what they ask that is not done here."""
         self._loaded  # noqa: B018 - what is not there at all is refused in its own words
-        parts = self._json("modules.json", list[_EncoderModule])
-        if not parts:
+        modules = self._json("modules.json", list[_EncoderModule])
+        if not modules:
             raise self._unfit("it has no modules.json, so it does not say how tokens become one embedding.")
         pooling, layers = "", []
-        for part in parts:
-            kind, folder = part["type"].rpartition(".")[2], part["path"]
+        for module in modules:
+            kind, folder = module["type"].rpartition(".")[2], module["path"]
             settings = (self._json(f"{folder}/config.json", dict[str, Any]) if folder else None) or {}
             if kind == "Pooling":
                 pooling = self._pooling(settings)

@@ -192,11 +192,11 @@ def encode(texts: Sequence[str], tokenizer: Tokenizer) -> Encoded:
 def without_words(encoded: Encoded, left_out: frozenset[str]) -> Encoded:
     """Return the texts without these tokens; the vocabulary without them, too."""
     stays = np.array([word not in left_out for word in encoded.vocabulary], bool)
-    kept = stays[encoded.ids]
-    ends = np.append(0, np.cumsum(kept))[encoded.offsets]
+    stays_by_token = stays[encoded.ids]
+    ends = np.append(0, np.cumsum(stays_by_token))[encoded.offsets]
     numbers = (np.cumsum(stays) - 1).astype(np.int32)
     vocabulary = tuple(word for word, stay in zip(encoded.vocabulary, stays, strict=True) if stay)
-    return Encoded(numbers[encoded.ids[kept]], ends.astype(np.int64), vocabulary)
+    return Encoded(numbers[encoded.ids[stays_by_token]], ends.astype(np.int64), vocabulary)
 
 
 def _encode_each(texts: Sequence[str], tokenizer: Tokenizer) -> tuple[Ints, npt.NDArray[np.int64], Sequence[str]]:

@@ -260,11 +260,11 @@ class Batch:
 
     def _settle(self, position: int, flags: int, before: int, last: bool) -> None:
         """Put the code of a chunk in its surroundings: ``before`` are the flags of the chunk before it in the text."""
-        code, gap, place, after = int(self.codes[position]), self._gaps[position], AFTER_SPACE, ANY
+        code, gap, state, after = int(self.codes[position]), self._gaps[position], AFTER_SPACE, ANY
         if gap == TEXT or self._ended(position - 1, before):
-            place = AT_START
+            state = AT_START
         elif gap == LINE:
-            place = AFTER_LINE
+            state = AFTER_LINE
         if last and flags & ENDER:
             after = LAST
         elif flags & OPEN:
@@ -272,9 +272,9 @@ class Batch:
             after = BREAK if broke else MORE
         # Only what its flags name can change the tokens: without QUOTE, all that comes before a chunk is alike.
         if not flags & QUOTE:
-            place = AFTER_SPACE
-        if place != AFTER_SPACE or after != ANY:
-            self._final[position] = self._chunks.variant(code, place, after)
+            state = AFTER_SPACE
+        if state != AFTER_SPACE or after != ANY:
+            self._final[position] = self._chunks.variant(code, state, after)
 
     def _ended(self, position: int, flags: int) -> bool:
         """Whether a sentence ends after the chunk at ``position``, settled before."""

@@ -165,22 +165,22 @@ class Stream(Generic[Job, Result]):
                     if worker is None or worker.cancelling():  # by us, in close
                         raise
                     self._error = self._error or ModelError(
-                        "A call to the model ended as if it had been cancelled, but nobody had cancelled it.",
+                        "A call to the model ended as if it had been cancelled, but it had not been cancelled.",
                         hint="If this happens again, report it to the authors of the model's backend.",
                     )
                 except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
                     self._error = self._error or error
                 self._ended += 1
-                self._tell()
+                self._deliver()
         finally:
             # Here and not in a callback, which comes later: jobs added in between would wait for a worker that ended.
             self._workers.discard(worker)
 
     def _give(self, results: Sequence[Result]) -> None:
         self._results.extend(results)
-        self._tell()
+        self._deliver()
 
-    def _tell(self) -> None:
+    def _deliver(self) -> None:
         if not self._waking:
             self._waking = True
             asyncio.get_running_loop().call_soon(self._wake)

@@ -74,8 +74,8 @@ class ModelOptions:
     def refuse_others(self, backend: str, names: str = "", extra: Collection[str] | None = ()) -> None:
         """Raise UsageError for what was set here and ``backend`` would ignore in silence.
 
-        ``names``: the options it takes, parted by spaces. ``extra``: the names that its ``extra`` may hold; None where
-        the backend checks them itself.
+        ``names``: the options it takes, separated by spaces. ``extra``: the names that its ``extra`` may hold;
+        None where the backend checks them itself.
         """
         for option in fields(self):
             default = option.default_factory() if callable(option.default_factory) else option.default
@@ -109,7 +109,7 @@ class ModelKeywords(TypedDict, total=False):
 
 
 def key_in(variable: str) -> str:
-    """Return the key that an environment variable holds, "" where it is not set; ModelError for what is no key."""
+    """Return the key that an environment variable holds, "" if it is not set; ModelError for a malformed key."""
     value = os.environ.get(variable, "").strip()
     if not value.isascii() or not value.isprintable():
         raise ModelError(f"{variable} holds characters that no key has.", hint="Copy the key again.")
@@ -302,13 +302,13 @@ SECRET_NAME = re.compile(
 def refuse_secrets(option: str, value: object, hint: str) -> None:
     """Raise UsageError for a text anywhere in ``value`` whose name says that it is a secret: it would be recorded."""
     if isinstance(value, list | tuple):
-        for part in value:
-            refuse_secrets(option, part, hint)
-    for name, part in value.items() if isinstance(value, Mapping) else ():
-        named = SECRET_NAME.search(str(name)) and not isinstance(part, Mapping)
-        if named and '"' in json.dumps(part, default=str):  # it holds a text
+        for element in value:
+            refuse_secrets(option, element, hint)
+    for name, element in value.items() if isinstance(value, Mapping) else ():
+        named = SECRET_NAME.search(str(name)) and not isinstance(element, Mapping)
+        if named and '"' in json.dumps(element, default=str):  # it holds a text
             raise UsageError(f"{option} cannot hold {name!r}: it would be recorded with the results.", hint=hint)
-        refuse_secrets(option, part, hint)
+        refuse_secrets(option, element, hint)
 
 
 def check_capabilities(model: Model, needs: frozenset[Capability], task: str) -> None:

@@ -73,7 +73,7 @@ class Continuing:
             self.shown, self.learnt = shown, True
         self.times += times
 
-    def told(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """Say in a sentence how many answers were continued."""
         what = "answers that met their limit were continued from their text"
         return [f"{self.times} {what}, with room for the thought."] if self.times else []

@@ -28,16 +28,16 @@ def assembled(raw: bytes) -> JsonObject:
         if data == _DONE:
             done = True
             continue
-        part = _parsed(data)
-        if part.get("error"):
-            error = part["error"]
+        event = _parsed(data)
+        if event.get("error"):
+            error = event["error"]
             raise StreamError(
                 f"the server streamed an error: {error.get('message') if isinstance(error, dict) else error}"
             )
-        for place, choice in enumerate(_list(part.get("choices"))):
-            index = choice.get("index", place)
-            _add(choices.setdefault(index if isinstance(index, int) else place, {}), choice)
-        reply |= {name: value for name, value in part.items() if name != "choices" and value is not None}
+        for number, choice in enumerate(_list(event.get("choices"))):
+            index = choice.get("index", number)
+            _add(choices.setdefault(index if isinstance(index, int) else number, {}), choice)
+        reply |= {name: value for name, value in event.items() if name != "choices" and value is not None}
     if not done and not any(choice.get("finish_reason") for choice in choices.values()):
         raise StreamError("the stream was cut before the answer was complete")
     reply["choices"] = [choices[index] for index in sorted(choices)]
@@ -54,34 +54,34 @@ def _events(raw: bytes) -> Iterator[str]:
 
 def _parsed(data: str) -> JsonMapping:
     try:
-        part = json.loads(data)
+        event = json.loads(data)
     except (ValueError, RecursionError):
         raise StreamError("the stream holds an event that is not valid JSON") from None
-    return part if isinstance(part, dict) else {}
+    return event if isinstance(event, dict) else {}
 
 
 def _list(value: object) -> list[Cells]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
-def _add(whole: JsonObject, part: Mapping[str, object]) -> None:
+def _add(whole: JsonObject, delta: Mapping[str, object]) -> None:
     """Add what an event says of a choice to what is known of it."""
-    for name, value in part.items():
+    for name, value in delta.items():
         if name in ("delta", "message"):
             message = whole.setdefault("message", {})
-            for key, said in value.items() if isinstance(value, dict) else ():
-                _join(message, key, said)
+            for key, piece in value.items() if isinstance(value, dict) else ():
+                _join(message, key, piece)
         elif name == "text":
             _join(whole, name, value)
         elif value is not None:
             whole[name] = value
 
 
-def _join(message: JsonObject, key: str, said: Json) -> None:
+def _join(message: JsonObject, key: str, piece: Json) -> None:
     """Join a text, or a list of parts, to what came of it before; of all else, such as a role, the last stays."""
     before = message.get(key)
-    joins = key not in ("role", "type", "id") and type(before) is type(said) and isinstance(said, str | list)
+    joins = key not in ("role", "type", "id") and type(before) is type(piece) and isinstance(piece, str | list)
     if joins:
-        message[key] = before + said
-    elif said is not None or key not in message:
-        message[key] = said
+        message[key] = before + piece
+    elif piece is not None or key not in message:
+        message[key] = piece

@@ -58,7 +58,11 @@ def gate(response: Response, *, opened: bool = False) -> Response:
     parted = split_thought(response.text or "", opened=opened or response.thought_opened)
     thought = "\n\n".join(filter(None, (response.thought and response.thought.strip(), parted.thought))) or None
     state = _state(response, parted, ending)
-    return _in_state(response, state, None if _is_lost(response, state, parted) else parted.answer, thought)
+    # Servers that hide thoughts give an empty text where the limit was met before an answer began. White space alone,
+    # without a thought, is an answer cut off.
+    within = parted.unclosed or not response.text or bool(parted.thought or response.thought)
+    is_lost = state == "filtered" or (state == "unfinished" and within and not parted.answer.strip())
+    return _in_state(response, state, None if is_lost else parted.answer, thought)
 
 
 def _state(response: Response, parted: Parted, ending: Ending) -> State:
@@ -74,15 +78,6 @@ def _state(response: Response, parted: Parted, ending: Ending) -> State:
     # Nothing is told of the end: a thought that nothing closes was cut off, and so was one without an answer after it.
     cut = parted.unclosed or (blank and response.thought is not None)
     return "unfinished" if cut else "empty" if blank else "unknown"
-
-
-def _is_lost(response: Response, state: State, parted: Parted) -> bool:
-    """Whether there is no answer to judge: it was filtered, or the limit was met before an answer began.
-
-    Servers that hide thoughts give an empty text then. White space alone, without a thought, is an answer cut off.
-    """
-    within = parted.unclosed or not response.text or bool(parted.thought or response.thought)
-    return state == "filtered" or (state == "unfinished" and within and not parted.answer.strip())
 
 
 def _in_state(
@@ -125,21 +120,21 @@ def _is_short(text: str) -> bool:
 @lru_cache(maxsize=1024)
 def ending_of(finish_reason: str | None) -> Ending:
     """Return what a server's word for the end of an answer means; "unknown" for none and for one nobody knows."""
-    said = (finish_reason or "").strip().lower()
-    first = said.split(":")[0].split(".")[-1].strip()
-    return _ENDINGS.get(said) or _ENDINGS.get(first) or _ENDINGS.get(first.removeprefix("finish_reason_"), "unknown")
+    reason = (finish_reason or "").strip().lower()
+    first = reason.split(":")[0].split(".")[-1].strip()
+    return _ENDINGS.get(reason) or _ENDINGS.get(first) or _ENDINGS.get(first.removeprefix("finish_reason_"), "unknown")
 
 
-def is_filter(*said: str) -> bool:
+def is_filter(*reasons: str) -> bool:
     """Whether an error (its code, type, message …) is that of a provider's filter, and no failure of the server."""
-    words = "\n".join(said).lower()
+    words = "\n".join(reasons).lower()
     return any(sign in words for sign in _FILTERS)
 
 
 def finish_of_state(state: str) -> str | None:
     """Return how an answer ended whose state is known, as for recorded answers; None for a state that has no answer.
 
-    Raises KeyError for what is no state.
+    Raises KeyError for an unknown state.
     """
     if state not in get_args(State):
         raise KeyError(state)

@@ -115,8 +115,8 @@ def generate(network: Network, tokenizer: Untyped, stop_ids: Sequence[int], jobs
         )
     rows: list[list[int]] = [row[start:].tolist() for row, start in zip(out, starts, strict=True)]
     return [
-        _response(job, row, tokenizer, ends.length(place, row))
-        for place, (job, row) in enumerate(zip(jobs, rows, strict=True))
+        _response(job, row, tokenizer, ends.length(index, row))
+        for index, (job, row) in enumerate(zip(jobs, rows, strict=True))
     ]
 
 
@@ -136,9 +136,9 @@ def _settings(job: Job, stop_ids: Sequence[int], pad: int) -> Untyped:
 
 
 def _seed(jobs: Sequence[Job]) -> int:
-    parts = [str(jobs[0].request.params.seed)]
-    parts += [f"{job.request.key}:{job.request.sample}:{','.join(map(str, job.tokens))}" for job in jobs]
-    digest = hashlib.blake2b("\n".join(parts).encode(), digest_size=8).digest()
+    inputs = [str(jobs[0].request.params.seed)]
+    inputs += [f"{job.request.key}:{job.request.sample}:{','.join(map(str, job.tokens))}" for job in jobs]
+    digest = hashlib.blake2b("\n".join(inputs).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
 
 
@@ -165,9 +165,9 @@ class _Ends:
 
     def length(self, job: int, row: Sequence[int]) -> int:
         """Return how many tokens of a job's row stand before the one that ends it; all where none does."""
-        for place, token in enumerate(row):
-            if token in self.always or (token in self.parting and not self._goes_on(job, row[:place], token)):
-                return place
+        for index, token in enumerate(row):
+            if token in self.always or (token in self.parting and not self._goes_on(job, row[:index], token)):
+                return index
         return len(row)
 
     def _goes_on(self, job: int, before: Sequence[int], token: int) -> bool:

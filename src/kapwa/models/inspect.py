@@ -102,7 +102,7 @@ class InspectModel(Model):
 
         Where the revision is given, the address is no part of it: two servers of one model are one model.
         """
-        return {name: part for name, part in self._with_address().items() if name != "base_url" or not self.revision}
+        return {name: value for name, value in self._with_address().items() if name != "base_url" or not self.revision}
 
     @property
     def former_fingerprints(self) -> Sequence[JsonMapping]:
@@ -114,7 +114,7 @@ class InspectModel(Model):
         """What the provider's answers taught: whether the model thinks, and which settings are refused."""
         known = learnt_of(self._name, self._base_url, self._thinking, self._refusals, groups=self.groups)
         # Of providers that take no several samples at all, nothing was learnt.
-        return replace(known, groups=self.groups or self._name.partition("/")[0] not in SEVERAL).kept()
+        return replace(known, groups=self.groups or self._name.partition("/")[0] not in SEVERAL).as_record()
 
     def recall(self, learnt: Mapping[str, object]) -> None:
         """Take what an earlier process learnt of this provider."""
@@ -137,9 +137,9 @@ class InspectModel(Model):
         """What people should know about the model."""
         return {
             **self._with_address(),
-            **({"thinking_found": told} if (told := self._thinking.told(effort_of(self._wish))) else {}),
+            **({"thinking_found": told} if (told := self._thinking.manifest_record(effort_of(self._wish))) else {}),
             **({"settings_refused": dict(self._refusals.learnt)} if self._refusals.learnt else {}),
-            "notes": [*self._thinking.sentences(greedy_asked=self._greedy_asked), *self._refusals.told()],
+            "notes": [*self._thinking.sentences(greedy_asked=self._greedy_asked), *self._refusals.sentences()],
             "inspect_ai": version("inspect-ai"),
             "answers": "served: may vary between runs and with the server's load",
             "concurrency": None if self._settings.batched else self._settings.concurrency,
@@ -172,7 +172,7 @@ class InspectModel(Model):
                 output = await self._generate(group[0], sent, {**self._refusals.learnt, **tried})
             except CallError as fault:
                 if fault.filtered or fault.fatal or not self._learns(fault, sent, group[0], tried):
-                    raise self._told(fault, started, sent) from None
+                    raise self._explained(fault, started, sent) from None
                 continue
             self._last_answer = asyncio.get_running_loop().time()
             self._refusals.learn(tried)
@@ -207,7 +207,7 @@ class InspectModel(Model):
         tried[str(blamed)] = self._wish.mode if blamed == "thinking" else value
         return True
 
-    def _told(self, fault: CallError, started: float, sent: Mapping[str, object]) -> CallError | ModelError:
+    def _explained(self, fault: CallError, started: float, sent: Mapping[str, object]) -> CallError | ModelError:
         """Return the error for a call that failed: of this request, or of all where every other would fail alike."""
         gone = fault.down and self._last_answer < started
         # A setting that the provider refuses, it refuses for every request.
@@ -245,8 +245,8 @@ def _opened(name: str, options: ModelOptions, settings: InspectSettings) -> Insp
     from inspect_ai.model import GenerateConfig, get_model
 
     address = checked_url(options.base_url) if options.base_url else None
-    held = None if settings.batched else settings.concurrency
-    config = GenerateConfig(**settings.fetching, max_connections=held, cache=False)
+    connections = None if settings.batched else settings.concurrency
+    config = GenerateConfig(**settings.fetching, max_connections=connections, cache=False)
     key = None if options.key_variable is None else named_key(options.key_variable)
     hook = sys.excepthook
     try:
@@ -271,12 +271,14 @@ def _content(message: Message) -> str | list[Content]:
     """Return a message's text; where media come with it, a list of Inspect's parts, the text last."""
     from inspect_ai.model import ContentAudio, ContentImage, ContentText
 
-    parts: list[Content] = []
+    contents: list[Content] = []
     for media in message.media:
         kind, _, form = media.type.partition("/")
-        held = f"data:{media.type};base64,{media.encoded()}"
-        parts.append(ContentImage(image=held) if kind == "image" else ContentAudio(audio=held, format=cast(Any, form)))
-    return [*parts, ContentText(text=message.content)] if parts else message.content
+        data_url = f"data:{media.type};base64,{media.encoded()}"
+        contents.append(
+            ContentImage(image=data_url) if kind == "image" else ContentAudio(audio=data_url, format=cast(Any, form))
+        )
+    return [*contents, ContentText(text=message.content)] if contents else message.content
 
 
 def request_settings(request: Request) -> JsonObject:
@@ -298,8 +300,8 @@ def responses_of(requests: Sequence[Request], output: ModelOutput, secrets: Sequ
     chosen = output.choices[: len(requests)]
     shares: list[Usage | None] = [None] * len(chosen)
     if (used := output.usage) is not None:
-        parts = used.input_tokens, used.input_tokens_cache_read or 0, used.input_tokens_cache_write or 0
-        read, written = counted(sum(map(counted, parts))), counted(used.output_tokens)
+        input_tokens = used.input_tokens, used.input_tokens_cache_read or 0, used.input_tokens_cache_write or 0
+        read, written = counted(sum(map(counted, input_tokens))), counted(used.output_tokens)
         shares = shared_usage(usage_of(read, written, used.reasoning_tokens, used.input_tokens_cache_read), len(chosen))
     return [
         _response(request, choice, share, secrets)
@@ -310,10 +312,14 @@ def responses_of(requests: Sequence[Request], output: ModelOutput, secrets: Sequ
 def _response(request: Request, choice: ChatCompletionChoice, usage: Usage | None, secrets: Sequence[str]) -> Response:
     reason: str = choice.stop_reason
     text = hide(choice.message.text, long_secrets(secrets))  # the text alone: a thought is another kind of content
-    parts = () if isinstance(choice.message.content, str) else choice.message.content
-    thoughts = [part.summary or part.reasoning for part in parts if part.type == "reasoning" and not part.redacted]
+    contents = () if isinstance(choice.message.content, str) else choice.message.content
+    thoughts = [
+        content.summary or content.reasoning
+        for content in contents
+        if content.type == "reasoning" and not content.redacted
+    ]
     thought = hide("\n\n".join(filter(None, thoughts)), long_secrets(secrets)) or None
-    if any(part.type == "text" and part.refusal for part in parts):
+    if any(content.type == "text" and content.refusal for content in contents):
         reason = "declined"
     elif reason == "model_length" and usage is None:
         # Some providers turn the server's refusal of a long prompt into an "answer" that quotes it.

@@ -30,33 +30,33 @@ class Learnt:
     continues: bool | None = None
     continued: int = 0
 
-    def kept(self) -> JsonObject:
+    def as_record(self) -> JsonObject:
         """Return plain values to keep; {} where nothing was learnt."""
         nothing = self == Learnt(self.model, self.base_url)
         return {} if nothing else {**asdict(self), "refused": dict(self.refused)}
 
     @classmethod
-    def read(cls, kept: JsonMapping, model: str, base_url: str) -> Learnt:
+    def read(cls, record: JsonMapping, model: str, base_url: str) -> Learnt:
         """Return what was kept of ``model``; what is of another model, or of no known form, counts for nothing.
 
         At another address only that the model thinks still holds: servers of one model differ in what they take.
         """
         nothing = cls(model, base_url)
-        if kept.get("model") != model or not isinstance(kept.get("thinks"), bool):
+        if record.get("model") != model or not isinstance(record.get("thinks"), bool):
             return nothing
-        if kept.get("base_url") != base_url:
-            return cls(model, base_url, thinks=kept["thinks"])
-        room, refused, groups, key = (kept.get(name) for name in ("room", "refused", "groups", "length_key"))
+        if record.get("base_url") != base_url:
+            return cls(model, base_url, thinks=record["thinks"])
+        room, refused, groups, key = (record.get(name) for name in ("room", "refused", "groups", "length_key"))
         return cls(
             model,
             base_url,
-            thinks=kept["thinks"],
+            thinks=record["thinks"],
             room=room if isinstance(room, int) and room > 0 else None,
             refused=refused if isinstance(refused, dict) else {},
             groups=groups is not False,
             length_key=key if isinstance(key, str) else "",
-            continues=kept["continues"] if isinstance(kept.get("continues"), bool) else None,
-            continued=kept["continued"] if isinstance(kept.get("continued"), int) else 0,
+            continues=record["continues"] if isinstance(record.get("continues"), bool) else None,
+            continued=record["continued"] if isinstance(record.get("continued"), int) else 0,
         )
 
 

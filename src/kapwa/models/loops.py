@@ -41,12 +41,12 @@ def _period(text: str) -> int:
     if len(text) < _LEAST or text.find(text[-_SEEN_BEFORE:]) == len(text) - _SEEN_BEFORE:
         return 0  # most texts
     backwards, borders, border = text[::-1], [0], 0
-    for place in range(1, len(backwards)):
-        while border and backwards[place] != backwards[border]:
+    for position in range(1, len(backwards)):
+        while border and backwards[position] != backwards[border]:
             border = borders[border - 1]
-        border += backwards[place] == backwards[border]
+        border += backwards[position] == backwards[border]
         borders.append(border)
-        length, period = place + 1, place + 1 - border
+        length, period = position + 1, position + 1 - border
         if length >= _LEAST and length >= _TIMES * period:
             return period
     return 0

@@ -49,12 +49,12 @@ class Network:
         import torch
 
         ids = torch.from_numpy(tokens).to(self.device)
-        kept = torch.from_numpy(rows).to(self.device)
+        kept_rows = torch.from_numpy(rows).to(self.device)
         if cache is not None:
             inputs[self._cache_name] = cache
         if "logits_to_keep" in self.accepts:
-            return self.model(input_ids=ids, logits_to_keep=kept, use_cache=cache is not None, **inputs).logits
-        return self.model(input_ids=ids, use_cache=cache is not None, **inputs).logits[:, kept]
+            return self.model(input_ids=ids, logits_to_keep=kept_rows, use_cache=cache is not None, **inputs).logits
+        return self.model(input_ids=ids, use_cache=cache is not None, **inputs).logits[:, kept_rows]
 
     @property
     def _cache_name(self) -> str:

@@ -108,7 +108,7 @@ class OpenAIModel(Model):
     @property
     def learnt(self) -> JsonMapping:
         """What the server's answers taught: whether the model thinks, and which settings are refused."""
-        return self._dialect.learnt_so_far().kept()
+        return self._dialect.learnt_so_far().as_record()
 
     def recall(self, learnt: JsonMapping) -> None:
         """Take what an earlier process learnt of this server."""
@@ -132,7 +132,7 @@ class OpenAIModel(Model):
         """What people should know about the model; ``cannot`` is known once scoring was asked for."""
         return {
             **self._with_address(),
-            **self._dialect.told(),
+            **self._dialect.manifest_record(),
             "notes": self._dialect.notes(),
             "answers": "served: may vary between runs and with the server's load",
             "concurrency": self._concurrency,

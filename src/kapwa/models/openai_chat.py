@@ -144,7 +144,7 @@ class ServerDialect:
         """Whether the answer is drawn greedily, with room for a thought, too."""
         return self.request_body(request, 1, tried).get("temperature") == 0
 
-    def stands(self, request: Request, responses: Sequence[Response], tried: JsonMapping) -> bool:
+    def is_final(self, request: Request, responses: Sequence[Response], tried: JsonMapping) -> bool:
         """Whether an answer that was asked without room for its thought is the one that a larger limit gives.
 
         It is where it was drawn greedily and ended by itself; a stop string may have ended it within the thought.
@@ -166,13 +166,13 @@ class ServerDialect:
             body = begun_with(body, request.begun, "")
         return (await client.call(self.path, lambda: body, lambda reply: _answers([request], client, reply)))[0]
 
-    def told(self) -> JsonObject:
+    def manifest_record(self) -> JsonObject:
         """Return what was learnt, for the manifest."""
-        thinking = self.thinking.told(self.thinking_settings)
-        told: JsonObject = {"thinking_found": thinking} if thinking else {}
+        thinking = self.thinking.manifest_record(self.thinking_settings)
+        record: JsonObject = {"thinking_found": thinking} if thinking else {}
         if self.refusals.learnt:
-            told["settings_refused"] = dict(self.refusals.learnt)
-        return told
+            record["settings_refused"] = dict(self.refusals.learnt)
+        return record
 
     def learnt_so_far(self) -> Learnt:
         """Return what a resumed run need not find out again."""
@@ -197,8 +197,8 @@ class ServerDialect:
         """Return in sentences what was learnt, for readers of a run."""
         return [
             *self.thinking.sentences(greedy_asked=self.greedy_asked),
-            *self.continuing.told(),
-            *self.refusals.told(),
+            *self.continuing.sentences(),
+            *self.refusals.sentences(),
         ]
 
 
@@ -330,7 +330,7 @@ async def ask(client: Client, dialect: ServerDialect, group: Sequence[Request]) 
         # Asked without room for a thought, a model that thinks is asked again, whether its answer was cut or not:
         # to draw only the long ones again would make answers shorter than the model gives them. A greedy answer stands
         # if it came to its end, and is continued if it was cut off and the server can.
-        if not dialect.thinking.learns(responses, with_room=with_room) or dialect.stands(request, responses, tried):
+        if not dialect.thinking.learns(responses, with_room=with_room) or dialect.is_final(request, responses, tried):
             stops = request.params.stop if with_room else ()
             responses = _with_tokens_of(discarded, responses)
             return [stopped(response, stops) for response in responses] if stops else responses
@@ -397,7 +397,7 @@ def _response_of(
         if not message and "text" not in choice:
             raise CallError(f"the answer holds no message (finish_reason {reason!r})", retry=True)
         text = ""  # null content without a thought says as much as ""
-    text, thought = (None if part is None else hide(part, secrets) for part in (text, thought))
+    text, thought = (None if value is None else hide(value, secrets) for value in (text, thought))
     return Response(key, text=text, thought=thought, finish_reason=reason, usage=usage)
 
 
@@ -405,23 +405,23 @@ def _content(content: object) -> str | None:
     """Return the text of a message; some servers answer in parts, of which thoughts are no text."""
     if not isinstance(content, list):
         return content if isinstance(content, str) else None
-    texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") in _TEXT_PARTS]
+    texts = [piece.get("text") for piece in content if isinstance(piece, dict) and piece.get("type") in _TEXT_PARTS]
     return "".join(text for text in texts if isinstance(text, str)) if texts else None
 
 
 def _thought(message: Mapping[str, object], content: object) -> str | None:
     """Return what a server parted from the answer as a thought, in a field of its own or as parts of the content."""
     fields = [value for name in _THOUGHT_FIELDS if isinstance(value := message.get(name), str)]
-    said = fields[:1] or [*_parts(message.get("reasoning_details")), *_parts(content, thoughts=True)]
-    return "\n".join(said) if any(map(str.strip, said)) else None
+    texts = fields[:1] or [*_parts(message.get("reasoning_details")), *_parts(content, thoughts=True)]
+    return "\n".join(texts) if any(map(str.strip, texts)) else None
 
 
 def _parts(content: object, *, thoughts: bool = False) -> Iterator[str]:
     """Yield the texts of a list of typed parts, however nested; ``thoughts``: of those alone that are called so."""
-    for part in content if isinstance(content, list) else ():
-        if not isinstance(part, dict) or (thoughts and part.get("type") not in _THOUGHT_PARTS):
+    for piece in content if isinstance(content, list) else ():
+        if not isinstance(piece, dict) or (thoughts and piece.get("type") not in _THOUGHT_PARTS):
             continue
-        for value in (part.get(name) for name in ("text", "thinking", "summary", "reasoning", "content")):
+        for value in (piece.get(name) for name in ("text", "thinking", "summary", "reasoning", "content")):
             if isinstance(value, str):
                 yield value
             else:

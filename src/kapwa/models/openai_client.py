@@ -299,15 +299,15 @@ def _kind(fault: CallError) -> str:
 
 async def _body(reply: aiohttp.ClientResponse) -> bytes:
     """Read a reply, decompressed; raise CallError for one that is far too long to be an answer."""
-    parts: list[bytes] = []
+    chunks: list[bytes] = []
     size = 0
-    async for part in reply.content.iter_any():
-        size += len(part)
+    async for chunk in reply.content.iter_any():
+        size += len(chunk)
         if size > LONGEST_REPLY:
             reply.close()
             raise CallError(f"the answer is too long (over {LONGEST_REPLY >> 20} MiB)", retry=True)
-        parts.append(part)
-    return b"".join(parts)
+        chunks.append(chunk)
+    return b"".join(chunks)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -355,22 +355,22 @@ def checked_url(url: str) -> str:
     """Return a base URL without its trailing slash; raise UsageError for one that cannot work or holds a secret."""
     example = "Example: http://127.0.0.1:8000/v1"
     try:
-        parts = urllib.parse.urlsplit(url.strip())
-        fits = parts.scheme in ("http", "https") and bool(URL(url.strip()).host) and parts.port != 0
+        address = urllib.parse.urlsplit(url.strip())
+        fits = address.scheme in ("http", "https") and bool(URL(url.strip()).host) and address.port != 0
     except ValueError:
         raise UsageError("The base URL is not a valid address.", hint=example) from None
-    if parts.username or parts.password or parts.query or parts.fragment:
+    if address.username or address.password or address.query or address.fragment:
         raise UsageError(
             "The base URL must not hold a user, password, query or fragment: it is recorded with the results.",
             hint=f"Put the key into the environment variable {KEY}.",
         )
     if not fits:
         raise UsageError("The base URL is not an http(s) address.", hint=example)
-    path = parts.path.rstrip("/")
+    path = address.path.rstrip("/")
     for endpoint in ("/chat/completions", "/completions", "/models"):
         if path.endswith(endpoint):
             raise UsageError(f"The base URL {url!r} names an endpoint.", hint=f"End it before {endpoint}.")
-    return urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, "", ""))
+    return urllib.parse.urlunsplit((address.scheme, address.netloc, path, "", ""))
 
 
 def _proxy_secrets(proxy: URL | None) -> list[str]:

@@ -145,8 +145,8 @@ async def find_scorer(
     """
     reasons = []
     try:
-        asked = TokenScorer(client, model, plain, template_arguments, vllm_logprobs)
-        scorer, silent = await asked.without_thought()
+        candidate = TokenScorer(client, model, plain, template_arguments, vllm_logprobs)
+        scorer, silent = await candidate.without_thought()
         _, ids = await scorer.rendered([Message("user", PROBE)])
     except CallError as fault:
         reasons.append(f"token ids: {fault.message}")

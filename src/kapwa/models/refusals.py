@@ -69,8 +69,8 @@ class Refusals:
             return "stream"
         # An error says why in the sentence that names the setting, or in the next one.
         sentences = re.split(r"(?<=[.!?;])\s+|\n", text)
-        for place, sentence in enumerate(sentences):
-            words = " ".join(sentences[place : place + 2])
+        for index, sentence in enumerate(sentences):
+            words = " ".join(sentences[index : index + 2])
             if not _REFUSED.search(f"{words} {fault.code}"):
                 continue
             spans = [(match.start(), name) for name in present if (match := _PATTERNS[name].search(sentence))]
@@ -83,7 +83,7 @@ class Refusals:
         for name, value in tried.items():
             self.learnt.setdefault(name, value)
 
-    def told(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """Say in sentences what was left out: "temperature: the server's own; 0 was asked."."""
         return [_remark(name, value) for name, value in sorted(self.learnt.items())]
 
@@ -126,7 +126,7 @@ def merged_system(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return ``messages`` with what system messages say put before the first turn of the user."""
     system = [message.content for message in messages if message.role == "system"]
     others = [message for message in messages if message.role != "system"]
-    first = next((place for place, message in enumerate(others) if message.role == "user"), None)
+    first = next((index for index, message in enumerate(others) if message.role == "user"), None)
     if not system or first is None:
         return tuple(messages)
     turn = others[first]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from kapwa.datasets.text_checks import NO_CELL
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import digest
 from kapwa.models.base import Capability, Model, ModelOptions, Responses
@@ -14,6 +16,7 @@ from kapwa.records import STATES, Request, Response
 from kapwa.tables import WORKBOOKS, TextRow, read_sheet, read_table, without_nul
 from kapwa.value_types import JsonMapping
 
+log = logging.getLogger(__name__)
 REQUIRED = ("item_id", "text")
 _SHEETS = (".csv", ".tsv", ".tab", *WORKBOOKS)
 NO_ANSWER = "no answer in file"
@@ -68,6 +71,7 @@ class ReplayModel(Model):
         # Tables for spreadsheets, such as a run's own exports, have an apostrophe before what would be a formula.
         read = read_sheet if path.suffix.lower() in _SHEETS else read_table
         self._rows = _answers(path, read(path, required=REQUIRED))
+        _warn_of_no_cells(path, self._rows.values())
         self._variant_of: dict[int, str] = {}
         self.samples = 1 + max(row.sample for row in self._rows.values())
         if self.samples > 1:
@@ -105,8 +109,8 @@ class ReplayModel(Model):
 
     def unused(self, requests: Iterable[Request]) -> list[ReplayRow]:
         """List the rows that none of ``requests`` asks for, in file order: mistyped ids, or items left out."""
-        asked = {row.number for request in requests if (row := self._find(request)) is not None}
-        return [row for row in self._rows.values() if row.number not in asked]
+        used = {row.number for request in requests if (row := self._find(request)) is not None}
+        return [row for row in self._rows.values() if row.number not in used]
 
     def _find(self, request: Request) -> ReplayRow | None:
         """Return the row of the request's variant, or one that leaves the variant, or its prompt, unsaid."""
@@ -173,21 +177,31 @@ def _answers(path: Path, rows: Sequence[TextRow]) -> dict[tuple[str, str, int], 
     return answers
 
 
+def _warn_of_no_cells(path: Path, rows: Iterable[ReplayRow]) -> None:
+    """Log how many answers are what programs write for an empty cell: each would be judged as an answer."""
+    odd = [row for row in rows if row.text.strip() in NO_CELL]
+    if odd:
+        shown = f"{len(odd)} answer{'s are' if len(odd) > 1 else ' is'} {odd[0].text.strip()!r}"
+        remedy = "write nothing there, and why in a column 'error', if no answer came"
+        message = "%s, row %d: %s, as programs write an empty cell: it is judged as an answer; %s"
+        log.warning(message, path, odd[0].number, shown, remedy)
+
+
 def _finish(path: Path, number: int, cells: Mapping[str, str]) -> tuple[str, str]:
     """Return how a row's answer ended, "" where it does not say; and why there is none, where its state says that."""
-    state, said = cells.get("state", "").strip(), cells.get("finish_reason", "").strip()
+    state, reason = cells.get("state", "").strip(), cells.get("finish_reason", "").strip()
     if not state:
-        return said, ""
+        return reason, ""
     try:
         finish = finish_of_state(state)
     except KeyError:
         hint = nearest(state, STATES)
         raise DataError(f"{state[:40]!r} is no state.", path=path, row=number, column="state", hint=hint) from None
-    return ("", state) if finish is None else (said if ending_of(said) == ending_of(finish) else finish, "")
+    return ("", state) if finish is None else (reason if ending_of(reason) == ending_of(finish) else finish, "")
 
 
 def _sample(path: Path, number: int, cells: Mapping[str, str]) -> int:
-    text = cells.get("sample", "").strip() or "0"
+    text = cells.get("sample", "").strip().removesuffix(".0") or "0"  # 1.0 is written beside empty cells
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise DataError(f"{text[:40]!r} is not a whole number of at least 0.", path=path, row=number, column="sample")
     return int(text)

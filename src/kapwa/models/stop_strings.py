@@ -20,8 +20,8 @@ def cut_at(text: str, stops: Sequence[str], *, opened: bool = False) -> str | No
     if parted.unclosed:
         return None
     begin = max(0, text.rfind(parted.answer)) if parted.answer != text else 0
-    places = [place for stop in stops if (place := text.find(stop, begin)) >= 0]
-    return text[: min(places)] if places else None
+    positions = [position for stop in stops if (position := text.find(stop, begin)) >= 0]
+    return text[: min(positions)] if positions else None
 
 
 def stopped(response: Response, stops: Sequence[str]) -> Response:

@@ -64,17 +64,17 @@ def settle(template: ChatTemplate, wish: Wish) -> TemplateThinking:
     if template.kind == "plain" or not _knows_thoughts(template):
         if wish.mode not in (None, "off"):
             hint = "Leave --thinking out. What a template takes by other names: --extra template_arguments={…}."
-            raise ModelError(f"The model's template knows no thinking, so it cannot be {wish.mode}.", hint=hint)
+            raise ModelError(f"The model's template does not support thinking, so it cannot be {wish.mode}.", hint=hint)
         return TemplateThinking(template)
     switch = _switch(template)
     scored, cannot = _scored_form(template, switch, forced=wish.mode == "off")
-    asked = _asked(template, switch, wish, scored)
+    chosen = _asked(template, switch, wish, scored)
     thinks = wish.mode != "off" and (
         bool(wish.likely)
         or (switch is not None and not _is_silent(template, switch))
         or (switch is None and scored is not None)
     )
-    return TemplateThinking(replace(asked, scored=scored), thinks, cannot, known=True)
+    return TemplateThinking(replace(chosen, scored=scored), thinks, cannot, known=True)
 
 
 def _knows_thoughts(template: ChatTemplate) -> bool:
@@ -166,8 +166,8 @@ def _forms(template: ChatTemplate, words: str) -> Iterator[ScoredForm]:
         prompt, whole = template.prompt(messages), template.conversation(messages, _ANSWER)
     except EncodingError:
         return
-    head, found, tail = whole.rpartition(_ANSWER)
-    if not found:
+    head, answer_sign, tail = whole.rpartition(_ANSWER)
+    if not answer_sign:
         return
     between = head[len(prompt) :] if head.startswith(prompt) else None
     opened = prompt_opens(prompt)

@@ -57,9 +57,9 @@ class ChatTemplate:
     @property
     def digest(self) -> str:
         """16 hex digits of BLAKE2b over the template's text, date and arguments."""
-        parts = [self.kind, self.source, self.date, *(f"{k}={self.arguments[k]!r}" for k in sorted(self.arguments))]
-        parts += [self.suffix] if self.suffix else []
-        return hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
+        inputs = [self.kind, self.source, self.date, *(f"{k}={self.arguments[k]!r}" for k in sorted(self.arguments))]
+        inputs += [self.suffix] if self.suffix else []
+        return hashlib.blake2b("\0".join(inputs).encode(), digest_size=8).hexdigest()
 
     def prompt(self, messages: Sequence[Message]) -> str:
         """Return the text up to where the assistant's answer starts; raise EncodingError if refused."""

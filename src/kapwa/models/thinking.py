@@ -95,9 +95,9 @@ def _marks() -> dict[str, _Mark]:
     marks: dict[str, _Mark] = {}
     written = {(row.opening, True) for row in rows} | {(row.closing, False) for row in rows}
     for mark, opens in sorted(written, key=lambda pair: (-len(pair[0]), pair[0])):
-        own = [row for row in rows if mark == (row.opening if opens else row.closing)]
-        families = frozenset(row.family for row in own)
-        marks[_pattern(mark)] = _Mark(families, opens, any(row.bare for row in own))
+        rows_of_mark = [row for row in rows if mark == (row.opening if opens else row.closing)]
+        families = frozenset(row.family for row in rows_of_mark)
+        marks[_pattern(mark)] = _Mark(families, opens, any(row.bare for row in rows_of_mark))
     return marks
 
 
@@ -233,20 +233,20 @@ class _Scan:
         return self.text[begins.end() :] if begins else self.text
 
     def _leading_opening(self) -> re.Match[str] | None:
-        found = _IN_THOUGHT.search(self.text)
-        return found if found and _mark(found).opens and not self.text[: found.start()].strip() else None
+        match = _IN_THOUGHT.search(self.text)
+        return match if match and _mark(match).opens and not self.text[: match.start()].strip() else None
 
     def run(self) -> Parted:
         """Walk to the end of the text and return its parts."""
-        while (found := _IN_ANSWER.search(self.text, self.pos)) is not None:
-            self.pos = found.end()
-            if found.lastgroup == "code" or _quoted(self.text, found.start(), found.end()):
+        while (match := _IN_ANSWER.search(self.text, self.pos)) is not None:
+            self.pos = match.end()
+            if match.lastgroup == "code" or _quoted(self.text, match.start(), match.end()):
                 continue
-            mark = _mark(found)
+            mark = _mark(match)
             if not mark.opens:
                 if mark.bare:
-                    self._close_bare(found)
-            elif not self._open(found, mark):
+                    self._close_bare(match)
+            elif not self._open(match, mark):
                 return self._parted(unclosed=True)
         self.answers.append(self.text[self.start :])
         return self._parted(unclosed=False)
@@ -256,33 +256,33 @@ class _Scan:
             return Parted(self.text)
         return Parted(_joined(self.answers), _cleaned(self.thoughts), unclosed=unclosed, bare=self.bare)
 
-    def _close_bare(self, found: re.Match[str]) -> None:
+    def _close_bare(self, match: re.Match[str]) -> None:
         """Take what stands before a closing mark that nothing opened for a thought."""
-        before = self.text[self.start : found.start()]
-        if self.thoughts and _REST_IS_BLANK.match(self.text, found.end()):
+        before = self.text[self.start : match.start()]
+        if self.thoughts and _REST_IS_BLANK.match(self.text, match.end()):
             self.answers.append(before)  # a mark too many, at the end
         else:
             self.bare = self.bare or not self.thoughts
             self.thoughts.append("".join((*self.answers, before)))
             self.answers = []
-        self.start = found.end()
+        self.start = match.end()
 
-    def _open(self, found: re.Match[str], mark: _Mark) -> bool:
+    def _open(self, match: re.Match[str], mark: _Mark) -> bool:
         """Take a thought out, up to its closing mark; return False where the text ends within it."""
-        text, begins = self.text, _is_blank(self.text[self.start : found.start()])
-        closing = None if mark.families in self._unclosed else self._closing(found.end(), mark.families)
+        text, begins = self.text, _is_blank(self.text[self.start : match.start()])
+        closing = None if mark.families in self._unclosed else self._closing(match.end(), mark.families)
         if closing is None:
             self._unclosed.add(mark.families)
-            if not (begins or _is_cut(text, found)):
+            if not (begins or _is_cut(text, match)):
                 return True  # mentioned, as in "the tag <think> marks"
-            self.answers.append(text[self.start : found.start()])
-            self.thoughts.append(text[found.end() :])
+            self.answers.append(text[self.start : match.start()])
+            self.thoughts.append(text[match.end() :])
             return False
         self.pos = closing.end()
-        if _quoted(text, found.start(), closing.end()) or (not begins and _is_mention(text, found, closing)):
+        if _quoted(text, match.start(), closing.end()) or (not begins and _is_mention(text, match, closing)):
             return True
-        self.answers.append(text[self.start : found.start()])
-        self.thoughts.append(text[found.end() : closing.start()])
+        self.answers.append(text[self.start : match.start()])
+        self.thoughts.append(text[match.end() : closing.start()])
         self.start = closing.end()
         return True
 
@@ -293,18 +293,18 @@ class _Scan:
         do where there is none of these.
         """
         depth, last, other = 1, None, None
-        for found in _IN_THOUGHT.finditer(self.text, pos):
-            mark = _mark(found)
-            if _quoted(self.text, found.start(), found.end()):
+        for match in _IN_THOUGHT.finditer(self.text, pos):
+            mark = _mark(match)
+            if _quoted(self.text, match.start(), match.end()):
                 continue
             if families is not None and not (mark.families & families):
-                other = other or (None if mark.opens or not mark.bare else found)
+                other = other or (None if mark.opens or not mark.bare else match)
                 continue
             depth += 1 if mark.opens else -1
             if not mark.opens:
-                last = found
+                last = match
                 if not depth:
-                    return found
+                    return match
         return last or other
 
 
@@ -313,8 +313,8 @@ def _is_blank(piece: str) -> bool:
     return not piece.strip() or ("<|" in piece and _SPECIAL.sub("", piece).strip() in ("", "assistant"))
 
 
-def _mark(found: re.Match[str]) -> _Mark:
-    return _BY_GROUP[str(found.lastgroup)]
+def _mark(match: re.Match[str]) -> _Mark:
+    return _BY_GROUP[str(match.lastgroup)]
 
 
 def _quoted(text: str, start: int, end: int) -> bool:
@@ -322,19 +322,19 @@ def _quoted(text: str, start: int, end: int) -> bool:
     before, after = text[max(0, start - 2) : start], text[end : end + 2]
     if before[-1:] in (" ", "\u00a0", "\u202f") and before[:1] in ("«", "‹"):  # French sets a space inside
         before, after = before[:1], after[1:]
-    place = _OPENING_QUOTES.find(before[-1:]) if before and after else -1
-    return place >= 0 and after[0] == _CLOSING_QUOTES[place]
+    index = _OPENING_QUOTES.find(before[-1:]) if before and after else -1
+    return index >= 0 and after[0] == _CLOSING_QUOTES[index]
 
 
-def _is_cut(text: str, found: re.Match[str]) -> bool:
+def _is_cut(text: str, match: re.Match[str]) -> bool:
     """Whether an opening mark within an answer opens a thought that nothing closes: at a line's start, or glued on."""
-    line_start = not text[text.rfind("\n", 0, found.start()) + 1 : found.start()].strip()
-    return line_start or text[found.end() : found.end() + 1].strip()[:1].isalnum()
+    line_start = not text[text.rfind("\n", 0, match.start()) + 1 : match.start()].strip()
+    return line_start or text[match.end() : match.end() + 1].strip()[:1].isalnum()
 
 
-def _is_mention(text: str, found: re.Match[str], closing: re.Match[str]) -> bool:
+def _is_mention(text: str, match: re.Match[str], closing: re.Match[str]) -> bool:
     """Whether marks are only spoken of: nothing stands between, or one word with spaces ("<think> and </think>")."""
-    between = text[found.end() : closing.start()]
+    between = text[match.end() : closing.start()]
     word = between.strip()
     return word in _NOTHING or (between[0].isspace() and between[-1].isspace() and len(word.split()) == 1)
 
@@ -379,8 +379,8 @@ def prompt_opens(prompt: str) -> bool:
 def opening_of(prompt: str) -> str:
     """Return the mark at the end of a rendered prompt that opens a thought, with what stands after it; "" for none."""
     last = None
-    for found in _IN_THOUGHT.finditer(prompt, max(0, len(prompt) - _TAIL)):
-        last = found
+    for match in _IN_THOUGHT.finditer(prompt, max(0, len(prompt) - _TAIL)):
+        last = match
     opens = last is not None and _mark(last).opens and _is_blank(prompt[last.end() :])
     return prompt[last.start() :] if last is not None and opens else ""
 
@@ -410,8 +410,8 @@ def goes_on(text: str, token: str) -> bool:
     that opened the thought, even where the prompt wrote it.
     """
     opening = None
-    for found in _IN_THOUGHT.finditer(text):
-        opening = _mark(found) if _mark(found).opens else opening
+    for match in _IN_THOUGHT.finditer(text):
+        opening = _mark(match) if _mark(match).opens else opening
     if opening is None or not any(token in _BETWEEN.get(family, ()) for family in opening.families):
         return False
     return split_thought(text).unclosed
@@ -419,7 +419,7 @@ def goes_on(text: str, token: str) -> bool:
 
 def may_open(template: str) -> bool:
     """Whether a chat template's source holds a mark that opens a thought."""
-    return any(_mark(found).opens for found in _IN_THOUGHT.finditer(template))
+    return any(_mark(match).opens for match in _IN_THOUGHT.finditer(template))
 
 
 def examples() -> Iterator[tuple[str, str]]:

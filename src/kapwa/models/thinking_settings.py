@@ -11,21 +11,19 @@ import json
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple
 
 from kapwa.errors import UsageError
-from kapwa.files import table_rows
 from kapwa.models.base import ModelOptions
 from kapwa.models.gate import gate
+from kapwa.models.thinking_servers import EFFORT, OPENAI, THINKING_SERVERS, TOKENS, ThinkingServer
 from kapwa.records import Params, Response
-from kapwa.value_types import JsonMapping, JsonObject
+from kapwa.value_types import Json, JsonMapping, JsonObject
 
 BUDGET = 8192
 EFFORTS = ("low", "medium", "high")
 MODES = ("off", "on", *EFFORTS)
 _SMALLEST_ROOM = 64
-_REQUESTS = tuple(table_rows(Path(__file__).with_name("thinking_requests.csv")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,30 +54,30 @@ class Wish:
 
     def identity(self) -> JsonObject:
         """Return what of it changes answers, for a fingerprint; nothing where the user says nothing."""
-        parts = {"thinking": self.mode, "thinking_tokens": self.tokens, "sampling": "greedy" if self.greedy else None}
-        return {name: value for name, value in parts.items() if value is not None}
+        fields = {"thinking": self.mode, "thinking_tokens": self.tokens, "sampling": "greedy" if self.greedy else None}
+        return {name: value for name, value in fields.items() if value is not None}
 
 
 def wish_of(options: ModelOptions) -> Wish:
     """Read ``thinking``, ``thinking_tokens`` and ``sampling``; raise UsageError for what makes no sense."""
-    said = options.thinking.strip().lower() if options.thinking is not None else None
+    mode = options.thinking.strip().lower() if options.thinking is not None else None
     tokens, greedy = options.thinking_tokens, options.sampling == "asked"
     if tokens is not None and tokens < 0:
         raise UsageError(f"thinking_tokens is {tokens}; it must be at least 0.")
-    if said is None:
+    if mode is None:
         return Wish(None, tokens, greedy=greedy)
-    if said.isascii() and said.isdigit() and int(said):
-        if tokens not in (None, int(said)):
+    if mode.isascii() and mode.isdigit() and int(mode):
+        if tokens not in (None, int(mode)):
             raise UsageError(
-                f"--thinking {said} and --thinking-tokens {tokens} name two budgets.", hint="Leave one of them out."
+                f"--thinking {mode} and --thinking-tokens {tokens} name two budgets.", hint="Leave one of them out."
             )
-        return Wish("on", int(said), exact=True, greedy=greedy)
-    if said not in MODES:
+        return Wish("on", int(mode), exact=True, greedy=greedy)
+    if mode not in MODES:
         hint = "Write off, on, low, medium, high, or how many tokens a thought may take."
         raise UsageError(f"--thinking cannot be {options.thinking!r}.", hint=hint)
-    if said == "off" and tokens:
+    if mode == "off" and tokens:
         raise UsageError("--thinking-tokens gives room for thoughts, but --thinking is off.", hint="Leave one out.")
-    return Wish(said, tokens, greedy=greedy)
+    return Wish(mode, tokens, greedy=greedy)
 
 
 def request_settings(wish: Wish, base_url: str, owners: Sequence[str]) -> JsonMapping:
@@ -90,26 +88,30 @@ def request_settings(wish: Wish, base_url: str, owners: Sequence[str]) -> JsonMa
     """
     if wish.mode is None:
         return {}
-    row = _server(base_url, owners)
-    form = row["effort" if wish.mode in EFFORTS else wish.mode]
-    if wish.exact and row["budget"]:
-        form = row["budget"]
-    # In the table, the place of a number stands in quotation marks, so that each cell is JSON.
-    text = form.replace("EFFORT", wish.mode).replace('"TOKENS"', str(wish.budget))
-    settings: JsonObject = json.loads(text)
-    if wish.exact and row["server"] == "template":
+    server = _server(base_url, owners)
+    form = {"off": server.off, "on": server.on}.get(wish.mode, server.effort)
+    if wish.exact and server.budget is not None:
+        form = server.budget
+    settings = {name: _filled(value, wish) for name, value in form.items()}
+    if wish.exact and server.is_template:
         settings["thinking_token_budget"] = wish.budget  # of vLLM; a server that knows it not says so, or ignores it
     return settings
 
 
-def _server(base_url: str, owners: Sequence[str]) -> Mapping[str, str]:
+def _filled(value: Json, wish: Wish) -> Json:
+    """Return a value of a request with what is wished in place of :data:`EFFORT` and :data:`TOKENS`."""
+    if isinstance(value, dict):
+        return {name: _filled(inner, wish) for name, inner in value.items()}
+    return {EFFORT: wish.mode, TOKENS: wish.budget}.get(value, value)
+
+
+def _server(base_url: str, owners: Sequence[str]) -> ThinkingServer:
     host = (urllib.parse.urlsplit(base_url).hostname or "").lower()
-    for row in _REQUESTS:
-        ends = row["host"].split()
-        known = any(host == end or host.endswith(f".{end}") for end in ends)
-        if known or set(row["owned_by"].split()) & {owner.lower() for owner in owners}:
-            return row
-    return _REQUESTS[-1]
+    owned_by = {owner.lower() for owner in owners}
+    for server in THINKING_SERVERS:
+        if server.owners & owned_by or any(host == end or host.endswith(f".{end}") for end in server.hosts):
+            return server
+    return OPENAI
 
 
 def shows_thought(response: Response) -> bool:
@@ -174,8 +176,8 @@ class ServedThinking:
         """Return the limit, temperature and top_p to send; None leaves them to the server."""
         if not self.thinks:
             return params.max_new_tokens, params.temperature, params.top_p
-        own = self.own_sampling(params)
-        return params.max_new_tokens + self.room, None if own else params.temperature, params.top_p
+        own_sampling = self.own_sampling(params)
+        return params.max_new_tokens + self.room, None if own_sampling else params.temperature, params.top_p
 
     def own_sampling(self, params: Params) -> bool:
         """Whether the model's recommended sampling is taken: it thinks, and nobody asked for greedy answers."""
@@ -196,18 +198,18 @@ class ServedThinking:
             self.room //= 2
         return True
 
-    def told(self, sent: Mapping[str, object]) -> JsonObject:
+    def manifest_record(self, sent: Mapping[str, object]) -> JsonObject:
         """Return what the manifest says: what was asked, what was found, and how the budget was sent."""
-        asked = self.wish.mode or "the model's own"
+        wished = self.wish.mode or "the model's own"
         if not self.thinks:
-            return {"asked": asked, "found": "no thoughts"} if self.thinks is not None or self.wish.mode else {}
+            return {"asked": wished, "found": "no thoughts"} if self.thinks is not None or self.wish.mode else {}
         found = "thoughts" if self.shown else "none yet"
-        told: JsonObject = {"asked": asked, "found": found, "budget": self.room}
+        record: JsonObject = {"asked": wished, "found": found, "budget": self.room}
         own_budget = self.wish.exact and any(str(self.wish.budget) in json.dumps(value) for value in sent.values())
-        told["budget_sent"] = "the server's own thinking budget and the sum" if own_budget else "the sum"
+        record["budget_sent"] = "the server's own thinking budget and the sum" if own_budget else "the sum"
         if self.room < self.wish.budget:
-            told["budget_asked"] = self.wish.budget
-        return told
+            record["budget_asked"] = self.wish.budget
+        return record
 
     def sentences(self, *, greedy_asked: bool) -> list[str]:
         """Say in sentences what readers of the run should know; ``greedy_asked``: whether the task asks greedily."""

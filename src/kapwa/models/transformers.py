@@ -190,16 +190,16 @@ class TransformersModel(Model):
             return [[i] for i in indices]
         limit = min(self.options.batch_tokens, _PACKED)
         planned: list[list[int]] = []
-        held = 0
+        memory_used = 0
         for i in indices:
             encoded = self._encode(requests[i])
             size = len(pack([encoded.paths])) if isinstance(encoded, EncodedRequest) else 0
-            if planned and held + size <= limit:
+            if planned and memory_used + size <= limit:
                 planned[-1].append(i)
-                held += size
+                memory_used += size
             else:
                 planned.append([i])
-                held = size
+                memory_used = size
         return planned
 
     @property
@@ -293,45 +293,45 @@ def _answered(
 ) -> list[Response]:
     """Answer requests together; one that ``prepare`` says cannot be answered, or that does not fit, gets an error."""
     prepared = [prepare(request) for request in requests]
-    ready = [part for part in prepared if not isinstance(part, str)]
+    ready = [one for one in prepared if not isinstance(one, str)]
     responses = iter(_in_halves(run, ready, _exhausted) if ready else ())
     return [
-        Response(request.key, error=part) if isinstance(part, str) else next(responses)
-        for request, part in zip(requests, prepared, strict=True)
+        Response(request.key, error=one) if isinstance(one, str) else next(responses)
+        for request, one in zip(requests, prepared, strict=True)
     ]
 
 
-def _exhausted(part: EncodedRequest | generation.Job) -> Response:
+def _exhausted(job: EncodedRequest | generation.Job) -> Response:
     reason = "memory ran out: use dtype='bfloat16', a smaller batch_tokens, or a machine with more memory."
-    return Response(part.request.key, error=reason)
+    return Response(job.request.key, error=reason)
 
 
 def _in_halves(
-    run: Callable[[Sequence[T]], list[R]], parts: Sequence[T], failed: Callable[[T], R] | None = None
+    run: Callable[[Sequence[T]], list[R]], jobs: Sequence[T], failed: Callable[[T], R] | None = None
 ) -> list[R]:
-    """Run ``parts`` together; where memory runs out, its first and its second half, down to single parts.
+    """Run ``jobs`` together; where memory runs out, its first and its second half, down to single parts.
 
-    Results are in the order of ``parts``. What a single part that does not fit gives, ``failed`` says; without it, and
+    Results are in the order of ``jobs``. What a single part that does not fit gives, ``failed`` says; without it, and
     for errors of another kind, the error is raised.
     """
     import torch
 
     try:
         with torch.inference_mode():
-            return run(parts)
+            return run(jobs)
     except (RuntimeError, MemoryError) as error:
-        if not network.out_of_memory(error) or (len(parts) == 1 and failed is None):
+        if not network.out_of_memory(error) or (len(jobs) == 1 and failed is None):
             raise
     # Only here: while an exception is handled, its traceback holds the tensors of the pass that failed.
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
-    if len(parts) == 1 and failed is not None:
-        return [failed(parts[0])]
+    if len(jobs) == 1 and failed is not None:
+        return [failed(jobs[0])]
     log.warning(
-        "Memory ran out with %d at once: they are done in halves. A smaller batch_tokens saves time.", len(parts)
+        "Memory ran out with %d at once: they are done in halves. A smaller batch_tokens saves time.", len(jobs)
     )
-    half = (len(parts) + 1) // 2
-    return _in_halves(run, parts[:half], failed) + _in_halves(run, parts[half:], failed)
+    half = (len(jobs) + 1) // 2
+    return _in_halves(run, jobs[:half], failed) + _in_halves(run, jobs[half:], failed)
 
 
 def _scored(encoded: EncodedRequest, logprobs: Sequence[Floats]) -> Response:
@@ -362,5 +362,5 @@ def _take_generation_settings(model: Untyped, encoder: Encoder) -> tuple[tuple[i
         ends += ids if isinstance(ids, list) else [] if ids is None else [ids]
     config: Untyped = GenerationConfig  # untyped in the library
     model.generation_config = config()
-    kept = {"eos_token_id", "bos_token_id", "pad_token_id", "transformers_version", "_from_model_config"}
-    return tuple(dict.fromkeys(ends)), {k: v for k, v in defaults.items() if k not in kept}
+    not_sampling = {"eos_token_id", "bos_token_id", "pad_token_id", "transformers_version", "_from_model_config"}
+    return tuple(dict.fromkeys(ends)), {k: v for k, v in defaults.items() if k not in not_sampling}

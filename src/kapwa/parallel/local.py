@@ -83,7 +83,7 @@ def _spawning() -> Iterator[None]:
     """Let processes that start inside compute with one thread each, and not run the user's script again.
 
     A spawned process imports the main module: a script without ``if __name__ == '__main__':`` would begin the whole
-    analysis anew in each worker. What Kapwa runs in workers needs nothing of that module.
+    analysis again in each worker. What Kapwa runs in workers needs nothing of that module.
     """
     main = vars(sys.modules["__main__"])
     hidden: dict[str, object] = {name: main.pop(name) for name in ("__file__", "__spec__") if name in main}

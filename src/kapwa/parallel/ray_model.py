@@ -201,8 +201,8 @@ class RayModel(DistributedModel):
             raise
         finally:
             # The caller may have stopped early (an error, Ctrl-C): nobody takes what comes now.
-            for call, held in self._calls.items():
-                held.worker.held = 0
+            for call, call_job in self._calls.items():
+                call_job.worker.held = 0
                 # The cluster may be what failed, and that is being reported already.
                 with contextlib.suppress(Exception):
                     require_ray().cancel(call)
@@ -252,14 +252,17 @@ class RayModel(DistributedModel):
             if left:
                 yield left, responses
         elif responses:
-            yield [job.open.pop(part.request_key) for part in responses if part.request_key in job.open], responses
+            yield (
+                [job.open.pop(response.request_key) for response in responses if response.request_key in job.open],
+                responses,
+            )
 
     def _arrived(self) -> Iterator[tuple[Batch, Sequence[Response]]]:
         """Yield the responses that are here and were not taken, after Ctrl-C or an error ended the asking."""
         for call in list(self._calls):
             with contextlib.suppress(Exception):  # why the asking ended is being reported already
                 while call in self._calls and require_ray().wait([call], num_returns=1, timeout=0)[0]:
-                    yield from (part for part in self._collect(call) if part[1])
+                    yield from (pair for pair in self._collect(call) if pair[1])
 
     def _taken(self, call: object) -> _Call:
         """Forget a call that has ended, and return what it was."""

@@ -99,8 +99,8 @@ def pack(value: object) -> str:
 
     No text can end the script element that it stands in.
     """
-    told = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(zlib.compress(told.encode(), 9)).decode()
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 def known(value: float | None) -> TypeGuard[float]:
@@ -141,11 +141,11 @@ def interval(low: float | None, high: float | None, info: MetricInfo, digits: in
     if not (known(low) and known(high)):
         return "no interval"
     share = is_share(info)
-    factor, places = (100, digits) if share else (1, _plain_digits(info))
+    factor, decimals = (100, digits) if share else (1, _plain_digits(info))
     least, most = info.low, info.high
     low = low if least is None else max(low, least)
     high = high if most is None else min(high, most)
-    first, last = decimal(factor * low, places), decimal(factor * high, places)
+    first, last = decimal(factor * low, decimals), decimal(factor * high, decimals)
     joined = f"{first} to {last}" if MINUS in first + last else f"{first}–{last}"
     return joined + ("%" if share else "")
 
@@ -167,10 +167,9 @@ def difference(value: float | None, info: MetricInfo, digits: int = 1) -> str:
 
 def difference_words(row: Row, info: MetricInfo, digits: int = 1) -> str:
     """Format a difference and its interval for a sentence: "+5.2 points, 95% interval −4.1 to +14.0"."""
-    shown = difference(row["difference"], info, digits)
-    if not (known(row["low"]) and known(row["high"])):
-        return f"{shown}, no interval"
-    return f"{shown}, 95% interval {change_interval(row['low'], row['high'], info, digits)}"
+    shown, (low, high) = difference(row["difference"], info, digits), (row["low"], row["high"])
+    between = change_interval(low, high, info, digits)
+    return f"{shown}, 95% interval {between}" if excludes_any(low, high, info) else f"{shown}, {between}"
 
 
 def difference_head(info: MetricInfo) -> str:
@@ -178,16 +177,26 @@ def difference_head(info: MetricInfo) -> str:
     return "Points" if is_share(info) else "Difference"
 
 
-def of_all(part: int, total: int, noun: str) -> str:
-    """Write a part of some: "all 16 cultures", "both cultures", "3 of 16 cultures", "none of 2 cultures"."""
-    if part == total:
+def of_all(count_shown: int, total: int, noun: str) -> str:
+    """Write a part of some: "all 16 cultures", "both cultures", "3 of 16 cultures", "neither culture"."""
+    if count_shown == total:
         return f"both {noun}s" if total == 2 else f"all {count(total, noun)}" if total > 1 else f"the one {noun}"
-    return f"{part or 'none'} of {count(total, noun)}"
+    if not count_shown and total == 2:
+        return f"neither {noun}"
+    return f"{count_shown or 'none'} of {count(total, noun)}"
+
+
+def excludes_any(low: float | None, high: float | None, info: MetricInfo) -> bool:
+    """Whether an interval of a difference tells anything: it is known, and is not all that differences can be."""
+    return known(low) and known(high) and not (low <= -info.span and high >= info.span)
 
 
 def change_interval(low: float | None, high: float | None, info: MetricInfo, digits: int = 1) -> str:
-    """Format the interval of a difference: "−4.1 to +14.0"; ends beyond what can be stand as in :func:`interval`."""
-    if not (known(low) and known(high)):
+    """Format the interval of a difference: "−4.1 to +14.0"; ends beyond what can be stand as in :func:`interval`.
+
+    One that holds all that can be, "−100.0 to +100.0", says nothing: there is "no interval".
+    """
+    if not (known(low) and known(high) and excludes_any(low, high, info)):
         return "no interval"
     span = info.span
     return f"{change(max(low, -span), info, digits)} to {change(min(high, span), info, digits)}"

@@ -51,13 +51,13 @@ def write_report(  # noqa: PLR0913 - a choice of the reader each
     Raises UsageError where there is nothing to tell, ``out`` cannot be written, or two runs are of one system and task;
     RunError for a folder that is neither.
     """
-    page, found = Path(out), opened(runs)
+    page, opened_runs = Path(out), opened(runs)
     why = "it is a folder" if page.is_dir() and page.suffix else in_the_way(page.parent if page.suffix else page)
     if why is None and page.is_dir() and any(page.iterdir()) and not is_page(page / "index.html"):
         why = "it is a folder with other files"
     if why is not None:
         raise UsageError(f"{page} cannot be written: {why}.", hint="Choose another path.")
-    if isinstance(found, Analysis):
+    if isinstance(opened_runs, Analysis):
         if not page.suffix:
             raise UsageError(f"The page of an analysis is one file, and {page} has no ending.", hint="Name FILE.html.")
         for about_runs, what in (
@@ -73,13 +73,13 @@ def write_report(  # noqa: PLR0913 - a choice of the reader each
                 raise UsageError(f"An analysis has no runs, and so no {what}.", hint="Leave that out.")
         from kapwa.report.page.analysis import build_analysis_report
 
-        return build_analysis_report(found, page)
+        return build_analysis_report(opened_runs, page)
     from kapwa.report.page.runs import build_report
 
     more: Keywords = {"answers": answers, "same": same, "equal_within": equal_within}
     more |= {"cost": cost, "plan": _opened_plan(plan)}
     more |= {"groups": groups and Path(groups), "errata": errata and Path(errata)}
-    return build_report(found, page, people=[Path(one) for one in people], **more)
+    return build_report(opened_runs, page, people=[Path(one) for one in people], **more)
 
 
 def _opened_plan(plan: FrozenPlan | str | Path | None) -> FrozenPlan | None:
@@ -107,15 +107,15 @@ def opened(runs: Source | Sequence[Source], tell: Callable[[str], None] = log.wa
                 hint="Write a page for each, or analyze everything together: kapwa analyze eecc RUN...",
             )
         return first if isinstance(first, Analysis) else open_analysis(str(first))
-    found: list[Run] = []
+    opened_runs: list[Run] = []
     unfinished: list[UnfinishedRunError] = []
     for one in sources:
         try:
-            found.append(one if isinstance(one, Run) else Run(str(one)))
+            opened_runs.append(one if isinstance(one, Run) else Run(str(one)))
         except UnfinishedRunError as error:
             unfinished.append(error)
-    if unfinished and not found:
+    if unfinished and not opened_runs:
         raise unfinished[0]
     for left in unfinished:
         tell(f"Left out: {left.summary}")
-    return found
+    return opened_runs

@@ -110,7 +110,7 @@ def answers_of(runs: Sequence[Run], items: Sequence[Item], *, only_wrong: bool =
     frames = []
     for run in runs:
         if compares_texts(run.manifest["suite"]) and not only_wrong:
-            texts = [(item, answer.text) for item, asked, answer in texts_of(run) if asked.sample == 0]
+            texts = [(item, answer.text) for item, request, answer in texts_of(run) if request.sample == 0]
             rows = [(item.id, item.variant, run.label, text) for item, text in texts]
             frames.append(pl.DataFrame(rows, schema=_ANSWERS, orient="row"))
             continue
@@ -127,9 +127,9 @@ def answers_of(runs: Sequence[Run], items: Sequence[Item], *, only_wrong: bool =
             wrong = run.scores.filter(headline & pl.col("outcome").is_in(WRONG_OUTCOMES)).select("item_id", "variant")
             chosen = chosen.join(wrong.unique(), on=["item_id", "variant"], how="semi")
         frames.append(chosen)
-    asked = pl.DataFrame(
+    request = pl.DataFrame(
         [(item.id, item.variant) for item in items],
         schema=dict.fromkeys(("item_id", "variant"), pl.String),
         orient="row",
     )
-    return pl.concat(frames).join(asked, on=["item_id", "variant"], how="semi", maintain_order="left")
+    return pl.concat(frames).join(request, on=["item_id", "variant"], how="semi", maintain_order="left")

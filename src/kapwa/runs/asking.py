@@ -60,8 +60,8 @@ def ask(
     stopping = None if limits is None else Stopping(limits, store.spent())
     execution = Execution(model, store, meter, cache, stopping, earlier)
     # Where batches are planned, the plan says what is asked again, and counts.
-    if not model.atomic_batches and (kept := _answered(requests, store)):
-        meter.add(kept, kept=kept)
+    if not model.atomic_batches and (n_answered := _answered(requests, store)):
+        meter.add(n_answered, kept=n_answered)
     try:
         if stopping is not None and meter.state.kept < requests.distinct_total:
             stopping.check_limits()
@@ -73,10 +73,10 @@ def ask(
             return AnswerReader(requests, store, looks.reason)
         for kind in KINDS:
             if kind in requests.kinds:
-                asked: Iterable[Request] = requests.distinct(kind)
+                pending: Iterable[Request] = requests.distinct(kind)
                 if limits is not None and limits.spending and not model.atomic_batches:
-                    asked = in_random_order(asked, limits.seed)
-                execution.execute(kind, asked)
+                    pending = in_random_order(pending, limits.seed)
+                execution.execute(kind, pending)
     except LimitReachedError as reached:
         counts = store.counts()
         if counts.answered + counts.failed < requests.distinct_total:
@@ -117,21 +117,21 @@ def answers_in(folder: Path, name: str, identity: str | None = None) -> Iterator
 def _resumable(store: AnswerStore, folder: Path) -> Iterator[None]:
     """Say, whatever ends the asking early, that its answers are kept and how to go on."""
 
-    def kept() -> str:
+    def kept_words() -> str:
         n = store.counts().answered
         return f"{n} answer{'' if n == 1 else 's'} {'is' if n == 1 else 'are'} kept in {folder}. {_RESUME}"
 
     try:
         yield
     except KeyboardInterrupt:
-        raise RunInterrupted(f"Stopped. {kept()}") from None
+        raise RunInterrupted(f"Stopped. {kept_words()}") from None
     except ModelError as error:
-        error.hint = " ".join(filter(None, [error.hint, kept()]))
+        error.hint = " ".join(filter(None, [error.hint, kept_words()]))
         raise
     except KapwaError:
         raise
     except Exception as error:
-        error.add_note(kept())
+        error.add_note(kept_words())
         raise
 
 

@@ -6,7 +6,7 @@ A cache saves asking; it never ends a run and never changes what is judged:
   sample, model, revision, template). A local model's text depends a little on what shares its batch, and on the machine
   and versions that compute it (``Model.environment``); so its answers are kept by planned batch and by these, and
   batches are taken whole. Then a run with a cache equals one without on the same kind of machine, byte for byte.
-- Keys of before Kapwa left the server's address out of them (where the revision is given) are found, too, and so are
+- Keys from before Kapwa left the server's address out of them (where the revision is given) are found, too, and so are
   answers of another server of that model.
 - A model that names no revision is not cached: tomorrow the same name may be another model. Recorded answers
   (``replay:``) are not cached either; they are at hand.
@@ -127,8 +127,8 @@ class AnswerCache:
         """Keep the answers to a planned batch, all of them or, if one failed, none."""
         if not any(response.failed for response in responses):
             keys = [request.key for request in batch]
-            places = dict(zip(keys, self._places(keys), strict=True))
-            self.add(replace(r, request_key=places[r.request_key]) for r in responses)
+            key_groups = dict(zip(keys, self._places(keys), strict=True))
+            self.add(replace(r, request_key=key_groups[r.request_key]) for r in responses)
 
     def _places(self, keys: Sequence[str]) -> list[str]:
         """Return the keys of a batch's answers: hashes of each key, all of the batch in order, and the environment."""
@@ -138,13 +138,13 @@ class AnswerCache:
         batch = self._environment + "".join(keys)
         return [hashlib.blake2b((key + batch).encode(), digest_size=16).hexdigest() for key in keys]
 
-    def take(self, requests: Sequence[Request], places: Sequence[str] | None = None) -> list[Response]:
-        """Return the sound answers the cache holds to ``requests``, in their order; ``places``: under which keys."""
+    def take(self, requests: Sequence[Request], key_groups: Sequence[str] | None = None) -> list[Response]:
+        """Return the sound answers the cache holds to ``requests``, in their order; ``key_groups``: their keys."""
         if not self._taking:
             return []
-        places = [request.key for request in requests] if places is None else places
+        key_groups = [request.key for request in requests] if key_groups is None else key_groups
         try:
-            stored = self._store.find(places)
+            stored = self._store.find(key_groups)
             for fingerprint in self._former:
                 lacking = {request_key(r, fingerprint): r.key for r in requests if r.key not in stored}
                 stored |= {lacking[key]: response for key, response in self._store.find(lacking).items()}
@@ -152,9 +152,9 @@ class AnswerCache:
             self._stop(error)
             return []
         sound = []
-        for request, place in zip(requests, places, strict=True):
-            if place in stored:
-                response = stored[place]
+        for request, key_group in zip(requests, key_groups, strict=True):
+            if key_group in stored:
+                response = stored[key_group]
                 if response is None or flaw(response, request):
                     self._damaged += 1
                 else:
@@ -188,7 +188,7 @@ class AnswerCache:
     def _stop(self, error: RunError) -> None:
         """Use the cache no more."""
         self._taking = self._adding = False
-        self._warn(f"{error.message} The run goes on without it.")
+        self._warn(f"{error.message} The run continues without it.")
 
     def _warn(self, text: str) -> None:
         self.notes.append(text)
@@ -228,8 +228,8 @@ def contents(store: AnswerStore) -> list[CachedModel]:
         n_bytes = sum(session.bytes for session in sessions)
         times = (sessions[0].started, sessions[-1].ended)
         models.append(CachedModel(about["id"], about["revision"], about["fingerprint"], n_answers, n_bytes, *times))
-    kept = [model for model in models if model.answers]
-    return sorted(kept, key=lambda model: (-model.bytes, model.name, model.revision))
+    non_empty = [model for model in models if model.answers]
+    return sorted(non_empty, key=lambda model: (-model.bytes, model.name, model.revision))
 
 
 def size_of(store: AnswerStore) -> int:

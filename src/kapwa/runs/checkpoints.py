@@ -69,15 +69,15 @@ def _series(runs: Sequence[Run], order: Order) -> Series:
     names = [run.label for run in runs]
     if len(set(names)) < len(names):
         names = [f"{run.label} ({run.path.name})" for run in runs]
-    numbers = [[int(part) for part in _NUMBER.findall(run.label)] for run in runs]
-    places = list(range(len(runs)))
+    numbers = [[int(number) for number in _NUMBER.findall(run.label)] for run in runs]
+    indices = list(range(len(runs)))
     if order == "name":
         _check_numbers(runs, numbers)
-        places.sort(key=lambda place: _natural(runs[place].label))
+        indices.sort(key=lambda index: _natural(runs[index].label))
     elif order == "time":
-        places.sort(key=lambda place: str(runs[place].manifest.get("finished") or ""))
-    steps = _steps([numbers[place] for place in places])
-    checkpoints = [Checkpoint(runs[place], names[place], step) for place, step in zip(places, steps, strict=True)]
+        indices.sort(key=lambda index: str(runs[index].manifest.get("finished") or ""))
+    steps = _steps([numbers[index] for index in indices])
+    checkpoints = [Checkpoint(runs[index], names[index], step) for index, step in zip(indices, steps, strict=True)]
     first = checkpoints[0].run.manifest
     unlike = {
         name
@@ -92,10 +92,10 @@ def _check_alike(runs: Sequence[Run]) -> None:
     """Raise UsageError where runs of one task lead with different metrics or variants, or one is named twice."""
     first, seen = runs[0], set()
     for run in runs:
-        place = run.path.resolve()
-        if place in seen:
+        path = run.path.resolve()
+        if path in seen:
             raise UsageError(f"{run.path} is named twice.", hint="Name each run once.")
-        seen.add(place)
+        seen.add(path)
         for what, value in _leading(run).items():
             if value != _leading(first)[what]:
                 raise UsageError(
@@ -123,7 +123,7 @@ def _check_numbers(runs: Sequence[Run], numbers: Sequence[Sequence[int]]) -> Non
 def _natural(text: str) -> list[tuple[int, int, str]]:
     """A key by which numbers within texts count as numbers."""
     # Every second part is a number.
-    return [(0, int(part), "") if place % 2 else (1, 0, part) for place, part in enumerate(_NUMBER.split(text))]
+    return [(0, int(piece), "") if number % 2 else (1, 0, piece) for number, piece in enumerate(_NUMBER.split(text))]
 
 
 def _steps(numbers: Sequence[Sequence[int]]) -> list[int]:

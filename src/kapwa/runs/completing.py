@@ -72,14 +72,14 @@ def _core(text: str) -> str:
 def halved_items(run: Run) -> list[Halved]:
     """Return the items of a run's first variant whose text is long enough, each text once."""
     variant = run.manifest["selection"]["variants"][0]
-    found: dict[str, Halved] = {}
+    halved: dict[str, Halved] = {}
     for row in run.items.filter(variant=variant).iter_rows(named=True):
         text = next((str(row[name]) for name in TEXTS if row.get(name)), "")
         halves = halves_of(text)
         if halves is not None:
-            place = {name: str(row[name]) for name in ("item_id", "culture", "language", "cluster")}
-            found.setdefault(text, Halved(**place, first=halves[0], second=halves[1]))
-    return list(found.values())
+            columns = {name: str(row[name]) for name in ("item_id", "culture", "language", "cluster")}
+            halved.setdefault(text, Halved(**columns, first=halves[0], second=halves[1]))
+    return list(halved.values())
 
 
 def completions_of(public: Run, private: Run, model: Model, folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -104,9 +104,9 @@ class Pricing:
         return None if self.prices is None else price_of(model, read_prices(self.prices))
 
 
-def as_record(spent: Spent, prices: Prices | None, asked: Mapping[str, object], items: float) -> JsonObject:
-    """Return what run.json says of the cost; ``asked``: requests, retries and seconds. Prices only where known."""
-    record: Cells = {**asdict(spent), **asked}
+def as_record(spent: Spent, prices: Prices | None, usage: Mapping[str, object], items: float) -> JsonObject:
+    """Return what run.json says of the cost; ``usage``: requests, retries and seconds. Prices only where known."""
+    record: Cells = {**asdict(spent), **usage}
     if prices is not None:
         cost = prices.cost(spent)
         record |= {**asdict(prices), "cost": cost, "cost_per_1000_items": 1000 * cost / items if items else None}

@@ -87,8 +87,8 @@ class Run:
         try:
             checked = Manifest.model_validate(manifest)
         except ValidationError as error:
-            place = ".".join(map(str, error.errors()[0]["loc"]))
-            raise RunError(f"{file} is damaged: {place!r} is not what it should be.", hint=AGAIN) from None
+            key = ".".join(map(str, error.errors()[0]["loc"]))
+            raise RunError(f"{file} is damaged: {key!r} is not what it should be.", hint=AGAIN) from None
         # What is not said of a metric has the default of its field.
         self.metrics: dict[str, MetricInfo] = checked.metrics
         metrics = {name: asdict(info) for name, info in checked.metrics.items()}
@@ -179,7 +179,7 @@ def is_page(file: Path) -> bool:
 def run_folders(path: Path) -> list[Path]:
     """Return the run folders that a path names: itself, those in it, none for a page that lies among runs.
 
-    What is none of these is returned as it is, for whoever opens it to refuse.
+    Anything else is returned as it is, for whoever opens it to refuse.
     """
     if is_page(path):
         return []

@@ -77,7 +77,7 @@ def salvage(folder: Path) -> Salvaged:
     if not may_write(folder, path):
         raise RunError(f"{folder} cannot be written: it is read-only.", hint="Make it writable, or work on a copy.")
     names = (path.with_name(f"{path.stem}.damaged{n or ''}{path.suffix}") for n in itertools.count())
-    kept = next(name for name in names if not name.exists())
+    free_name = next(name for name in names if not name.exists())
     nothing = RunError(
         f"There is nothing to save in {path}: no answer in it can be read.",
         hint="Move the run's folder away to ask everything again.",
@@ -85,7 +85,7 @@ def salvage(folder: Path) -> Salvaged:
     try:
         with run_lock(folder), ExitStack() as undo:
             for suffix in ("-wal", ""):
-                source, target = Path(f"{path}{suffix}"), Path(f"{kept}{suffix}")
+                source, target = Path(f"{path}{suffix}"), Path(f"{free_name}{suffix}")
                 if source.exists():
                     with replacing(target) as temporary:
                         shutil.copyfile(source, temporary)
@@ -106,7 +106,7 @@ def salvage(folder: Path) -> Salvaged:
         raise nothing from error
     except OSError as error:
         raise RunError(f"{folder} cannot be written: {error.strerror or error}.") from error
-    return Salvaged(answers, errors, kept)
+    return Salvaged(answers, errors, free_name)
 
 
 def _journal(folder: Path) -> Path:

@@ -2,7 +2,7 @@
 
 Drawn greedily, an answer that ended within a small budget is the one that a larger budget gives, and a thought that was
 cut off is the beginning of a longer one. So a run that differs from an earlier one beside it in nothing but a larger
-``--thinking-tokens`` asks for neither anew. Under sampling this would not be so: the short answers would be drawn from
+``--thinking-tokens`` asks for neither again. Under sampling this would not be so: the short answers would be drawn from
 the small budget and the long ones from the large one. Then everything is asked again.
 """
 
@@ -64,29 +64,29 @@ class EarlierAnswers(AbstractContextManager["EarlierAnswers"]):
         """Return the answers to ``requests`` that stand, and the requests that must be asked."""
         keys = {request.key: request_key(request, self._fingerprint) for request in requests if _is_greedy(request)}
         stored = self._store.find(keys.values())
-        found = Found([], [])
+        result = Found([], [])
         for request in requests:
             response = stored.get(keys.get(request.key, ""))
             state = None if response is None else gate(response).state
             if response is None or (state not in _ENDED and not _was_cut(response)):
-                found.rest.append(request)
+                result.rest.append(request)
             elif state in _ENDED:
-                found.answered.append(replace(response, request_key=request.key))
+                result.answered.append(replace(response, request_key=request.key))
             else:
-                found.rest.append(replace(request, begun=response))
-        return found
+                result.rest.append(replace(request, begun=response))
+        return result
 
 
-def earlier_answers(model: Model, folder: Path, beside: Iterable[Path]) -> EarlierAnswers | None:
+def earlier_answers(model: Model, folder: Path, folders: Iterable[Path]) -> EarlierAnswers | None:
     """Return the answers of the run with the next smaller budget of thoughts; None where there is none to use.
 
-    ``folder``: of the run that asks; ``beside``: folders of runs of the same task. Answers of a served model count only
+    ``folder``: of the run that asks; ``folders``: of runs of the same task. Answers of a served model count only
     where its revision is named, as for a cache.
     """
     if not model.continues or not_cached(model):
         return None
     now = jsonable(dict(model.fingerprint))
-    others = ((other, _fingerprint_in(other)) for other in beside if other != folder)
+    others = ((other, _fingerprint_in(other)) for other in folders if other != folder)
     smaller = [
         (other, before)
         for other, before in others

@@ -83,17 +83,17 @@ def _with_floors(estimates: pl.DataFrame, floors: pl.DataFrame, metrics: Mapping
     """
     cultures = set(estimates["culture"].drop_nulls())
     by_place = floors.rows_by_key(("metric", "variant"), named=True, include_key=True)
-    found: dict[tuple[str, str, str | None], FloorValues] = {}
+    of_floors: dict[tuple[str, str, str | None], FloorValues] = {}
     columns: list[FloorValues] = []
     for metric, variant, culture, group in estimates.select("metric", "variant", "culture", "group").iter_rows():
         key = (metric, variant, culture)
-        if key not in found:
+        if key not in of_floors:
             rows = by_place.get((metric, variant), ())
-            own = [row for row in rows if culture is not None and row["note"] == culture]
-            named = {row["name"] for row in own}
+            of_culture = [row for row in rows if culture is not None and row["note"] == culture]
+            named = {row["name"] for row in of_culture}
             shared = [row for row in rows if row["note"] not in cultures and row["name"] not in named]
             low_is_good = metrics[metric].higher_is_better is False
-            found[key] = leading_floors([*own, *shared], low_is_good=low_is_good)
-        columns.append(found[key] if group == ALL else FloorValues())
+            of_floors[key] = leading_floors([*of_culture, *shared], low_is_good=low_is_good)
+        columns.append(of_floors[key] if group == ALL else FloorValues())
     values = {name: [getattr(one, name) for one in columns] for name in FloorValues._fields}
     return estimates.with_columns(pl.Series(name, value, dtype=pl.Float64) for name, value in values.items())

@@ -134,9 +134,9 @@ class Execution(NamedTuple):
 
     def _not_in(self, earlier: EarlierAnswers, requests: Sequence[Request]) -> list[Request]:
         """Return what an earlier run does not answer, each with the text that it had begun; take the others."""
-        found = earlier.look_up(requests)
-        self._take(found.answered, earlier.origin)
-        return found.rest
+        earlier_answers = earlier.look_up(requests)
+        self._take(earlier_answers.answered, earlier.origin)
+        return earlier_answers.rest
 
     def _take(self, responses: Sequence[Response], origin: Mapping[str, str]) -> None:
         """Commit answers of the cache, or of an earlier run, as this run's own."""

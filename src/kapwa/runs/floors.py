@@ -79,29 +79,31 @@ def floor_tables(
     values = by_sample.partition_by("metric", "variant", as_dict=True, include_key=False)
     paired = [(floor.paired_with or floor.metric, floor.variant, floor.note) for floor in floors]
     known = [n for n, floor in enumerate(floors) if floor.by_item is not None and paired[n][:2] in values]
-    for (metric, variant, note), places in grouped(known, paired.__getitem__).items():
-        asked = [item for item in items if item.variant == variant and (note not in cultures or item.culture == note)]
-        asked_ids = pl.DataFrame({"item_id": [item.id for item in asked]})
+    for (metric, variant, note), indices in grouped(known, paired.__getitem__).items():
+        floor_items = [
+            item for item in items if item.variant == variant and (note not in cultures or item.culture == note)
+        ]
+        asked_ids = pl.DataFrame({"item_id": [item.id for item in floor_items]})
         joined = asked_ids.join(values[metric, variant], on="item_id", how="left", maintain_order="left")
         scored, least, most = (joined[name].to_numpy() for name in ("value", "least", "most"))
-        marks = np.array([floors[place].by_item for place in places], dtype=np.float64).T
-        item_cultures = [item.culture for item in asked]
-        clusters = [item.cluster for item in asked]
+        marks = np.array([floors[index].by_item for index in indices], dtype=np.float64).T
+        item_cultures = [item.culture for item in floor_items]
+        clusters = [item.cluster for item in floor_items]
         if len(set(item_cultures)) > 1:
             where: JsonObject = {"marks": marks, "cultures": item_cultures, "clusters": clusters}
             pooled = partial(pooled_against_marks, **where | dict(kinds[metric]))
             results = against_completed(scored, least, most, pooled)
-            for place, mark in zip(places, marks.T, strict=True):
-                means[place] = pooled_mean(mark, item_cultures, clusters).value
+            for index, mark in zip(indices, marks.T, strict=True):
+                means[index] = pooled_mean(mark, item_cultures, clusters).value
         else:
             one: Cells = {"marks": marks, "clusters": clusters}
             alone = partial(against_marks, **one | dict(kinds[metric]))
             results = against_completed(scored, least, most, alone)
-        tests |= dict(zip(places, results, strict=True))
-        for place, mark in zip(places, marks.T.tolist(), strict=True):
-            floor = floors[place]
+        tests |= dict(zip(indices, results, strict=True))
+        for index, mark in zip(indices, marks.T.tolist(), strict=True):
+            floor = floors[index]
             if floor.kind == "ceiling":
-                keys = [(item.id, variant, floor.metric, floor.name, metric) for item in asked]
+                keys = [(item.id, variant, floor.metric, floor.name, metric) for item in floor_items]
                 people |= {key: value for key, value in zip(keys, mark, strict=True) if not math.isnan(value)}
     by_item = pl.DataFrame([(*key, value) for key, value in people.items()], schema=CEILING_SCHEMA, orient="row")
     return _floor_rows(floors, cultures, tests, means), by_item
@@ -114,9 +116,9 @@ def _floor_rows(
     kind = attrgetter("metric", "variant", "name", "kind")
     by_culture = grouped([floor for floor in floors if floor.note in cultures], kind)
     rows = []
-    for place, floor in enumerate(floors):
-        row = floor._asdict() | (tests[place]._asdict() if place in tests else {})
+    for index, floor in enumerate(floors):
+        row = floor._asdict() | (tests[index]._asdict() if index in tests else {})
         if floor.note not in cultures:
-            row["value"] = means.get(place, fmean(part.value for part in by_culture.get(kind(floor), [floor])))
+            row["value"] = means.get(index, fmean(of_one.value for of_one in by_culture.get(kind(floor), [floor])))
         rows.append({name: row.get(name) for name in FLOOR_SCHEMA})
     return pl.DataFrame(rows, schema=FLOOR_SCHEMA)

@@ -81,13 +81,13 @@ class FolderRecord:
 
 
 @contextmanager
-def writing(folder: Path, kept: str) -> Iterator[None]:
-    """Turn what the system says of files that cannot be written into RunError; ``kept``: what is not lost."""
+def writing(folder: Path, reassurance: str) -> Iterator[None]:
+    """Turn what the system says of files that cannot be written into RunError; ``reassurance``: what is not lost."""
     try:
         yield
     except OSError as error:
         raise RunError(
-            f"{error.filename or folder} cannot be written: {error.strerror or error}. {kept}",
+            f"{error.filename or folder} cannot be written: {error.strerror or error}. {reassurance}",
             hint="Check the disk's space and the folder's permissions, then run again with the same command.",
         ) from error
 

@@ -136,27 +136,27 @@ class Looks:
         layout, ranges = culture.layout, ranges_of({self.metric: self._info})
         rows = with_bounds(pl.concat(culture.scores), {self.metric: self.share}, ranges)
         measured = {row["item_id"]: row for row in item_bounds(rows, ["item_id"]).iter_rows(named=True)}
-        asked = layout.codes < layout.points[min(culture.looks, len(layout.points)) - 1]
+        reached = layout.codes < layout.points[min(culture.looks, len(layout.points)) - 1]
         # An item that was asked and of which this metric cannot be told is no part of the whole.
-        kept = np.array([name in measured or not done for name, done in zip(layout.ids, asked, strict=True)])
+        usable = np.array([name in measured or not done for name, done in zip(layout.ids, reached, strict=True)])
         if culture.control is not None and self._until is not None and self._until.decided is not None:
-            kept &= ~np.isnan(culture.control)
-            culture.old = float(culture.control[kept].mean())
+            usable &= ~np.isnan(culture.control)
+            culture.old = float(culture.control[usable].mean())
         nothing = dict.fromkeys(_CASES)
         cells = [[measured.get(name, nothing)[case] for case in _CASES] for name in layout.ids]
-        values = np.array(cells, dtype=np.float64)[kept]
-        codes = np.unique(layout.codes[kept], return_inverse=True)[1]
-        control = None if culture.control is None else culture.control[kept]
+        values = np.array(cells, dtype=np.float64)[usable]
+        codes = np.unique(layout.codes[usable], return_inverse=True)[1]
+        control = None if culture.control is None else culture.control[usable]
         culture.parts = partial_means(values, codes, control, binary=self.share)
-        culture.items = int((asked & kept).sum())
+        culture.items = int((reached & usable).sum())
         culture.missing = sum(int(row["missing"]) for row in measured.values())
 
     def _look(self, going: Sequence[CultureLooks], until: Until) -> bool:
         """Record what is known by now; return whether the run ends here."""
         self.taken += 1
-        parts = [culture.parts for culture in self.cultures if culture.parts is not None]
-        several = len(parts)
-        mean = mean_of_partials(parts, binary=self.share, apart=until.each)
+        estimates = [culture.parts for culture in self.cultures if culture.parts is not None]
+        several = len(estimates)
+        mean = mean_of_partials(estimates, binary=self.share, apart=until.each)
         old = float(np.mean([culture.old for culture in self.cultures if culture.parts is not None]))
         overall = self._seen(mean, old, DECISION_ERROR)
         for culture in going:
@@ -176,16 +176,16 @@ class Looks:
             self.reason = _reason(until, overall)
         return ends
 
-    def _seen(self, parts: Partial, old: float, error: float) -> Seen:
+    def _seen(self, partial: Partial, old: float, error: float) -> Seen:
         """Read the estimates of the three cases as one interval, and against what the earlier run scored."""
-        low, high = float(parts.low[1]), float(parts.high[2])
+        low, high = float(partial.low[1]), float(partial.high[2])
         # Beyond the width of what was measured: from the middle of one worst case to that of the other.
-        half = float(np.max(parts.half)) + float(parts.value[2] - parts.value[1]) / 2
-        seen = Seen(float(parts.value[0]), low, high, half, float(parts.kept[0]))
+        half = float(np.max(partial.half)) + float(partial.value[2] - partial.value[1]) / 2
+        seen = Seen(float(partial.value[0]), low, high, half, float(partial.kept[0]))
         if math.isnan(old) or self._until is None or self._until.margin is None:
             return seen
-        bound = decision_half(parts, error)
-        ends = float(parts.value[1] - bound[1]) - old, float(parts.value[2] + bound[2]) - old
+        bound = decision_half(partial, error)
+        ends = float(partial.value[1] - bound[1]) - old, float(partial.value[2] + bound[2]) - old
         least, most = ends if self._info.higher_is_better is not False else (-ends[1], -ends[0])
         decision: Decision | None = None
         if least >= -self._until.margin:
@@ -199,8 +199,8 @@ class Looks:
     def _record(self, culture: CultureLooks | None, seen: Seen) -> None:
         """Keep a look, of one culture or of the mean over all."""
         counted = self.cultures if culture is None else [culture]
-        told = seen._asdict()
-        kept, _ = told.pop("kept"), told.pop("half")
+        cells = seen._asdict()
+        share_kept, _ = cells.pop("kept"), cells.pop("half")
         self._records.append(
             {
                 "look": self.taken,
@@ -209,8 +209,8 @@ class Looks:
                 "items": sum(one.items for one in counted),
                 "items_of": sum(len(one.layout.ids) for one in counted),
                 "missing": sum(one.missing for one in counted),
-                **{name: none_if_nan(value) if isinstance(value, float) else value for name, value in told.items()},
-                "control_saves": None if kept >= 1 else 1 - kept,
+                **{name: none_if_nan(value) if isinstance(value, float) else value for name, value in cells.items()},
+                "control_saves": None if share_kept >= 1 else 1 - share_kept,
             }
         )
 
@@ -303,8 +303,8 @@ def _reason(until: Until, overall: Seen) -> str:
     """Say why a run ends."""
     if until.decided is not None:
         what = "excluded" if overall.decision == "no regression" else "shown"
-        found = f"a loss above {until.margin:g} on these items is {what}"
-        return f"{found} (--until decided:{until.decided.name} --margin {until.margin:g})"
+        reason = f"a loss above {until.margin:g} on these items is {what}"
+        return f"{reason} (--until decided:{until.decided.name} --margin {until.margin:g})"
     whose = "the mean over cultures" if until.mean else "the score of each culture"
     return f"{whose} on these items is known to ±{until.width:g} (--until {until.rule})"
 

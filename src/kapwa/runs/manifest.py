@@ -58,7 +58,7 @@ def describe(
     data = task.data
     # Data of the hub have the first digits of their commit in their name, and the commit in their path.
     short = data.name.rpartition("@")[2]
-    parts = data.path.parts if data.path is not None and _SHORT.fullmatch(short) else ()
+    segments = data.path.parts if data.path is not None and _SHORT.fullmatch(short) else ()
     manifest: JsonObject = jsonable(
         {
             "format": FORMAT,
@@ -68,8 +68,10 @@ def describe(
             "options": dict(task.options),
             "selection": {
                 "variants": list(ids),
-                "items": {name: len(part) for name, part in ids.items()},
-                "digests": {name: blake2b(b"".join(part), digest_size=8).hexdigest() for name, part in ids.items()},
+                "items": {name: len(members) for name, members in ids.items()},
+                "digests": {
+                    name: blake2b(b"".join(members), digest_size=8).hexdigest() for name, members in ids.items()
+                },
                 "limit": task.selection.limit,
                 "draw_seed": task.selection.draw_seed,
                 "where": dict(task.selection.where),
@@ -80,7 +82,7 @@ def describe(
             "data": {
                 "name": data.name,
                 "digest": data.digest,
-                "revision": next((p for p in parts if _COMMIT.fullmatch(p) and p.startswith(short)), None),
+                "revision": next((p for p in segments if _COMMIT.fullmatch(p) and p.startswith(short)), None),
                 "card": dict(data.card),
                 "illustrative": data.illustrative,
                 **({"labels": data.labels} if data.labels else {}),
@@ -108,17 +110,17 @@ def asking_notes(manifest: JsonMapping) -> list[str]:
 
 def finished(
     described: JsonMapping,
-    asked: AnswerReader,
+    answers: AnswerReader,
     items: int,
     tables: Sequence[str],
     cache: Mapping[str, str] | None = None,
 ) -> JsonObject:
     """Return the manifest of a run whose ``tables`` are all written; times are those of the asking.
 
-    ``items``: how many were ``asked``. ``cache``: the shared cache this process used (name and id), told even where
+    ``items``: how many were ``answers``. ``cache``: the shared cache this process used (name and id), told even where
     nothing came from it.
     """
-    counts, sessions = asked.store.counts(), asked.store.sessions()
+    counts, sessions = answers.store.counts(), answers.store.sessions()
     notes = list(described.get("notes", ()))
     more: JsonObject = {}
     caches = _caches(sessions, cache)
@@ -127,21 +129,21 @@ def finished(
         more["cache"] = {"answers": n_cached, "from": caches}
         if n_cached:
             names = ", ".join(entry["name"] for entry in caches if entry["answers"])
-            taken = f"{n_cached} of {counts.answered} answers were not asked for but taken from the cache {names}."
-            notes.append(taken)
+            cache_note = f"{n_cached} of {counts.answered} answers were not asked for but taken from the cache {names}."
+            notes.append(cache_note)
     reason = _not_repeatable(sessions) if described["repeatable"] == _BYTES else None
     if reason:
         more["repeatable"] = f"no promise: {reason}"
         notes.append(f"The run cannot be repeated byte for byte: {reason}.")
-    failures = asked.store.errors()[:_REASONS] if counts.failed else []
+    failures = answers.store.errors()[:_REASONS] if counts.failed else []
     done = {
         **described,
         **more,
         "status": "failed_items" if counts.failed else "complete",
         "counts": {
             "items": items,
-            "requests": asked.index.total,
-            "unique": asked.index.distinct_total,
+            "requests": answers.index.total,
+            "unique": answers.index.distinct_total,
             "answered": counts.answered,
             "failed": counts.failed,
         },
@@ -150,7 +152,7 @@ def finished(
         "tables": sorted(tables),
         **_asking(sessions),
     }
-    return done if asked.ended is None else done | _ended_early(done, asked.ended)
+    return done if answers.ended is None else done | _ended_early(done, answers.ended)
 
 
 def _caches(sessions: Sequence[Session], used: Mapping[str, str] | None) -> list[Cells]:
@@ -176,16 +178,16 @@ def _ended_early(done: JsonMapping, reached: str) -> JsonObject:
     """Return what a run says that ended before everything was asked, since a limit was ``reached``."""
     counts = done["counts"]
     left = counts["unique"] - counts["answered"] - counts["failed"]
-    said = f"The run ended before everything was asked: {reached}. {left:,} of {counts['unique']:,} were not asked"
+    note = f"The run ended before everything was asked: {reached}. {left:,} of {counts['unique']:,} were not asked"
     if done.get("order") == "random":
-        said += ", in a random order, so that its scores are of a random part of the items."
+        note += ", in a random order, so that its scores are of a random part of the items."
     else:
-        said += ", and not in a random order: its scores are of the items that came first, and say nothing of the rest."
+        note += ", and not in a random order: its scores are of the items that came first, and say nothing of the rest."
     return {
         "status": "stopped",
         "ended": reached,
         "counts": {**counts, "not_asked": left},
-        "warnings": [said, *done.get("warnings", ())],
+        "warnings": [note, *done.get("warnings", ())],
     }
 
 
@@ -204,9 +206,9 @@ def cost_of(
     counts = done["counts"]
     if retries is not None:
         retries += int((earlier or {}).get("cost", {}).get("retries") or 0)
-    asked = {"requests": counts["answered"] + counts["failed"] + (retries or 0), "retries": retries}
+    usage = {"requests": counts["answered"] + counts["failed"] + (retries or 0), "retries": retries}
     n = counts["items"] * (counts["answered"] / counts["unique"] if counts["unique"] else 0.0)
-    return as_record(spent, prices, {**asked, "seconds": done["seconds"]}, n)
+    return as_record(spent, prices, {**usage, "seconds": done["seconds"]}, n)
 
 
 def _asking(sessions: Sequence[Session]) -> JsonObject:

@@ -38,9 +38,9 @@ def _media_path(folder: Path, path: str, sha256: str) -> Path:
     return folder / _FOLDER / f"{sha256}{ending}"
 
 
-def _keep(media: Media, place: Path) -> None:
+def _keep(media: Media, target: Path) -> None:
     file = Path(media.file)
-    if place.exists() or not file.is_file() or file.stat().st_size > LARGEST:
+    if target.exists() or not file.is_file() or file.stat().st_size > LARGEST:
         return
-    with replacing(place) as part:
-        part.write_bytes(file.read_bytes())
+    with replacing(target) as temporary:
+        temporary.write_bytes(file.read_bytes())

@@ -27,12 +27,12 @@ def learn_from(runs: Sequence[Run], metric: str | None) -> tuple[JsonObject, tup
     manifest = runs[0].manifest
     name = metric or manifest["headline"][0]
     check_known(name, manifest["metrics"], f"{runs[0].path} has no metric {name!r}.")
-    place, tables = ["culture", "language", "item_id"], []
+    keys, tables = ["culture", "language", "item_id"], []
     for run in runs:
         chosen = (pl.col("metric") == name) & (pl.col("variant") == manifest["selection"]["variants"][0])
-        kept = run.scores.filter(chosen & pl.col("value").is_not_null())
-        tables.append(kept.group_by(place).agg(pl.first("cluster"), pl.mean("value")).sort(place))
-    both = tables[0] if len(tables) == 1 else tables[0].join(tables[1], on=place, suffix="_b").sort(place)
+        scores = run.scores.filter(chosen & pl.col("value").is_not_null())
+        tables.append(scores.group_by(keys).agg(pl.first("cluster"), pl.mean("value")).sort(keys))
+    both = tables[0] if len(tables) == 1 else tables[0].join(tables[1], on=keys, suffix="_b").sort(keys)
     questions, cultures = both["cluster"].n_unique(), both["culture"].n_unique()
     folders = " and ".join(str(run.path) for run in runs)
     if questions < 2:
@@ -51,11 +51,11 @@ def learn_from(runs: Sequence[Run], metric: str | None) -> tuple[JsonObject, tup
 
 def _seen(sides: Sequence[FloatArray], items: pl.DataFrame, binary: bool) -> JsonObject:
     """The comparison of two runs; of one, what it would be with a run of unrelated answers that scores the same."""
-    places = items["culture"].to_list(), items["cluster"].to_list()
+    culture_and_cluster = items["culture"].to_list(), items["cluster"].to_list()
     if len(sides) == 2:
-        seen = pooled_differences(sides[0], sides[1], *places, binary=binary)[0].comparison
+        seen = pooled_differences(sides[0], sides[1], *culture_and_cluster, binary=binary)[0].comparison
         return {name: getattr(seen, name) for name in ("n", "clusters", "se", "differing")} | {"seen": seen.difference}
-    pooled = pooled_mean(sides[0], *places)
+    pooled = pooled_mean(sides[0], *culture_and_cluster)
     share = pooled.value or 0.0
     learned = {"n": pooled.n, "clusters": pooled.clusters, "se": np.sqrt(2) * (pooled.se or 0.0), "seen": 0.0}
     return learned | ({"differing": 2 * share * (1 - share), "accuracy": share} if binary else {"differing": 1.0})

@@ -116,15 +116,15 @@ def planned_task(task: Task, metric: str | None = None) -> PlannedTask:
     chosen = metric or task.headline[0]
     check_known(chosen, task.metrics, f"{task.name} has no metric {chosen!r}.")
     nobody: JsonObject = {"id": "", "revision": None, "fingerprint": {}}
-    asked = describe(task, nobody, task.items(), seed=0)
+    described = describe(task, nobody, task.items(), seed=0)
     return PlannedTask(
         task=task.name,
-        data=asked["data"]["name"],
-        data_digest=asked["data"]["digest"],
+        data=described["data"]["name"],
+        data_digest=described["data"]["digest"],
         metric=chosen,
-        variant=asked["selection"]["variants"][0],
-        items=asked["selection"]["items"],
-        item_digests=asked["selection"]["digests"],
+        variant=described["selection"]["variants"][0],
+        items=described["selection"]["items"],
+        item_digests=described["selection"]["digests"],
     )
 
 
@@ -171,7 +171,7 @@ def freeze(
 
 
 def read_plan(path: str | Path) -> FrozenPlan:
-    """Read a frozen plan and check its hash; raise DataError for a file that is none, or that was changed."""
+    """Read a frozen plan and check its hash; raise DataError for any other file, or one that was changed."""
     file = Path(path)
     check_ordinary(file)
     plan, problems = read_model(file, FrozenPlan, "frozen plan", _FORM)
@@ -201,8 +201,8 @@ def departures(plan: FrozenPlan, manifest: JsonMapping) -> Iterator[str]:
     if data["digest"] != planned.data_digest:
         yield f"was asked from other data ({data['name']} {data['digest'][:6]}, planned {planned.data_digest[:6]})"
     elif (selection.get("digests") or {}) != planned.item_digests:
-        asked, wanted = (sum(items.values()) for items in (selection["items"], planned.items))
-        yield f"was asked other items ({asked:,}, planned {wanted:,})"
+        n_asked, n_planned = (sum(items.values()) for items in (selection["items"], planned.items))
+        yield f"was asked other items ({n_asked:,}, planned {n_planned:,})"
     if planned.metric not in manifest["metrics"]:
         yield f"does not have the planned metric {planned.metric}"
     if plan.system(manifest) is None:
@@ -239,9 +239,9 @@ def carried(plan: FrozenPlan, folder: Path, earlier: JsonMapping | None, answers
 
 def check_binding(plan: FrozenPlan, manifest: Mapping[str, object]) -> None:
     """Raise UsageError where a run that is to be made under ``plan`` would not be what was planned."""
-    found = list(departures(plan, manifest))
-    if found:
+    departed = list(departures(plan, manifest))
+    if departed:
         raise UsageError(
-            f"This run departs from the plan {plan.short}: it {'; it '.join(found)}.",
+            f"This run departs from the plan {plan.short}: it {'; it '.join(departed)}.",
             hint="Ask what was planned; or leave out --plan, and the report says that the run departs from it.",
         )

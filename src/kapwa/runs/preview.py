@@ -20,7 +20,7 @@ from kapwa.runs.schema import RUN
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.suites.base import Task
 
-# So many requests, evenly spread, stand for all of a longer run.
+# So many requests, evenly spread, represent all of a longer run.
 MEASURED = 2000
 ENOUGH = 20  # answers that tell what others will take
 # More than the largest published study asks (3.7 million texts).
@@ -54,7 +54,7 @@ class Tokens:
     how: str
     measured: bool = False
 
-    def part(self, share: float) -> Tokens:
+    def scaled(self, share: float) -> Tokens:
         """Return the tokens of this share of the requests."""
         return replace(self, read=round(share * self.read), written=round(share * self.written))
 
@@ -94,7 +94,7 @@ def count_tokens(requests: Sequence[Request], backend: str, name: str, options: 
     how = _CHARACTERS if encoder is None else "by the model's own tokenizer"
     how += f"; {room:,} tokens for each thought" if room and written else ""
     if len(chosen) < len(requests):
-        how += f"; {len(chosen):,} requests, evenly spread, stand for all"
+        how += f"; {len(chosen):,} requests, evenly spread, represent all"
     return Tokens(read, written, how)
 
 
@@ -121,18 +121,18 @@ def _encoder(backend: str, name: str, options: ModelOptions) -> tuple[Encoder | 
     from kapwa.models import weights
 
     wish = wish_of(options)
-    said = wish.budget if wish.likely else 0
+    budget = wish.budget if wish.likely else 0
     try:
         path = weights_file() if backend == "smollm2" else None
         if backend not in _LOCAL or (backend == "smollm2" and path is None):
-            return None, said
+            return None, budget
         tokenizer = weights.tokenizer_at_hand(weights.locate(str(path or name)), options)
         if tokenizer is None:
-            return None, said
+            return None, budget
         thinking = settle(choose(tokenizer, options.template, options.extra), wish)
         return Encoder(tokenizer, thinking.template), wish.budget if thinking.thinks else 0
     except ModelError:
-        return None, said  # the run itself says what is wrong with the model
+        return None, budget  # the run itself says what is wrong with the model
 
 
 def as_answered(tokens: Tokens, requests: Sequence[Request], out: Path, task: str, model: str) -> Tokens:

@@ -35,30 +35,30 @@ class Snapshot:
     so_far: str = ""
 
     @property
-    def asked(self) -> int:
+    def done_here(self) -> int:
         """How many steps this process did itself."""
         return self.done - self.kept
 
     @property
     def note(self) -> str:
         """What stands beside a bar: the stage, and what is known of speed, time to go and failures."""
-        parts = [self.stage] if self.stage else []
+        phrases = [self.stage] if self.stage else []
         if self.kept:
             rest = f", {self.total - self.kept:,} to ask" if self.stage == "asking" else " from before"
-            parts.append(f"{self.kept:,} kept{rest}")
-        pace = self.seconds / self.asked if self.asked else 0.0
+            phrases.append(f"{self.kept:,} kept{rest}")
+        pace = self.seconds / self.done_here if self.done_here else 0.0
         if pace > 0 and self.unit == "tokens":
             # A slow speed as its inverse, of which one decimal says enough.
-            parts.append(f"{pace:.1f} s/item" if pace > 1 else f"{1 / pace:.1f} items/s")
+            phrases.append(f"{pace:.1f} s/item" if pace > 1 else f"{1 / pace:.1f} items/s")
         if self.amount and self.seconds > 0:
-            parts.append(f"{self.amount / self.seconds:,.0f} {self.unit}/s")
+            phrases.append(f"{self.amount / self.seconds:,.0f} {self.unit}/s")
         if pace > 0 and self.done < self.total:
-            parts.append(f"{clock((self.total - self.done) * pace)} to go")
+            phrases.append(f"{clock((self.total - self.done) * pace)} to go")
         if self.failed:
-            parts.append(f"{self.failed:,} failed")
+            phrases.append(f"{self.failed:,} failed")
         if self.so_far:
-            parts.append(self.so_far)
-        return ", ".join(parts)
+            phrases.append(self.so_far)
+        return ", ".join(phrases)
 
 
 Show = Callable[[Snapshot], None]
@@ -98,7 +98,7 @@ def in_notebook() -> bool:
 
 @dataclass(slots=True)
 class NotebookBars:
-    """Show in a notebook's cell a bar for each label, drawn anew a few times a second."""
+    """Show in a notebook's cell a bar for each label, redrawn a few times a second."""
 
     every: float = 0.2
     now: Callable[[], float] = time.monotonic

@@ -73,7 +73,7 @@ class RequestIndex:
 
     @property
     def in_memory(self) -> bool:
-        """Whether the requests are kept; those of a longer run are made anew on each pass."""
+        """Whether the requests are kept; those of a longer run are made again on each pass."""
         return self._kept is not None
 
     def __iter__(self) -> Iterator[Request]:
@@ -111,7 +111,7 @@ def requests_of(task: Task, items: Sequence[Item], fingerprint: Mapping[str, obj
 class AnswerReader(Collection[Answer]):
     """Every request of ``index`` with its response, in the index's order; equal questions share one response.
 
-    Iterating reads the store anew and holds a few hundred answers, so that a task may judge millions of them.
+    Each iteration reads the store again and holds a few hundred answers, so that a task may judge millions of them.
     Raises RunError for a request that was never answered and for a damaged row. ``ended``: which limit ended the asking
     before everything was asked; then what was never answered was not asked.
     """

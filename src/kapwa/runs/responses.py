@@ -78,11 +78,11 @@ def score_responses(task: Task, responses: object, *, seed: int = 0) -> ScoredRe
             error.path = "the responses"  # the user gave a table, not the file that it was put into
         raise
     with AnswerStore(None) as store:
-        asked = list(ask(index, model, store))
-    judged = task.judge(items, asked)
+        answered = list(ask(index, model, store))
+    judged = task.judge(items, answered)
     described = describe(task, model, items, seed=seed)
     tables = results(described, judged, items, task.floors(items), task.item_table(items))
-    failed = len({response.request_key for _, response in asked if response.state == "failed"})
+    failed = len({response.request_key for _, response in answered if response.state == "failed"})
     common = {name: tables[name] for name in RUN_TABLES}
     return ScoredResponses(**common, tables=tables, manifest=described, unused=tuple(unused), failed=failed)
 
@@ -123,10 +123,10 @@ def _no_row_fits(rows: Sequence[ReplayRow], items: Sequence[Item], file: str) ->
     if row.item_id not in variants:
         message = f"no row answers an item of this task (here: item {row.item_id!r})."
         return DataError(message, path=file, row=row.number, column="item_id", hint=nearest(row.item_id, variants))
-    asked = variants[row.item_id]
-    if row.variant and row.variant not in asked:
+    known = variants[row.item_id]
+    if row.variant and row.variant not in known:
         message = f"no row answers a variant that is asked (here: variant {row.variant!r} of item {row.item_id!r})."
-        hint = f"{nearest(row.variant, asked)} Change the column, or ask for that variant with --variant."
+        hint = f"{nearest(row.variant, known)} Change the column, or ask for that variant with --variant."
         return DataError(message, path=file, row=row.number, column="variant", hint=hint)
     message = f"no row answers a sample that is asked (here: sample {row.sample} of item {row.item_id!r})."
     return DataError(message, path=file, row=row.number, column="sample", hint="Samples are counted from 0.")

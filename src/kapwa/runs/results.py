@@ -40,7 +40,7 @@ def results(
         raise RunError(f"{task} gave a score table with the columns {judged.scores.columns}.", hint=_SUITE_BUG)
     for name in judged.tables:
         if name in (*RUN_TABLES, CEILINGS) or not TABLE_NAME.fullmatch(name):
-            raise RunError(f"{task} names a table {name!r}, which cannot be.", hint=_SUITE_BUG)
+            raise RunError(f"{task} names a table {name!r}, which is no valid table name.", hint=_SUITE_BUG)
     shares = shares_among(metrics, judged.scores)
     comparisons, ranges = pl.DataFrame(schema=dict(COMPARISON_SCHEMA)), ranges_of(metrics)
     binary = {name: info.binary for name, info in metrics.items()}

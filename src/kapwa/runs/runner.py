@@ -89,7 +89,7 @@ def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Seque
         if settings.plan is not None or "plan" in begun.manifest:
             described |= _under_plan(begun, store, settings)
         described |= {} if looks is None else looks.described
-        asked = ask(
+        answers = ask(
             index,
             model,
             store,
@@ -102,15 +102,15 @@ def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Seque
         meter.enter("judging")
         earlier = RUN.peek(folder)
         described |= {} if looks is None else looks.described
-        described |= _as_asked(described, model, earlier, anew=meter.state.asked > 0)
+        described |= _as_asked(described, model, earlier, anew=meter.state.done_here > 0)
         described |= {} if shorter is None else shorter.continued_in(store)
-        judged, loops = _judge(task, items, asked, greedy=index.fingerprint.get("sampling") == "greedy")
-        told = [*asking_notes(described), *judged.notes, *(cache.notes if cache else ())]
-        told += [] if looks is None else looks.notes
-        described |= {"notes": [*notes, *told], "warnings": list(judged.warnings)}
+        judged, loops = _judge(task, items, answers, greedy=index.fingerprint.get("sampling") == "greedy")
+        run_notes = [*asking_notes(described), *judged.notes, *(cache.notes if cache else ())]
+        run_notes += [] if looks is None else looks.notes
+        described |= {"notes": [*notes, *run_notes], "warnings": list(judged.warnings)}
         tables = results(described, judged, items, [*task.floors(items), *ceilings], task.item_table(items))
         tables |= {} if looks is None else looks.tables
-        done = finished(described, asked, len(items), list(tables), cache.origin if cache else None)
+        done = finished(described, answers, len(items), list(tables), cache.origin if cache else None)
         done["counts"] |= {"loops": loops} if loops else {}
         done["cost"] = cost_of(done, store.spent(), settings.limits.prices, model.retries, earlier)
         _write(folder, items, described, tables, done)
@@ -135,29 +135,29 @@ def _under_plan(begun: BegunRun, store: AnswerStore, settings: RunSettings) -> J
 
     if not isinstance(settings.plan, FrozenPlan):
         return {"plan": begun.manifest["plan"]}
-    said = {"plan": carried(settings.plan, begun.folder, begun.manifest, store.counts().answered)}
+    record = {"plan": carried(settings.plan, begun.folder, begun.manifest, store.counts().answered)}
     if "plan" not in begun.manifest:
         with writing(begun.folder, _KEPT):
-            RUN.write(begun.folder, {**(RUN.peek(begun.folder) or {}), **said})
-    return said
+            RUN.write(begun.folder, {**(RUN.peek(begun.folder) or {}), **record})
+    return record
 
 
 def _as_asked(described: JsonMapping, model: Model, earlier: JsonMapping | None, *, anew: bool) -> JsonObject:
     """Return what is known of the model by now, with the signatures that follow; ``anew``: it was asked something."""
-    asked = dict(described)
+    changed = dict(described)
     if anew:  # the model may tell more by now
-        asked["model"] = {**described["model"], "description": jsonable(dict(model.description))}
+        changed["model"] = {**described["model"], "description": jsonable(dict(model.description))}
     else:
-        asked = asked_by(described, earlier)
-    return asked | signatures(asked)
+        changed = asked_by(described, earlier)
+    return changed | signatures(changed)
 
 
-def _judge(task: Task, items: Sequence[Item], asked: AnswerReader, *, greedy: bool) -> tuple[Judged, int]:
+def _judge(task: Task, items: Sequence[Item], reader: AnswerReader, *, greedy: bool) -> tuple[Judged, int]:
     """Judge answers, and see on the way whether they are alike, hold thoughts, or run in circles.
 
     Return what was judged, and how many answers run in circles. ``greedy``: sampling was switched off in words.
     """
-    thoughts = WatchedThoughts(asked, items)
+    thoughts = WatchedThoughts(reader, items)
     answers = SameAnswers(thoughts)
     judged = task.judge(items, answers)
     table, loops = thoughts.table(), thoughts.loops()
@@ -186,7 +186,7 @@ def _write(
 def _named_run(task: Task, items: Sequence[Item], model: Model, settings: RunSettings) -> tuple[RequestIndex, Path]:
     """Return the requests of a run and its folder.
 
-    A run that an earlier Kapwa began under another fingerprint of the same model is gone on with, where it is there.
+    A run that an earlier Kapwa began under another fingerprint of the same model is continued.
     """
     brief, out = f"{slug(task.name)}-{slug(brief_model(model.id))}", Path(settings.out)
     indices: list[tuple[RequestIndex, Path]] = []
@@ -287,8 +287,8 @@ def _opened(folder: Path, identity: str, described: Mapping[str, object]) -> Ite
         sync_folder(folder.parent)
     with answers_in(folder, JOURNAL, identity) as store:
         with writing(folder, _KEPT):
-            for part in folder.glob(".*.part*"):  # half-written files that a killed process left
-                part.unlink(missing_ok=True)
+            for leftover in folder.glob(".*.part*"):  # half-written files that a killed process left
+                leftover.unlink(missing_ok=True)
             if RUN.peek(folder) is None:
                 RUN.write(folder, described)
         yield store

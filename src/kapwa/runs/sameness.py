@@ -19,31 +19,31 @@ class SameAnswers(WatchedAnswers):
 
     def watch(self, answer: Answer) -> None:
         """Let an answer vote for the candidate."""
-        said = (answer.response.text or "").strip()
-        if said and said == self._candidate:
+        text = (answer.response.text or "").strip()
+        if text and text == self._candidate:
             self._votes += 1
-        elif said and not self._votes:
-            self._candidate, self._votes = said, 1
-        elif said:
+        elif text and not self._votes:
+            self._candidate, self._votes = text, 1
+        elif text:
             self._votes -= 1
 
     def warning(self) -> str | None:
         """Say that most questions got the same answer, or None; walks through the answers again where they might."""
         if not self._votes:
             return None
-        asked: set[str] = set()
+        questions: set[str] = set()
         same: set[str] = set()
         for request, response in self._answers:
             if response.text and response.text.strip():
-                asked.add(request.item_id)
+                questions.add(request.item_id)
                 if response.text.strip() == self._candidate:
                     same.add(request.item_id)
         most = _MOST_SHORT if len(self._candidate) <= _SHORT else _MOST
-        if len(asked) < LEAST or len(same) <= most * len(asked):
+        if len(questions) < LEAST or len(same) <= most * len(questions):
             return None
         line = " ".join(self._candidate.split())
         shown = f"{line[:_SHOWN]}…" if len(line) > _SHOWN else line
         return (
-            f"{len(same):,} of {len(asked):,} different questions got the same answer, “{shown}”: look at the prompts "
-            "and at the server before you read these numbers."
+            f"{len(same):,} of {len(questions):,} different questions got the same answer, “{shown}”: look at the "
+            "prompts and at the server before you read these numbers."
         )

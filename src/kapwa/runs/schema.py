@@ -206,7 +206,7 @@ _GONE: Mapping[str, Sequence[str]] = {"comparisons": ("boot_low", "boot_high")}
 
 
 def with_later_columns(name: str, table: pl.DataFrame) -> pl.DataFrame:
-    """Return a table of a run with the columns that a run of before lacks, its texts after the gate.
+    """Return a table of a run with the columns that an older run lacks, its texts after the gate.
 
     States follow from outcomes; of texts, from themselves.
     """
@@ -286,8 +286,8 @@ def differences(environments: Sequence[Mapping[str, object]]) -> str | None:
     """
     differing = []
     for name in sorted({name for environment in environments for name in environment}):
-        parts = [str(environment.get(name, "unknown")).split("; ") for environment in environments]
-        values = dict.fromkeys(itertools.chain.from_iterable(parts))
+        packages = [str(environment.get(name, "unknown")).split("; ") for environment in environments]
+        values = dict.fromkeys(itertools.chain.from_iterable(packages))
         if len(values) > 1:
             differing.append(f"{name} ({'; '.join(values)})")
     return ", ".join(differing) or None

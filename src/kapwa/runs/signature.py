@@ -32,7 +32,7 @@ class Signature:
 
     def __init__(self, manifest: JsonMapping) -> None:
         """Take from the ``manifest`` of a run what does not differ between its numbers."""
-        data = manifest["data"]
+        data, until = manifest["data"], manifest.get("until") or {}
         self._task = _fields({"": manifest["task"]})
         self._data = _fields({"data": f"{data['name']}@{data['digest'][:6]}"})
         self._selection = manifest["selection"]
@@ -40,7 +40,7 @@ class Signature:
             {
                 **_model_fields(manifest),
                 "options": _options(manifest["options"]),
-                "until": _stopped_by(manifest),
+                "until": str(until["rule"]) if until.get("stopped") else None,
                 "seed": manifest["seed"],
                 "kapwa": manifest["kapwa"],
             }
@@ -55,16 +55,19 @@ class Signature:
         """
         if variant not in self._items:
             chosen = self._selection["variants"] if variant is None else [variant]
-            asked = "".join(self._selection.get("digests", {}).get(name, "") for name in chosen)
+            digests = "".join(self._selection.get("digests", {}).get(name, "") for name in chosen)
             items = {
                 "variant": "+".join(chosen),
                 "n": sum(self._selection["items"].get(name, 0) for name in chosen),
-                "asked": digest({"": asked.encode()})[:6] if asked else None,
+                "asked": digest({"": digests.encode()})[:6] if digests else None,
             }
             self._items[variant] = _fields(items)
-        part = _fields({name: value for name, value in (whose or {}).items() if name != "all"}, empty=True)
+        fields_of_one = _fields({name: value for name, value in (whose or {}).items() if name != "all"}, empty=True)
         return "|".join(
-            filter(None, [self._task, _fields({"metric": metric}), self._data, self._items[variant], self._how, part])
+            filter(
+                None,
+                [self._task, _fields({"metric": metric}), self._data, self._items[variant], self._how, fields_of_one],
+            )
         )
 
 
@@ -82,12 +85,6 @@ def _fields(values: JsonMapping, *, empty: bool = False) -> str:
     shown = ((name, value) for name, value in values.items() if empty or value not in (None, ""))
     fields = (f"{name}:{value}" if name else str(value) for name, value in shown)
     return "|".join(_UNSAFE.sub(lambda match: f"%{ord(match[0]):x};", field) for field in fields)
-
-
-def _stopped_by(manifest: JsonMapping) -> str | None:
-    """Return the rule by which a run ended before everything was asked; None where it did not end so."""
-    until = manifest.get("until") or {}
-    return str(until["rule"]) if until.get("stopped") else None
 
 
 def _options(options: JsonMapping) -> str:
@@ -138,8 +135,8 @@ def unnamed_settings(manifest: JsonMapping) -> JsonObject:
 
 def measurement(manifest: JsonMapping) -> dict[str, str]:
     """Return what a run's numbers depend on: the fields of its signature, with the options one by one."""
-    parts = (part.partition(":") for part in manifest["signature"].split("|")[1:])
-    fields = {name: _ESCAPED.sub(lambda match: chr(int(match[1], 16)), value) for name, _, value in parts}
+    pairs = (field.partition(":") for field in manifest["signature"].split("|")[1:])
+    fields = {name: _ESCAPED.sub(lambda match: chr(int(match[1], 16)), value) for name, _, value in pairs}
     fields.pop("options", None)
     return {**fields, **{name: str(value) for name, value in manifest["options"].items() if value is not None}}
 

@@ -113,6 +113,6 @@ def in_random_order(requests: Iterable[Request], seed: int) -> list[Request]:
     return [request for item in shuffled(list(by_item), seed) for request in by_item[item]]
 
 
-def shuffled(parts: Sequence[T], seed: int) -> list[T]:
-    """Return ``parts`` in an order drawn from ``seed``."""
-    return random.Random(seed).sample(parts, len(parts))  # noqa: S311 - no secret
+def shuffled(members: Sequence[T], seed: int) -> list[T]:
+    """Return ``members`` in an order drawn from ``seed``."""
+    return random.Random(seed).sample(members, len(members))  # noqa: S311 - no secret

@@ -136,9 +136,11 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
         check_ordinary(path)
         log = path.with_name(f"{path.name}-wal")
         if mode != "read":
-            for place in (path.parent, path):
-                if not may_write(place):
-                    raise RunError(f"{place} cannot be written: it is read-only.", hint="Choose a writable folder.")
+            for path_to_check in (path.parent, path):
+                if not may_write(path_to_check):
+                    raise RunError(
+                        f"{path_to_check} cannot be written: it is read-only.", hint="Choose a writable folder."
+                    )
             if not path.exists() or path.stat().st_size == 0:
                 if log.exists() and log.stat().st_size > 0:
                     # SQLite would replay a log left by another file into the new one, and so destroy both.
@@ -230,9 +232,9 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
     @property
     def learnt(self) -> JsonMapping:
         """What the model's answers taught of how to ask it (:meth:`learn`); {}: nothing that can be read."""
-        kept = self.rows("SELECT value FROM meta WHERE name = 'learnt'")
+        stored = self.rows("SELECT value FROM meta WHERE name = 'learnt'")
         try:
-            learnt = json.loads(kept[0][0]) if kept else {}
+            learnt = json.loads(stored[0][0]) if stored else {}
         except (TypeError, ValueError):
             return {}
         return learnt if isinstance(learnt, dict) else {}
@@ -306,12 +308,14 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
         What was taken from a cache cost nothing, nor did the beginning of a text that another run had begun.
         """
         cached = [str(session.number) for session in self.sessions() if "cache" in session.record]
-        read, written, thought, held = (f"coalesce(json_extract(payload, '$.usage[{i}]'), 0)" for i in range(4))
+        read, written, thought, cached_tokens = (
+            f"coalesce(json_extract(payload, '$.usage[{i}]'), 0)" for i in range(4)
+        )
         begun = "coalesce(json_extract(payload, '$.begun'), 0)"
-        parts = (read, f"{written} - {begun}", f"max({thought} - {begun}, 0)", held)
-        sums = ", ".join(f"coalesce(sum({part}), 0)" for part in parts)
-        asked = f"NOT failed AND coalesce(session, -1) NOT IN ({','.join(cached)})"
-        counts = self.rows(f"SELECT count(*), {sums} FROM responses WHERE {asked}")[0]  # noqa: S608
+        sums_of = (read, f"{written} - {begun}", f"max({thought} - {begun}, 0)", cached_tokens)
+        sums = ", ".join(f"coalesce(sum({expression}), 0)" for expression in sums_of)
+        condition = f"NOT failed AND coalesce(session, -1) NOT IN ({','.join(cached)})"
+        counts = self.rows(f"SELECT count(*), {sums} FROM responses WHERE {condition}")[0]  # noqa: S608
         return Spent(*map(int, counts))
 
     def errors(self) -> list[tuple[str, int]]:

@@ -60,13 +60,13 @@ def systems_of(runs: Sequence[Run], same: Named | None = None) -> list[System]:
     if len(runs) == 1 and not same:
         return [System(runs[0].label, tuple(runs))]
     labels = {id(run): str(run.manifest.get("label") or "") for run in runs} | _named(runs, same or {})
-    parts: list[tuple[str, list[Run]]] = []
+    systems: list[tuple[str, list[Run]]] = []
     for (label, _), members in grouped(runs, lambda run: _identity(run, labels[id(run)])).items():
-        for part in [members] if label else _apart(members):
-            _check_once(label, part)
-            parts.append((label, part))
-    parts.sort(key=lambda part: runs.index(part[1][0]))
-    return [System(name, tuple(part)) for name, (_, part) in zip(_names(parts), parts, strict=True)]
+        for group in [members] if label else _split_by_draws(members):
+            _check_once(label, group)
+            systems.append((label, group))
+    systems.sort(key=lambda group: runs.index(group[1][0]))
+    return [System(name, tuple(group)) for name, (_, group) in zip(_names(systems), systems, strict=True)]
 
 
 def system_names(runs: Sequence[Run]) -> dict[int, str]:
@@ -89,15 +89,15 @@ def _named(runs: Sequence[Run], same: Named) -> dict[int, str]:
     names: dict[int, str] = {}
     for name, members in same.items():
         for member in members:
-            place = member.path if isinstance(member, Run) else Path(member)
-            exact = [run for run in runs if run.path.resolve() == place.resolve()]
+            path = member.path if isinstance(member, Run) else Path(member)
+            exact = [run for run in runs if run.path.resolve() == path.resolve()]
             candidates = exact[:1] or [run for run in runs if run.path.name == str(member)]
             if len(candidates) > 1:
                 both = " and ".join(str(run.path) for run in candidates[:2])
                 raise UsageError(f"{member}, which is to be called {name!r}, is {both}.", hint="Name the whole path.")
             if not candidates:
-                hint = nearest(place.name, [run.path.name for run in runs])
-                raise UsageError(f"{place}, which is to be called {name!r}, is none of the runs named.", hint=hint)
+                hint = nearest(path.name, [run.path.name for run in runs])
+                raise UsageError(f"{path}, which is to be called {name!r}, is not one of the named runs.", hint=hint)
             run = candidates[0]
             if id(run) in names:
                 raise UsageError(f"{run.path} is named in --same twice.", hint="A run is of one system.")
@@ -131,26 +131,26 @@ def _identity(run: Run, label: str) -> tuple[str, Hashable]:
     return label, None if label else _fields(run, (*_MODEL, *_ASKING))
 
 
-def _measured(run: Run) -> tuple[str, str]:
+def _measurement(run: Run) -> tuple[str, str]:
     """Task and data: a cell of a table that one run of a system can fill."""
     return str(run.manifest["task"]), str(run.manifest["data"]["digest"])
 
 
-def _apart(runs: Sequence[Run]) -> list[list[Run]]:
+def _split_by_draws(runs: Sequence[Run]) -> list[list[Run]]:
     """Part runs of one model asked in one way where a task was run more than once: by the draws, then by all else."""
-    by_task = grouped(runs, _measured).values()
+    by_task = grouped(runs, _measurement).values()
     if all(len(members) == 1 for members in by_task):
         return [list(runs)]
     by_draws = grouped(runs, lambda run: _fields(run, _DRAWS)).values()
     if len(by_draws) > 1:
-        return [part for members in by_draws for part in _apart(members)]
+        return [group for members in by_draws for group in _split_by_draws(members)]
     repeated = [run for members in by_task if len(members) > 1 for run in members]
     once = [members[0] for members in by_task if len(members) == 1]
     return [*grouped(repeated, _fields).values(), *([once] if once else [])]
 
 
 def _check_once(label: str, runs: Sequence[Run]) -> None:
-    for members in grouped(runs, _measured).values():
+    for members in grouped(runs, _measurement).values():
         if len(members) > 1:
             first, second = (run.path for run in members[:2])
             task = members[0].manifest["task"]
@@ -158,26 +158,26 @@ def _check_once(label: str, runs: Sequence[Run]) -> None:
             raise UsageError(f"{first} and {second} are two runs of {task} and {what}.", hint=_HOW_TO_NAME)
 
 
-def _names(parts: Sequence[tuple[str, Sequence[Run]]]) -> list[str]:
+def _names(systems: Sequence[tuple[str, Sequence[Run]]]) -> list[str]:
     """The shortest names that tell systems apart: label or last part of the id, whole id, revision, what differs."""
-    labels = [label for label, _ in parts]
-    runs = [members[0] for _, members in parts]
+    labels = [label for label, _ in systems]
+    runs = [members[0] for _, members in systems]
     models = [str(run.manifest["model"]["id"]).rstrip("/\\") for run in runs]
     revisions = [str(run.manifest["model"].get("revision") or "?")[:8] for run in runs]
     short = [label or brief_model(model) for label, model in zip(labels, models, strict=True)]
     # Each is tried on the systems that the one before leaves with one name.
     longer: Sequence[Callable[[int, Sequence[Run]], str]] = (
-        lambda place, _: labels[place] or models[place],
-        lambda place, _: labels[place] or f"{short[place]} @ {revisions[place]}",
-        lambda place, rivals: _with_words(short[place], _differences(runs[place], rivals)),
-        lambda place, _: f"{short[place]} ({runs[place].path.name})",
-        lambda place, _: f"{short[place]} ({runs[place].path.resolve()})",
+        lambda index, _: labels[index] or models[index],
+        lambda index, _: labels[index] or f"{short[index]} @ {revisions[index]}",
+        lambda index, rivals: _with_words(short[index], _differences(runs[index], rivals)),
+        lambda index, _: f"{short[index]} ({runs[index].path.name})",
+        lambda index, _: f"{short[index]} ({runs[index].path.resolve()})",
     )
     names = short
     for name_of in longer:
         rivals = grouped(range(len(runs)), names.__getitem__)
-        clashing = {place: [runs[i] for i in same] for same in rivals.values() if len(same) > 1 for place in same}
-        names = [name_of(place, clashing[place]) if place in clashing else name for place, name in enumerate(names)]
+        clashing = {index: [runs[i] for i in same] for same in rivals.values() if len(same) > 1 for index in same}
+        names = [name_of(index, clashing[index]) if index in clashing else name for index, name in enumerate(names)]
     return names
 
 
@@ -216,6 +216,6 @@ def _shortened(value: str, values: Sequence[str]) -> str:
     if len(value) <= _LONGEST:
         return value
     columns = enumerate(zip_longest(*filter(None, values)))
-    begin = max(0, next((place for place, letters in columns if len(set(letters)) > 1), 0) - _LEAD)
+    begin = max(0, next((position for position, letters in columns if len(set(letters)) > 1), 0) - _LEAD)
     shown = value[begin : begin + _LONGEST - 1]
     return f"{'…' if begin else ''}{shown}{'…' if begin + len(shown) < len(value) else ''}"

@@ -123,7 +123,7 @@ def _mean(values: Sequence[int]) -> float | None:
 
 def thoughts_note(table: pl.DataFrame) -> str:
     """Say in a sentence what a table of thoughts holds."""
-    parts = []
+    phrases = []
     for row in table.head(_MOST_SAID).iter_rows(named=True):
         length = f"{row['tokens']:,.0f} tokens" if row["tokens"] is not None else ""
         length = length or (f"{row['characters']:,.0f} characters" if row["characters"] is not None else "")
@@ -133,6 +133,6 @@ def thoughts_note(table: pl.DataFrame) -> str:
             words += ", language not told"
         else:
             words += f", {100 * row['thought_in_share']:.0f}% of them in {row['thought_in']}"
-        parts.append(words)
-    more = table.height - len(parts)
-    return "Thoughts by culture: " + "; ".join(parts) + (f"; {more} more in the table thoughts." if more else ".")
+        phrases.append(words)
+    more = table.height - len(phrases)
+    return "Thoughts by culture: " + "; ".join(phrases) + (f"; {more} more in the table thoughts." if more else ".")

@@ -136,7 +136,7 @@ class PooledDifference(NamedTuple):
     ``comparison``: means over cultures, interval, p-value. ``sd``: the estimated
     standard deviation of the true difference between cultures, noise taken out, with its 95 % interval ``sd_low`` to
     ``sd_high``. ``p_varies``: whether it is the same in all of them; see :func:`kapwa.stats.spread.culture_spread`.
-    All None where the data cannot tell.
+    All None where the data cannot tell; the standard deviation never stands without its interval.
     """
 
     comparison: Comparison
@@ -248,7 +248,8 @@ def _pooled_difference(
     if spread is not None:
         # Differences between -1 and 1 have no larger standard deviation.
         most = 1.0 if binary else math.inf
-        varied = (spread.sd, min(spread.sd_low, most), min(spread.sd_high, most), spread.p_value)
+        sd, sd_low, sd_high = (None if value is None else min(value, most) for value in spread.deviation)
+        varied = (sd, sd_low, sd_high, spread.p_value)
     return PooledDifference(comparison, len(cultures), *varied)
 
 
@@ -292,7 +293,8 @@ def pooled_against_marks(
     """
     against = []
     sides = np.broadcast_to(values[:, None], marks.shape), marks
-    for mark, difference in zip(marks.T, pooled_differences(*sides, cultures, clusters, binary=binary), strict=True):
+    differences = pooled_differences(*sides, cultures, clusters, binary=binary, varies=False)
+    for mark, difference in zip(marks.T, differences, strict=True):
         mark_mean, c = pooled_mean(mark, cultures, clusters, binary=binary or share), difference.comparison
         ratio = low = high = None
         if c.a_value is not None and c.b_value is not None and c.b_value > 0:

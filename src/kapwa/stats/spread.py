@@ -49,7 +49,8 @@ class CultureSpread(NamedTuple):
     ``cultures``: labels, sorted; of each ``means``, ``partial`` (drawn towards the mean over cultures as far as noise
     explains its distance) and the interval of its rank, ``rank_low``–``rank_high``, 1 the highest: all ranks together
     hold with 95 % confidence. ``p_value``: whether all true means are equal. ``sd``: the estimated standard deviation
-    of the true means, with its 95 % interval ``sd_low``–``sd_high``, without which it says little of few cultures.
+    of the true means, with its 95 % interval ``sd_low``–``sd_high``, without which it says little of few cultures; NaN
+    where no item differs from its culture's mean, for then nothing is known of the noise.
     """
 
     cultures: tuple[Any, ...]
@@ -61,6 +62,11 @@ class CultureSpread(NamedTuple):
     sd: float
     sd_low: float
     sd_high: float
+
+    @property
+    def deviation(self) -> tuple[float, float, float] | tuple[None, None, None]:
+        """``sd``, ``sd_low`` and ``sd_high``; all None where the interval is not known."""
+        return (None, None, None) if math.isnan(self.sd_high) else (self.sd, self.sd_low, self.sd_high)
 
     def apart(self, first: int, second: int) -> bool:
         """Whether two cultures are told apart, all pairs allowed for."""
@@ -110,7 +116,7 @@ def spread_of(estimated: CultureMeans, labels: tuple[object, ...], *, seed: int,
     if noise <= least:
         p = 1.0 if distance <= least else math.nan
         sd = math.sqrt(distance / (several - 1))
-        return _spread(labels, estimated, tested, p, (sd, sd, sd), np.zeros((0, 0)))
+        return _spread(labels, estimated, tested, p, (sd, math.nan, math.nan), np.zeros((0, 0)))
     shrunk = _shrunk(covariance.diagonal(), (estimated.shares[:, tested] ** 2).sum(axis=0), estimated.clusters[tested])
     pairs = shrunk[:, None] + shrunk - 2 * (covariance - np.diag(covariance.diagonal()))
     np.fill_diagonal(pairs, 0.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import EntryPoint
@@ -15,7 +14,7 @@ from kapwa.datasets.findings import CheckReport, DataSource
 from kapwa.errors import UsageError, nearest
 from kapwa.files import table_rows
 from kapwa.records import Answer, Capability, Floor, Item, Request
-from kapwa.value_types import JsonMapping, JsonObject, Keywords
+from kapwa.value_types import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     import polars as pl
@@ -99,7 +98,7 @@ LEADING = ("all_right", "gain_")
 class Setting:
     """An option of a task: a keyword of :func:`kapwa.load_task`, and of the command line where it has a ``metavar``.
 
-    ``kind``: "names" is a list parted by commas, or a file of them. ``panel``: under which heading help shows it.
+    ``kind``: "names" is a list separated by commas, or a file of them. ``panel``: under which heading help shows it.
     ``spelled``: its spellings on the command line, where they are not its name. ``asks``: it bears on what is asked,
     so that ``kapwa score`` has no use for it.
     """
@@ -111,18 +110,6 @@ class Setting:
     panel: str | None = None
     spelled: str = ""
     asks: bool = False
-
-
-def settings_of(suite: str) -> dict[str, list[Setting]]:
-    """Return what may be set for each task of one of Kapwa's suites, from ``options.csv``."""
-    settings: defaultdict[str, list[Setting]] = defaultdict(list)
-    for cells in table_rows(Path(__file__).with_name("options.csv")):
-        tasks = cells.pop("tasks").split()
-        fields: Keywords = {**cells, "panel": cells["panel"] or None, "asks": bool(cells["asks"])}
-        for task in tasks:
-            if task.startswith(f"{suite}/"):
-                settings[task.partition("/")[2]].append(Setting(**fields))
-    return settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +200,7 @@ class Step(ABC):
     title: ClassVar[str]
 
     @abstractmethod
-    def around(self, task: Task) -> Task:
+    def applied_to(self, task: Task) -> Task:
         """Return ``task`` as this step changes it."""
 
 
@@ -225,7 +212,7 @@ def with_steps(task: Task, steps: Sequence[Step]) -> Task:
         if step.name not in task.takes:
             hint = "Its data hold prompts of their own: write further ones there."
             raise UsageError(f"{task.name} takes no {step.title}.", hint=hint)
-        task = step.around(task)
+        task = step.applied_to(task)
     return task
 
 

@@ -36,11 +36,11 @@ def with_conversations(task: Task) -> Task:
     if files and "score" in task.needs:
         message = f"{task.name} asks how likely texts are, and that is measured after texts alone, not after media."
         raise UsageError(message, hint="Ask a task in which the model writes, of the items with pictures or sound.")
-    held = {"media": digest({media.path: media.sha256.encode() for media in files})} if files else {}
+    digests = {"media": digest({media.path: media.sha256.encode() for media in files})} if files else {}
     return replace(
         task,
         needs=task.needs | _SEEN if files else task.needs,
-        options={**task.options, **held},
+        options={**task.options, **digests},
         requests=partial(_requests, task.requests),
         item_table=partial(_item_table, task.item_table),
     )

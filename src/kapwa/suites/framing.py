@@ -26,7 +26,7 @@ def check_framing(suite: Suite, task: str, system: str | None, shots: int) -> No
         raise UsageError("The system message is empty.", hint="Leave it out, or write one.")
     check_whole("shots", shots, 0)
     if shots and suite.example_answers is None:
-        what = f"{task} has no right answers, so no answered examples can stand before its questions."
+        what = f"{task} has no right answers, so its questions cannot follow answered examples."
         raise UsageError(what, hint="Leave --shots out, or ask a task that has right answers, such as kalahi/open.")
 
 
@@ -47,7 +47,7 @@ class Frame(Step):
     pool: Mapping[Any, Mapping[str, Sequence[Item]]] = field(default_factory=dict, repr=False)
     answers: Callable[[Item], Sequence[str]] | None = None
 
-    def around(self, task: Task) -> Task:
+    def applied_to(self, task: Task) -> Task:
         """Return ``task`` with messages before each of its questions."""
         system = {"system": self.system} if self.system else {}
         shots = {"shots": self.shots, "shots_seed": self.seed} if self.shots else {}
@@ -59,8 +59,8 @@ class Frame(Step):
         system = (Message("system", self.system),) if self.system else ()
         for item in items:
             shown = [list(self._turns(ask, example)) for example in self._examples(item)]
-            for place, request in enumerate(ask([item])):
-                turns = [turn for example in shown for turn in example[place]]
+            for index, request in enumerate(ask([item])):
+                turns = [turn for example in shown for turn in example[index]]
                 yield replace(request, messages=(*system, *turns, *request.messages))
 
     def _examples(self, item: Item) -> Iterator[Item]:

@@ -77,10 +77,10 @@ def _infos(groups: Sequence[Sequence[Item]]) -> Iterator[MetricInfo]:
     ladder = next((members[0].fields["steps"] for members in groups if members[0].fields["step"]), ())
     if any(not members[0].fields["step"] for members in groups):
         yield from (info for name, info in _INFOS.items() if name not in ("step", "gain"))
-    for place, step in enumerate(ladder, start=1):
-        for kind in ("step", "gain")[:place]:
-            title = _INFOS[kind].title.format(step=step, before=ladder[place - 2])
-            yield replace(_INFOS[kind], name=f"{kind}_{place}", title=title)
+    for number, step in enumerate(ladder, start=1):
+        for kind in ("step", "gain")[:number]:
+            title = _INFOS[kind].title.format(step=step, before=ladder[number - 2])
+            yield replace(_INFOS[kind], name=f"{kind}_{number}", title=title)
 
 
 def group_values(members: Sequence[Item], values: Sequence[float]) -> Iterator[tuple[Item, str, float]]:
@@ -93,12 +93,12 @@ def group_values(members: Sequence[Item], values: Sequence[float]) -> Iterator[t
         yield members[0], "consistency", agreement(values)
         return
     before: list[float] = []
-    for place, step in enumerate(members[0].fields["steps"], start=1):
+    for number, step in enumerate(members[0].fields["steps"], start=1):
         at_step = [pair for pair in zip(members, values, strict=True) if pair[0].fields["step"] == step]
         scored = [value for _, value in at_step]
-        yield from ((item, f"step_{place}", value) for item, value in at_step)
+        yield from ((item, f"step_{number}", value) for item, value in at_step)
         if before and scored:
-            yield at_step[0][0], f"gain_{place}", fmean(scored) - fmean(before)
+            yield at_step[0][0], f"gain_{number}", fmean(scored) - fmean(before)
         before = scored
 
 
@@ -147,8 +147,8 @@ def _score(judge: JudgeAnswers, right: str, items: Sequence[Item], answers: Coll
         missing: Unanswered = next((reason for reason in UNANSWERED if reason in reasons), "failed")
         rows += [_row(item, name, value, sample, missing) for item, name, value in group_values(members, values)]
     scores = pl.concat([judged.scores, score_frame([*rows, *_excess_rows(answered)])])
-    parts = grouped((item for item in items if "group" in item.fields), group_of).values()
-    cut = sum(len(members) < members[0].fields["group_size"] for members in parts)
+    grouped_items = grouped((item for item in items if "group" in item.fields), group_of).values()
+    cut = sum(len(members) < members[0].fields["group_size"] for members in grouped_items)
     notes = [f"Groups of which some items were not asked, and which no score of groups counts: {cut}."] if cut else []
     return replace(judged, scores=scores, notes=[*judged.notes, *notes, *_rough_notes(answered)])
 
@@ -172,8 +172,8 @@ def _rough_notes(answered: Sequence[_Answered]) -> Iterator[str]:
 def _excess_rows(answered: Sequence[_Answered]) -> Iterator[Cells]:
     """Yield how far groups agree beyond chance, by culture and sample; one group alone does not tell."""
     whole = _whole_answers(answered)
-    parts = grouped(whole, lambda group: (group.members[0].culture, group.members[0].variant, group.sample))
-    for groups in parts.values():
+    by_sample = grouped(whole, lambda group: (group.members[0].culture, group.members[0].variant, group.sample))
+    for groups in by_sample.values():
         sizes, rights = (np.array([of(group.values) for group in groups], dtype=np.float64) for of in (len, sum))
         if len(groups) > 1:
             for group, value in zip(groups, agreement_excess(sizes, rights).tolist(), strict=True):
@@ -211,18 +211,18 @@ def _floors(find: FindFloors, right: str, items: Sequence[Item]) -> list[Floor]:
 
 def _group_floors(trick: Floor, items: Sequence[Item], chances: Mapping[tuple[str, str], float]) -> Iterator[Floor]:
     """Yield what a trick scores by each metric of groups that says what is right."""
-    asked = [item for item in items if item.variant == trick.variant and trick.note in ("", item.culture)]
+    tried = [item for item in items if item.variant == trick.variant and trick.note in ("", item.culture)]
     rates = trick.by_item
     if rates is None:
-        rates = [chances.get((item.variant, item.id), math.nan) for item in asked]
-    by_id = {item.id: rate for item, rate in zip(asked, rates, strict=True)}
+        rates = [chances.get((item.variant, item.id), math.nan) for item in tried]
+    by_id = {item.id: rate for item, rate in zip(tried, rates, strict=True)}
     by_metric: dict[str, dict[str, float]] = {}
-    for members in whole_groups(asked):
+    for members in whole_groups(tried):
         for item, name, value in group_values(members, [by_id[member.id] for member in members]):
             if _is_right(name) and not math.isnan(value):
                 by_metric.setdefault(name, {})[item.id] = value
     for name, values in by_metric.items():
-        by_item = None if trick.by_item is None else [values.get(item.id, math.nan) for item in asked]
+        by_item = None if trick.by_item is None else [values.get(item.id, math.nan) for item in tried]
         yield trick._replace(metric=name, value=fmean(values.values()), by_item=by_item)
 
 

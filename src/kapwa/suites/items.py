@@ -78,14 +78,14 @@ def select(items: Sequence[Item], selection: Selection, *, known: Sequence[str],
         chosen = [item for item in chosen if getattr(item, column) in wanted]
     if selection.limit is None:
         return chosen
-    places = list(range(len(chosen)))
+    indices = list(range(len(chosen)))
     if selection.draw_seed is not None:
         drawn = partial(shuffle_key, selection.draw_seed)
-        lots = [(drawn(item.cluster), drawn(item.cluster, item.id)) for item in chosen]
-        places.sort(key=lots.__getitem__)
-    groups = grouped(places, lambda place: (chosen[place].culture, chosen[place].variant))
-    kept = {place for group in groups.values() for place in group[: selection.limit]}
-    return [item for place, item in enumerate(chosen) if place in kept]
+        draw_keys = [(drawn(item.cluster), drawn(item.cluster, item.id)) for item in chosen]
+        indices.sort(key=draw_keys.__getitem__)
+    groups = grouped(indices, lambda index: (chosen[index].culture, chosen[index].variant))
+    selected = {index for group in groups.values() for index in group[: selection.limit]}
+    return [item for index, item in enumerate(chosen) if index in selected]
 
 
 def linked(items: Sequence[Item]) -> list[Item]:
@@ -146,10 +146,10 @@ def wanted_values(column: str, values: Sequence[str], present: Collection[str]) 
             name = left[0].removeprefix("!")
             raise UsageError(f"No item has {column} = {name!r}.", hint=nearest(name, present))
         left = left[n:]
-    kept = [value for value in (spelled.values() if unwanted and not wanted else wanted) if value not in unwanted]
-    if unwanted and not kept:
+    chosen = [value for value in (spelled.values() if unwanted and not wanted else wanted) if value not in unwanted]
+    if unwanted and not chosen:
         raise UsageError(f"Nothing is left: every {column} there is was left out with '!'.")
-    return kept
+    return chosen
 
 
 def pair_answers(items: Sequence[Item], answers: Collection[Answer]) -> Iterator[tuple[Item, int, Response | None]]:
@@ -199,8 +199,8 @@ def about_answer(response: Response | None) -> dict[str, str | None]:
     """Return the cells of :data:`ABOUT_ANSWER`: how it ended, what it is, what was thought, why there is none."""
     if response is None:
         return {"finish_reason": None, "state": "failed", "thought": None, "error": "no answer was given"}
-    said = {"finish_reason": response.finish_reason, "state": response.state, "thought": response.thought}
-    return {**said, "error": response.reason}
+    columns = {"finish_reason": response.finish_reason, "state": response.state, "thought": response.thought}
+    return {**columns, "error": response.reason}
 
 
 def _named(request: Request) -> str:
@@ -244,8 +244,8 @@ def grouped(values: Iterable[Value], key: Callable[[Value], Key]) -> dict[Key, l
 
 def by_culture(items: Sequence[Item]) -> dict[str, list[Item]]:
     """Return all items under "", and where they are of several cultures, each culture's own under its name."""
-    parts = grouped(items, lambda item: item.culture)
-    return {"": list(items), **(parts if len(parts) > 1 else {})} if items else {}
+    cultures = grouped(items, lambda item: item.culture)
+    return {"": list(items), **(cultures if len(cultures) > 1 else {})} if items else {}
 
 
 def item_columns(item: Item) -> dict[str, str]:

@@ -95,7 +95,7 @@ class Samples(Step):
     temperature: float
     seed: int
 
-    def around(self, task: Task) -> Task:
+    def applied_to(self, task: Task) -> Task:
         """Return ``task`` with several answers asked of each prompt."""
         several: frozenset[Capability] = frozenset({"n_samples"} if self.samples > 1 else ())
         options = {**task.options, **asdict(self)}
@@ -127,7 +127,7 @@ class Wordings(Step):
     def _texts(self) -> Mapping[str, str]:
         return {"": SLOT, **self.texts}
 
-    def around(self, task: Task) -> Task:
+    def applied_to(self, task: Task) -> Task:
         """Return ``task`` asked in every wording, its own first."""
         return replace(
             task,
@@ -155,18 +155,18 @@ class Wordings(Step):
 
     def score(self, judge: JudgeAnswers, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         """Judge wording by wording, each as the task judges its own."""
-        asked = {name: _plain_items(items, name) for name in self._texts}
-        judged = [(name, judge(plain, _plain_answers(answers, name))) for name, plain in asked.items() if plain]
+        items_of = {name: _plain_items(items, name) for name in self._texts}
+        judged = [(name, judge(plain, _plain_answers(answers, name))) for name, plain in items_of.items() if plain]
         tables: dict[str, list[pl.DataFrame]] = {}
-        for name, part in judged:
-            for key, table in part.tables.items():
+        for name, tables_of_wording in judged:
+            for key, table in tables_of_wording.tables.items():
                 if "variant" in table.columns or key not in tables:
                     tables.setdefault(key, []).append(_renamed(table, name))
         return Judged(
-            pl.concat([_renamed(part.scores, name) for name, part in judged]),
-            {key: pl.concat(parts) for key, parts in tables.items()},
-            list(dict.fromkeys(note for _, part in judged for note in part.notes)),
-            list(dict.fromkeys(warning for _, part in judged for warning in part.warnings)),
+            pl.concat([_renamed(tables_of_wording.scores, name) for name, tables_of_wording in judged]),
+            {key: pl.concat(frames) for key, frames in tables.items()},
+            list(dict.fromkeys(note for _, tables_of_wording in judged for note in tables_of_wording.notes)),
+            list(dict.fromkeys(warning for _, tables_of_wording in judged for warning in tables_of_wording.warnings)),
         )
 
     def floors(self, find: FindFloors, items: Sequence[Item]) -> list[Floor]:
@@ -191,15 +191,15 @@ class Wordings(Step):
 
 def _plain_items(items: Sequence[Item], wording: str) -> list[Item]:
     """Return the items of one wording, as the task knows them."""
-    parts = [(item, *_parts(item.variant)) for item in items]
-    return [replace(item, variant=base) for item, base, name in parts if name == wording]
+    plain = [(item, *_parts(item.variant)) for item in items]
+    return [replace(item, variant=base) for item, base, name in plain if name == wording]
 
 
 def _plain_answers(answers: Collection[Answer], wording: str) -> list[Answer]:
     """Return the answers in one wording, as if the task had been asked in its own."""
-    parts = ((request, response, *_parts(request.variant)) for request, response in answers)
+    plain = ((request, response, *_parts(request.variant)) for request, response in answers)
     return [
-        Answer(replace(request, variant=base), response) for request, response, base, name in parts if name == wording
+        Answer(replace(request, variant=base), response) for request, response, base, name in plain if name == wording
     ]
 
 

@@ -17,7 +17,7 @@ from kapwa.tables.cells import (
     written_value,
 )
 from kapwa.tables.json_files import json_objects
-from kapwa.tables.parquet_files import parquet_batches, parquet_schema
+from kapwa.tables.parquet_files import holds_bytes, parquet_batches, parquet_schema
 from kapwa.tables.reading import (
     TABLE_SUFFIXES,
     WORKBOOKS,
@@ -30,6 +30,7 @@ from kapwa.tables.reading import (
     read_sheet,
     read_table,
     standing_in,
+    warn_of,
     words_for,
 )
 from kapwa.tables.separated import separator_of
@@ -54,6 +55,7 @@ __all__ = [
     "csv_bytes",
     "csv_text",
     "disarm",
+    "holds_bytes",
     "in_memory",
     "json_cell",
     "json_in",
@@ -73,6 +75,7 @@ __all__ = [
     "schema_of",
     "separator_of",
     "standing_in",
+    "warn_of",
     "without_nul",
     "words_for",
     "written_value",

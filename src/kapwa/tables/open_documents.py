@@ -27,7 +27,8 @@ class OpenRow(NamedTuple):
     """A row of a sheet: the sheet's place and name, the row's number from 1, its values, and what it merges.
 
     ``number`` is 0 in a row without cells that stands for the beginning of each sheet. ``merged``: for each merged
-    range its first column, its last one, and its last row, all from 1.
+    range its first column, its last one, and its last row, all from 1. ``hidden``: nobody sees it, as where a filter
+    leaves it out.
     """
 
     place: int
@@ -35,6 +36,7 @@ class OpenRow(NamedTuple):
     number: int
     values: list[object]
     merged: list[tuple[int, int, int]]
+    hidden: bool = False
 
 
 def open_document_rows(path: Path) -> Iterator[OpenRow]:
@@ -56,9 +58,10 @@ def open_document_rows(path: Path) -> Iterator[OpenRow]:
                 yield OpenRow(place, name, 0, [], [])
             elif event == "end" and element.tag == f"{_TABLE}table-row":
                 values, merged = _values(element, number + 1)
+                hidden = element.get(f"{_TABLE}visibility", "visible") != "visible"
                 repeated = min(int(element.get(f"{_TABLE}number-rows-repeated", "1")), _MOST_REPEATED)
                 for repeat in range(repeated if values else 0):
-                    yield OpenRow(place, name, number + 1 + repeat, list(values), merged if repeat == 0 else [])
+                    yield OpenRow(place, name, number + 1 + repeat, list(values), merged if repeat == 0 else [], hidden)
                 number += repeated
                 element.clear()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -19,8 +20,9 @@ from kapwa.tables.cells import rearm
 from kapwa.tables.json_files import json_records
 from kapwa.tables.parquet_files import parquet_schema, parquet_table
 from kapwa.tables.separated import TITLE_LINES, Line, Noted, first_names, separated_lines
-from kapwa.tables.table import CUT_OFF, NO_ROWS, Most, Record, Remark, RowError, TextRow, TextTable
+from kapwa.tables.table import CUT_OFF, NO_ROWS, Cell, Most, Record, Remark, RowError, TextRow, TextTable
 
+log = logging.getLogger(__name__)
 _OTHER_SEPARATORS = (";", "\t", "|", "؛")
 _SHOWN = 40
 
@@ -30,7 +32,8 @@ def read_table(path: Path, *, required: Sequence[str] = ()) -> list[TextRow]:
 
     Every cell is a text exactly as stored (ids keep leading zeros); missing values are "", lists are written as JSON.
     Rows without a single text are left out, and so are columns without a name after the last named one, if they are
-    empty. What parts the cells of a CSV file is found out by :func:`separator_of`. Raises DataError naming file, row
+    empty. What parts the cells of a CSV file is found out by :func:`separator_of`. What could be read in another way
+    that would change a number is logged as a warning. Raises DataError naming file, row
     and column for: no header, missing or repeated columns, ragged rows, values outside the columns, unclosed quotes,
     NUL bytes, oversized cells, broken JSON.
     """
@@ -42,10 +45,18 @@ def read_table(path: Path, *, required: Sequence[str] = ()) -> list[TextRow]:
         raise DataError(f"column {missing[0]!r} is missing.", path=path, row=1, hint=nearest(missing[0], table.header))
     if not table.records:
         raise DataError("holds no rows.", path=path, hint=NO_ROWS)
+    warn_of(path, table.remarks)
     return [
         TextRow(number, {k: c if isinstance(c, str) else json.dumps(c, ensure_ascii=False) for k, c in cells.items()})
         for number, cells in table.records
     ]
+
+
+def warn_of(path: Path, remarks: Iterable[Remark]) -> None:
+    """Log what of a table could be read in another way that would change a number."""
+    for remark in remarks:
+        if remark.severity == "warning":
+            log.warning("%s%s: %s", path, f", row {remark.row}" if remark.row else "", remark.message)
 
 
 def read_parts(path: Path, most: Most | None = None, *, corner: str = "") -> TextTable:
@@ -65,11 +76,13 @@ def read_parts(path: Path, most: Most | None = None, *, corner: str = "") -> Tex
         table = yaml_table(path)
         return table._replace(records=list(most.counted(path, table.records))) if most else table
     if suffix in (".json", ".jsonl", ".ndjson"):
-        records = list(most.counted(path, json_records(path)) if most else json_records(path))
+        remarks: list[Remark] = []
+        found = json_records(path, remarks)
+        records = list(most.counted(path, found) if most else found)
         header = tuple(dict.fromkeys(name for record in records for name in record.cells))
         if most:
             most.check_columns(path, len(header))
-        return TextTable(path, header, records, [])
+        return TextTable(path, header, records, [], remarks)
     opened = open_table(path, most, corner=corner)
     records = list(opened.records)
     problems = sorted(opened.noted.problems, key=lambda problem: problem.row or 0)
@@ -112,7 +125,8 @@ def open_table(path: Path, most: Most | None = None, *, corner: str = "") -> Ope
     noted.problems += [
         DataError("appears twice in the header.", path=path, row=first, column=name, hint=own) for name in repeated
     ]
-    rows = _sound_rows(_Shape(path, separator, len(header), len(names)), chain(head[above + 1 :], filled), noted)
+    shape = _Shape(path, separator, len(header), len(names), head[above][1])
+    rows = _sound_rows(shape, _without_export_rows(chain(head[above + 1 :], lines), noted), noted)
     # Where two columns have one name, no row's cells can be told apart.
     records = (Record(number, dict(zip(header, cells, strict=False))) for number, cells in rows if not repeated)
     return _named_columns(OpenTable(header, records, noted)) if "" in header else OpenTable(header, records, noted)
@@ -137,23 +151,33 @@ def _sheet_lines(path: Path, most: Most | None, noted: Noted) -> Iterator[Line]:
 
     sheet = read_sheet_lines(path, partial(most.counted, path) if most else iter)
     noted.problems += sheet.problems
-    noted.remarks += [Remark(*remark) for remark in sheet.remarks]
+    noted.remarks += sheet.remarks
     width = max((len(cells) for _, cells in sheet.lines), default=0)
     return ((n, cells + [""] * (width - len(cells))) for n, cells in sheet.lines)
 
 
 class _Shape(NamedTuple):
-    """How many cells of a row have a column, and how many a row must have; ``separator`` is "" for a workbook."""
+    """How many cells of a row have a column, and how many a row must have; ``separator`` is "" for a workbook.
+
+    ``header``: the cells of the row with the columns' names.
+    """
 
     path: Path
     separator: str
     columns: int
     cells: int
+    header: Sequence[str]
 
 
 def _sound_rows(shape: _Shape, lines: Iterable[Line], noted: Noted) -> Iterator[Line]:
-    """Yield the rows that have a cell for each column and nothing beside; note the others."""
+    """Yield the rows that hold anything, have a cell for each column and nothing beside; note the others."""
     for number, cells in lines:
+        if not "".join(cells).strip():
+            continue
+        if cells == shape.header and len(cells) > 1:
+            hint = "Delete the row: tables that are put together have one header."
+            noted.problems.append(RowError("repeats the header.", path=shape.path, row=number, hint=hint))
+            continue
         if len(cells) == shape.cells == shape.columns:
             yield number, cells
             continue
@@ -177,6 +201,22 @@ def _sound_rows(shape: _Shape, lines: Iterable[Line], noted: Noted) -> Iterator[
             yield number, cells
 
 
+# Rows below the header that Qualtrics writes: the texts of the questions, and keys for importing the file again.
+_IMPORT_KEYS = '{"ImportId":'
+
+
+def _without_export_rows(lines: Iterator[Line], noted: Noted) -> Iterator[Line]:
+    """Return the lines without those with which Qualtrics repeats the header; that is remarked on."""
+    first = list(islice(lines, 2))
+    keys = next((place for place, (_, cells) in enumerate(first) if cells and cells[0].startswith(_IMPORT_KEYS)), None)
+    if keys is None:
+        return chain(first, lines)
+    rows = " and ".join(str(number) for number, _ in first[: keys + 1])
+    message = f"row {rows} says in other words what each column is, as Qualtrics writes it below the header: not read"
+    noted.remarks.append(Remark(message))
+    return chain(first[keys + 1 :], lines)
+
+
 def _lines_above_header(path: Path, lines: Sequence[Line], problems: list[DataError]) -> int:
     """How many of a table's first ``lines`` are a title, one cell above several, which is noted as a problem.
 
@@ -189,6 +229,9 @@ def _lines_above_header(path: Path, lines: Sequence[Line], problems: list[DataEr
     if len(names) == 1 and sign:
         message = f"holds one column, whose name has {sign!r} in it: its cells seem to be separated by that."
         raise DataError(message, path=path, row=lines[0][0], hint="Save it as 'CSV UTF-8', separated by commas.")
+    if _is_comment(lines):
+        lines = [(lines[0][0], [", ".join(names)]), *lines[1:]]
+        names = [", ".join(names)]
     counts = [sum(1 for cell in cells if cell.strip()) for _, cells in lines[: TITLE_LINES + 1]]
     below = next((i for i, count in enumerate(counts) if count > 1), 0)
     # A table of one column may have rows with a separator too many; a title's rows all have as many cells.
@@ -201,6 +244,12 @@ def _lines_above_header(path: Path, lines: Sequence[Line], problems: list[DataEr
     message = f"holds {shown!r} alone; the header seems to be in row {row}."
     problems.append(DataError(message, path=path, row=lines[0][0], hint=hint))
     return below
+
+
+def _is_comment(lines: Sequence[Line]) -> bool:
+    """Whether the first of a table's lines is a program's remark of another width than all others: "# made, by R"."""
+    widths = {len(cells) for _, cells in lines[1:]}
+    return lines[0][1][0].startswith("#") and len(lines) > 2 and len(widths) == 1 and len(lines[0][1]) not in widths
 
 
 def read_sheet(path: Path, *, required: Sequence[str] = ()) -> list[TextRow]:
@@ -253,7 +302,7 @@ def read_records(path: Path, *, corner: str = "") -> TextTable:
         return table._replace(problems=[DataError("holds no rows.", path=path, hint=NO_ROWS)])
     records = list(table.records)
     for place, (row, as_read) in enumerate(records):
-        if "\r" not in "".join([cell if isinstance(cell, str) else "".join(cell) for cell in as_read.values()]):
+        if "\r" not in _text_of(as_read):
             continue
         cells = dict(as_read)
         for name, cell in as_read.items():
@@ -263,6 +312,14 @@ def read_records(path: Path, *, corner: str = "") -> TextTable:
                 cells[name] = tuple(_LINE_END.sub("\n", text) for text in cell)
         records[place] = Record(row, cells)
     return table._replace(records=records)
+
+
+def _text_of(cells: Mapping[str, Cell]) -> str:
+    """Return the texts of a row as one."""
+    try:
+        return "".join(cells.values())  # type: ignore[arg-type]
+    except TypeError:  # a list among them
+        return "".join(map("".join, cells.values()))
 
 
 @cache

@@ -112,9 +112,10 @@ def dialect_of(lines: Callable[[], Iterable[str]], head: str, suffix: str) -> Di
     separator = separator_of(head, suffix)
     if separator != "\t":
         return Dialect(separator, csv.QUOTE_MINIMAL, blanks=_blanks_before_marks(head, separator))
+    if not any('"' in line for line in lines()):
+        return Dialect(separator, csv.QUOTE_MINIMAL)
     width = 0
     uneven = 0
-    marks = False
     encloses = True
     for line in lines():
         if not line.strip():
@@ -123,10 +124,7 @@ def dialect_of(lines: Callable[[], Iterable[str]], head: str, suffix: str) -> Di
         width = width or cells
         uneven += cells != width
         if '"' in line:
-            marks = True
             encloses = encloses and all(_ENCLOSED.fullmatch(cell) for cell in line.split(separator) if '"' in cell)
-    if not marks:
-        return Dialect(separator, csv.QUOTE_MINIMAL)
     if encloses and not uneven:
         return Dialect(separator, csv.QUOTE_MINIMAL, _AS_ENCLOSING)
     if not uneven or _spoilt_by_quoting(lines(), separator) > uneven:

@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 from kapwa.errors import DataError
 from kapwa.tables.cells import FORMULA_ERRORS
 from kapwa.tables.open_documents import OpenRow, open_document_rows
+from kapwa.tables.table import Remark
 
 # The number of a row in its file, and its cells.
 Line = tuple[int, list[str]]
@@ -33,7 +34,18 @@ MAX_COLUMNS = 1_000
 MAX_CELLS = 20_000_000
 _MINUTE = datetime.timedelta(minutes=1)
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*?\bref="([A-Z]+[0-9]+:[A-Z]+[0-9]+)"')
-_LONGEST_TAG = 200
+_HIDDEN_ROW = re.compile(rb'<(?:\w+:)?row\b(?=[^>]*?\bhidden="(?:1|true)")[^>]*?\br="([0-9]+)"')
+_HIDDEN_COLUMNS = re.compile(
+    rb'<(?:\w+:)?col\b(?=[^>]*?\bhidden="(?:1|true)")[^>]*?\bmin="([0-9]+)"[^>]*?\bmax="([0-9]+)"'
+)
+# A cell with a formula and without what it gave, unless that is the empty text.
+_NOT_WORKED_OUT = re.compile(
+    rb'<(?:\w+:)?c\b(?![^>]*?\bt="str")[^>]*?\br="([A-Z]+[0-9]+)"[^>]*>\s*<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)'
+    rb"\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v></(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+)
+# A number that is shown with zeros before it.
+_ZEROS = re.compile(r"0{2,}")
+_SHOWN_ROWS = 5
 _LOOKED_AT = 100
 _TITLE_LINES = 4
 _LINE_END = re.compile(r"\r\n?")
@@ -46,13 +58,12 @@ _OPEN_ERROR = re.compile(r"Err:5\d\d")
 class SheetLines(NamedTuple):
     """The lines of a sheet that hold anything, with their cells up to the last filled one.
 
-    ``problems``: cells that do not say what they hold. ``remarks``: a text and the row it is about, on how the sheet
-    was read.
+    ``problems``: cells that do not say what they hold. ``remarks``: how the sheet was read.
     """
 
     lines: list[Line]
     problems: list[DataError]
-    remarks: list[tuple[str, int | None]]
+    remarks: list[Remark]
 
 
 class _Range(NamedTuple):
@@ -80,22 +91,18 @@ def read_sheet_lines(path: Path, counted: Counted = iter) -> SheetLines:
     from openpyxl.utils import range_boundaries  # heavy, and only this format needs it
 
     sheet = _first_sheet(path, counted)
-    ranges = [_Range(name, *range_boundaries(name)) for name in sheet.merged]
-    remarks: list[tuple[str, int | None]] = []
-    if sheet.others:
-        shown = ", ".join(map(repr, sheet.others))
-        remarks.append((f"only the first sheet, {sheet.name!r}, is read; {shown} holds a table too", None))
+    ranges = [_Range(name, *range_boundaries(name)) for name in sheet.marks.merged]
     lines = sheet.lines
+    remarks = list(_remarks_on(sheet))
     # A title stands above it; that is said where the header is looked for.
     above = next((i for i, (_, cells) in enumerate(lines[:_TITLE_LINES]) if sum(map(_filled, cells)) > 1), 0)
     head = _head_of_two_rows(lines[above:], ranges)
     if head:
-        remarks.append(
-            (f"rows {head.upper} and {head.lower} are read as one header: {', '.join(head.names)}", head.upper)
-        )
+        message = f"rows {head.upper} and {head.lower} are read as one header: {', '.join(head.names)}"
+        remarks.append(Remark(message, head.upper))
         lines = [*lines[:above], (head.lower, head.names), *lines[above + 2 :]]
         ranges = [merged for merged in ranges if merged.bottom > head.lower]
-    problems = [*_formula_errors(path, lines), *_fill_merged(path, lines, ranges)]
+    problems = [*_formula_errors(path, lines), *_not_worked_out(path, sheet.marks), *_fill_merged(path, lines, ranges)]
     return SheetLines(lines, problems, remarks)
 
 
@@ -151,6 +158,37 @@ def _formula_errors(path: Path, lines: Iterable[Line]) -> Iterator[DataError]:
                 yield DataError(message, path=path, row=row, column=letters, hint=hint)
 
 
+def _remarks_on(sheet: _Sheet) -> Iterator[Remark]:
+    """Yield what of a workbook is not read, and what is read though nobody sees it."""
+    from openpyxl.utils import get_column_letter
+
+    if sheet.others:
+        shown = ", ".join(map(repr, sheet.others))
+        message = f"only the first sheet, {sheet.name!r}, is read; {shown} holds a table too"
+        yield Remark(message, severity="warning")
+    if sheet.hidden:
+        yield Remark(f"the first sheet, {sheet.name!r}, is hidden in the workbook, and is read", severity="warning")
+    numbers = {number for number, _ in sheet.lines}
+    rows = [number for number in sheet.marks.hidden_rows if number in numbers]
+    if rows:
+        more = f" and {len(rows) - _SHOWN_ROWS} more" if len(rows) > _SHOWN_ROWS else ""
+        message = f"hidden rows are read, as all others: {', '.join(map(str, rows[:_SHOWN_ROWS]))}{more}"
+        yield Remark(f"{message}; delete them if they do not belong", rows[0], "warning")
+    width = max((len(cells) for _, cells in sheet.lines), default=0)
+    columns = [get_column_letter(number) for number in sheet.marks.hidden_columns if number <= width]
+    if columns:
+        yield Remark(f"hidden columns are read, as all others: {', '.join(columns)}")
+
+
+def _not_worked_out(path: Path, marks: _Marks) -> Iterator[DataError]:
+    """Name each cell whose formula's result is not in the file: a program wrote it, and no spreadsheet opened it."""
+    for cell in marks.unknown:
+        letters = cell.rstrip("0123456789")
+        message = f"{cell} holds a formula whose result is not in the file."
+        hint = "Open the workbook in a spreadsheet and save it, or write the text itself."
+        yield DataError(message, path=path, row=int(cell[len(letters) :]), column=letters, hint=hint)
+
+
 def _fill_merged(path: Path, lines: Sequence[Line], ranges: Iterable[_Range]) -> Iterator[DataError]:
     """Give merged cells of one column the text that people see in each, and say where they are: "C4:C6".
 
@@ -173,25 +211,51 @@ def _fill_merged(path: Path, lines: Sequence[Line], ranges: Iterable[_Range]) ->
         yield DataError(message, path=path, row=merged.top, column=merged.column, hint=hint)
 
 
-def _merged_in(path: Path, member: str) -> list[str]:
-    """The merged cells of a sheet ("C4:C6"), which openpyxl does not tell of a workbook that it reads row by row."""
-    ranges: list[str] = []
+class _Marks(NamedTuple):
+    """What a sheet says of its cells and openpyxl does not, of a workbook that it reads row by row.
+
+    ``merged``: ranges such as "C4:C6". ``hidden_rows``, ``hidden_columns``: their numbers, from 1. ``unknown``: cells
+    with a formula whose result is not in the file.
+    """
+
+    merged: list[str]
+    hidden_rows: list[int]
+    hidden_columns: list[int]
+    unknown: list[str]
+
+
+def _marks_in(path: Path, member: str) -> _Marks:
+    """Return the marks of a sheet, which is read in parts."""
+    marks = _Marks([], [], [], [])
     rest = b""
     with zipfile.ZipFile(path) as archive, archive.open(member.lstrip("/")) as file:
         while part := file.read(1 << 20):
-            hits = list(_MERGED.finditer(rest + part))
-            ranges += [hit[1].decode() for hit in hits]
-            rest = (rest + part)[hits[-1].end() if hits else 0 :][-_LONGEST_TAG:]
-    return ranges
+            text = rest + part
+            # Neither a cell nor a tag is cut in two.
+            end = text.rfind(b"c>") + 2 if b"c>" in text else text.rfind(b">") + 1
+            _note_marks(text[:end], marks)
+            rest = text[end:]
+    _note_marks(rest, marks)
+    return marks
+
+
+def _note_marks(text: bytes, marks: _Marks) -> None:
+    marks.merged.extend(hit[1].decode() for hit in _MERGED.finditer(text))
+    marks.hidden_rows.extend(int(hit[1]) for hit in _HIDDEN_ROW.finditer(text))
+    for hit in _HIDDEN_COLUMNS.finditer(text):
+        marks.hidden_columns.extend(range(int(hit[1]), min(int(hit[2]), MAX_COLUMNS) + 1))
+    if b"<f" in text or b":f" in text:
+        marks.unknown.extend(hit[1].decode() for hit in _NOT_WORKED_OUT.finditer(text))
 
 
 class _Sheet(NamedTuple):
-    """The first sheet of a workbook: its lines, its merged cells, and which other sheets hold a table."""
+    """The first sheet of a workbook: its lines and marks, whether it is hidden, and which other sheets hold a table."""
 
     name: str
     lines: list[Line]
-    merged: list[str]
+    marks: _Marks
     others: list[str]
+    hidden: bool = False
 
 
 def _first_sheet(path: Path, counted: Counted) -> _Sheet:
@@ -236,13 +300,22 @@ def _office_document(path: Path, counted: Counted) -> _Sheet:
     def rows(sheet: Any) -> Iterable[SheetRow]:
         # Else a formatted empty cell in the last corner, XFD1048576, makes 17 thousand million cells.
         sheet.reset_dimensions()
-        return enumerate(sheet.values, start=1)
+        return ((number, [_as_shown(cell) for cell in cells]) for number, cells in enumerate(sheet.rows, start=1))
 
     first, *rest = book.worksheets
     lines = _lines_of(path, rows(first), counted)
     first_rows = partial(_first_rows, counted)
     others = [sheet.title for sheet in rest if _looks_like_table(_lines_of(path, rows(sheet), first_rows))]
-    return _Sheet(first.title, lines, _merged_in(path, first._worksheet_path), others)
+    marks = _marks_in(path, first._worksheet_path)
+    return _Sheet(first.title, lines, marks, others, first.sheet_state != "visible")
+
+
+def _as_shown(cell: Any) -> object:
+    """Return a cell's value; a whole number that is shown with zeros before it, such as an id, as the text 007."""
+    value = cell.value
+    if isinstance(value, int) and not isinstance(value, bool) and _ZEROS.fullmatch(cell.number_format):
+        return str(value).zfill(len(cell.number_format))
+    return value
 
 
 def _open_document(path: Path, counted: Counted) -> _Sheet:
@@ -251,13 +324,15 @@ def _open_document(path: Path, counted: Counted) -> _Sheet:
 
     name = ""
     lines: list[Line] = []
-    merged: list[str] = []
+    marks = _Marks([], [], [], [])
     others: list[str] = []
 
     def rows(of_sheet: Iterable[OpenRow]) -> Iterator[SheetRow]:
         for row in of_sheet:
             for left, right, bottom in row.merged if row.place == 0 else ():
-                merged.append(f"{get_column_letter(left)}{row.number}:{get_column_letter(right)}{bottom}")
+                marks.merged.append(f"{get_column_letter(left)}{row.number}:{get_column_letter(right)}{bottom}")
+            if row.hidden and row.place == 0:
+                marks.hidden_rows.append(row.number)
             if row.number:
                 yield row.number, row.values
 
@@ -267,7 +342,7 @@ def _open_document(path: Path, counted: Counted) -> _Sheet:
             lines = _lines_of(path, rows(of_sheet), counted)
         elif _looks_like_table(_lines_of(path, rows(of_sheet), partial(_first_rows, counted))):
             others.append(sheet)
-    return _Sheet(name, lines, merged, others)
+    return _Sheet(name, lines, marks, others)
 
 
 def _first_rows(counted: Counted, rows: Iterable[SheetRow]) -> Iterator[SheetRow]:

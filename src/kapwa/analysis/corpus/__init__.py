@@ -228,13 +228,13 @@ def _labels(names: Sequence[CorpusName], label: str | None) -> dict[CorpusName, 
     for name in names:
         model = brief_model(name.model)
         labels[name] = model if name.temperature is None else f"{model} T {name.temperature:g}"
-    for part in ("variant", "language", "attribute", "run", "model"):
+    for column in ("variant", "language", "attribute", "run", "model"):
         alike: dict[tuple[str, str], list[CorpusName]] = {}
         for name, text in labels.items():
             alike.setdefault((name.task, text), []).append(name)
         for group in alike.values():
-            if len({getattr(name, part) for name in group}) > 1:
-                labels |= {name: f"{labels[name]} ({getattr(name, part)})" for name in group if getattr(name, part)}
+            if len({getattr(name, column) for name in group}) > 1:
+                labels |= {name: f"{labels[name]} ({getattr(name, column)})" for name in group if getattr(name, column)}
     if label is not None:
         per_task = Counter(name.task for name in names)
         if max(per_task.values()) == 1:
@@ -275,38 +275,38 @@ class Index:
 
     def _gather(self, task: str | None) -> None:
         """Read all sources and write their answers as they come, each with the number of its concept."""
-        held: list[pl.DataFrame] = []
-        characters = parts = 0
+        pending: list[pl.DataFrame] = []
+        characters = pending_texts = 0
         for source, (path, tables) in enumerate(self.sources):
             rows = 0
             for table in tables:
                 rows += table.height
                 self.tasks |= dict.fromkeys(table["task"].unique(maintain_order=True))
                 numbered = self._numbered(table if task is None else table.filter(pl.col("task") == task))
-                held.append(numbered.with_columns(source=pl.lit(source)))
+                pending.append(numbered.with_columns(source=pl.lit(source)))
                 characters += int(numbered["text"].str.len_chars().sum())
                 if characters > _HELD:
-                    pl.concat(held).write_parquet(self._folder / f"part-{parts}.parquet", compression="lz4")
-                    held, characters, parts = [], 0, parts + 1
+                    pl.concat(pending).write_parquet(self._folder / f"part-{pending_texts}.parquet", compression="lz4")
+                    pending, characters, pending_texts = [], 0, pending_texts + 1
             if not rows:
                 raise DataError("holds no rows.", path=path)
-        if held:
-            pl.concat(held).write_parquet(self._folder / f"part-{parts}.parquet", compression="lz4")
+        if pending:
+            pl.concat(pending).write_parquet(self._folder / f"part-{pending_texts}.parquet", compression="lz4")
 
     def _numbered(self, table: pl.DataFrame) -> pl.DataFrame:
         """Put the number of its concept in the place of what each row says of itself."""
-        places = table.group_by(_PLACE, maintain_order=True).agg(characters=pl.col("text").str.len_chars().sum())
+        keys = table.group_by(_PLACE, maintain_order=True).agg(characters=pl.col("text").str.len_chars().sum())
         numbers = []
-        for *place, characters in places.iter_rows():
-            key = ConceptKey(*place[-2:])
-            corpus = self.concepts.setdefault(CorpusName(*place[:-2]), {})
+        for *prompt_key, characters in keys.iter_rows():
+            key = ConceptKey(*prompt_key[-2:])
+            corpus = self.concepts.setdefault(CorpusName(*prompt_key[:-2]), {})
             if key not in corpus:
                 corpus[key] = StoredConcept(len(self._by_number))
                 self._by_number.append((key, corpus[key]))
             corpus[key].characters += characters
             numbers.append(corpus[key].number)
-        places = places.with_columns(number=pl.Series(numbers, dtype=pl.Int32))
-        table = table.join(places, on=_PLACE, nulls_equal=True, maintain_order="left")
+        keys = keys.with_columns(number=pl.Series(numbers, dtype=pl.Int32))
+        table = table.join(keys, on=_PLACE, nulls_equal=True, maintain_order="left")
         return table.select("number", "identity", pl.col("sample").cast(pl.Int32), "row", "text")
 
     def _sort(self, numbers: Sequence[int], path: Path) -> None:
@@ -335,8 +335,8 @@ class Index:
             sources=pl.col("source").unique(),
         )
         at = (pl.col("source").cast(pl.Int64) * (1 << 40) + pl.col("row")).min()
-        places = table.group_by("number", "identity", maintain_order=True).agg(at=at)
-        orders = places.group_by("number", maintain_order=True).agg(order=pl.col("at").rank("ordinal") - 1)
+        groups = table.group_by("number", "identity", maintain_order=True).agg(at=at)
+        orders = groups.group_by("number", maintain_order=True).agg(order=pl.col("at").rank("ordinal") - 1)
         facts = facts.with_columns(orders["order"])
         first = 0
         for number, identities, texts, samples, empty, sources, order in facts.iter_rows():
@@ -351,13 +351,13 @@ class Index:
         table.select(columns).write_parquet(path, compression="lz4", row_group_size=_ROW_GROUP, statistics=False)
 
     def _check_once(self, table: pl.DataFrame) -> None:
-        place = pl.col("number", "identity", "sample")
-        same = pl.all_horizontal(place == place.shift())
-        places = table.select(same.arg_true()).to_series()
-        if not len(places):
+        text_key = pl.col("number", "identity", "sample")
+        same = pl.all_horizontal(text_key == text_key.shift())
+        repeated = table.select(same.arg_true()).to_series()
+        if not len(repeated):
             return
-        number, identity, sample, row, _, source = table.row(places[0])
-        *_, before, _, other = table.row(places[0] - 1)
+        number, identity, sample, row, _, source = table.row(repeated[0])
+        *_, before, _, other = table.row(repeated[0] - 1)
         key = self._by_number[number][0]
         elsewhere = "" if other == source else f" of {self.sources[other].path}"
         text = f"{key.topic}/{key.concept}/{identity}, sample {sample}"

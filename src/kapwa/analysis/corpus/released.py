@@ -62,9 +62,9 @@ def _answers(path: Path, options: SourceOptions) -> Iterator[list[tuple[Any, ...
                 raise DataError("is empty.", path=path, row=number, column=column)
         if max(map(len, cells)) > MAX_CELL:
             raise DataError(f"has a cell of over {MAX_CELL} characters.", path=path, row=number)
-        place = (*_name(path, options, words["granularity"], words["template"]), words["topic"], words["concept"])
+        key = (*_name(path, options, words["granularity"], words["template"]), words["topic"], words["concept"])
         texts = [text.replace("~| ", "\n") or None for text in cells[first:]]
-        yield [(*place, words["identity"], sample, text, number) for sample, text in enumerate(texts)]
+        yield [(*key, words["identity"], sample, text, number) for sample, text in enumerate(texts)]
 
 
 def _places_in(header: Sequence[str], path: Path) -> dict[str, int]:

@@ -14,7 +14,7 @@ from kapwa.errors import DataError, UsageError, nearest, raise_first
 from kapwa.metrics.tokens import check_language
 from kapwa.models.gate import text_of
 from kapwa.records import CROSS
-from kapwa.tables import MAX_CELL, WORKBOOKS, json_objects, open_table, parquet_batches, parquet_schema
+from kapwa.tables import MAX_CELL, WORKBOOKS, json_objects, open_table, parquet_batches, parquet_schema, warn_of
 from kapwa.value_types import Row
 
 # Columns that may hold the varied attribute; beside another of these, "language" is the language of the texts.
@@ -96,6 +96,7 @@ def _table_rows(path: Path) -> Iterator[tuple[int, Row]]:
         raise_first(table.noted.problems)
         yield number, cells
     raise_first(table.noted.problems)
+    warn_of(path, table.noted.remarks)
 
 
 def _text_tables(
@@ -187,12 +188,6 @@ _OPTIONAL = ("task", "model", "temperature", "run", "variant", "language")
 _MEANT = frozenset({*ATTRIBUTES, *_OPTIONAL, "item_id", "topic", "concept", "sample"})
 
 
-def attributes_named(attribute: str | None) -> tuple[str, ...]:
-    """Return the columns that the option ``attribute`` names: one, or several with commas between (crossed)."""
-    parts = (part.strip() for part in (attribute or "").replace(CROSS, ",").split(","))
-    return tuple(dict.fromkeys(part for part in parts if part))
-
-
 def _find_columns(names: Sequence[str], path: Path, options: SourceOptions) -> Columns:
     """Decide which of ``names`` holds what; raise DataError naming the missing column and its nearest name."""
     row = None if path.suffix.lower() in PARQUET else 1
@@ -209,7 +204,9 @@ def _find_columns(names: Sequence[str], path: Path, options: SourceOptions) -> C
     candidates = [name for name in ATTRIBUTES if name in names]
     if len(candidates) > 1 and candidates[-1] == "language":
         candidates.pop()
-    crossed = attributes_named(options.attribute)
+    # The option names one column, or several with commas between (crossed).
+    listed = (name.strip() for name in (options.attribute or "").replace(CROSS, ",").split(","))
+    crossed = tuple(dict.fromkeys(filter(None, listed)))
     if crossed:
         candidates = [name for name in crossed if name in names]
         if len(crossed) > 1 and len(candidates) < len(crossed):
@@ -242,10 +239,10 @@ def _checked(frame: pl.DataFrame, path: Path, columns: Columns, options: SourceO
     words = [name for name in columns.used if name not in (*numbers, "text", columns.error)]
     frame = frame.with_columns(*(_normal(frame[name]) for name in words), pl.col(numbers).str.strip_chars())
     if "item_id" in columns.used:
-        parts = pl.col("item_id").str.extract_groups(r"^([^/]*[^/\s][^/]*)/(.*\S.*)/([^/]*[^/\s][^/]*)$")
-        frame = frame.with_columns(parts.struct.rename_fields(["_topic", "_concept", "_identity"]).struct.unnest())
+        pieces = pl.col("item_id").str.extract_groups(r"^([^/]*[^/\s][^/]*)/(.*\S.*)/([^/]*[^/\s][^/]*)$")
+        frame = frame.with_columns(pieces.struct.rename_fields(["_topic", "_concept", "_identity"]).struct.unnest())
     checks = list(_checks(frame, columns, words))
-    any_wrong = frame.select(wrong.any().alias(str(place)) for place, (wrong, *_) in enumerate(checks)).row(0)
+    any_wrong = frame.select(wrong.any().alias(str(number)) for number, (wrong, *_) in enumerate(checks)).row(0)
     for (wrong, column, message, hint), refused in zip(checks, any_wrong, strict=True):
         if refused:
             row, value = frame.filter(wrong).select("row", column).row(0)
@@ -263,7 +260,10 @@ def _checked(frame: pl.DataFrame, path: Path, columns: Columns, options: SourceO
     placed = "topic" in columns.used
     identity = pl.concat_str(columns.identity, separator=CROSS) if columns.identity else pl.col("_identity")
     identity = identity.str.strip_chars()
-    return _after_gate(frame.with_columns(text=pl.when(~_failed(columns)).then("text"))).select(
+    written = frame.select(pl.when(~_failed(columns)).then("text"))["text"]
+    # Without what was thought before the answer; a text that ends within its thought is none.
+    answers = pl.Series("text", [text and text_of(text) for text in written], dtype=pl.String)
+    return frame.with_columns(answers).select(
         named("task", options.task or DEFAULT_TASK),
         named("model", options.label or path.stem),
         number("temperature", pl.Float64),
@@ -278,14 +278,8 @@ def _checked(frame: pl.DataFrame, path: Path, columns: Columns, options: SourceO
     )
 
 
-def _after_gate(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return texts without what was thought before them; one that ends within its thought is no answer."""
-    texts = [text and text_of(text) for text in frame["text"]]
-    return frame.with_columns(pl.Series("text", texts, dtype=pl.String))
-
-
 def _normal(cells: pl.Series) -> pl.Series:
-    """Return names in NFC and without blanks around them; each is worked out once, for a column repeats few names."""
+    """Return names in NFC and without blanks around them; each is computed once, for a column repeats few names."""
     names = cells.unique()
     return cells.replace(names, names.str.normalize("NFC").str.strip_chars())
 

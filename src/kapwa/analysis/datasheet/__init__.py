@@ -16,8 +16,9 @@ from typing import NamedTuple
 from kapwa.analysis.corpus.sources import is_run
 from kapwa.analysis.datasheet.facts import DatasetFacts, flat
 from kapwa.analysis.datasheet.sources import pack_facts, responses_facts, run_facts
-from kapwa.errors import DataError, UsageError
+from kapwa.errors import UsageError
 from kapwa.files import write_text
+from kapwa.suites.folders.named import named_data
 
 TO_ANSWER = "To be answered by people"
 _SOURCE = "Gebru et al. (2021), Datasheets for Datasets, Communications of the ACM 64(12)"
@@ -43,7 +44,7 @@ def datasheet(path: str | Path, *, attribute: str | None = None) -> str:
 
     ``attribute``: the column of the perturbed attribute, for responses that have several. The same input gives the same
     text.
-    Raises DataError and RunError for what cannot be read.
+    Raises DataError and RunError for what cannot be read, UsageError for a name that means nothing.
     """
     return render(gather(Path(path), attribute))
 
@@ -64,9 +65,8 @@ def write_datasheet(
 
 
 def gather(path: Path, attribute: str | None = None) -> DatasetFacts:
-    """Return what is recorded of ``path``, whatever kind of dataset it is."""
-    if not path.exists():
-        raise DataError("no such file or folder.", path=path)
+    """Return what is recorded of ``path``, whatever kind of dataset it is, or of the data that it names."""
+    path = path if path.exists() else named_data(path).path
     if is_run(path):
         return run_facts(path)
     return pack_facts(path) or responses_facts(path, attribute)

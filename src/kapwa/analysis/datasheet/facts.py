@@ -28,7 +28,7 @@ class DatasetFacts:
     lines: dict[str, list[str]] = field(default_factory=dict)
     settled: set[str] = field(default_factory=set)
 
-    def tell(self, question: str, text: str, source: str, *, settled: bool = False) -> None:
+    def add_fact(self, question: str, text: str, source: str, *, settled: bool = False) -> None:
         """Add what is known of ``question``, and where it is from; ``settled``: people need add nothing."""
         self.lines.setdefault(question, []).append(f"{flat(text)} *({flat(source)})*")
         if settled:
@@ -73,14 +73,16 @@ class TextCounts:
         self.emails += sum("@" in text and _EMAIL.search(text) is not None for text in texts)
         self.addresses += sum(_ADDRESS.search(text) is not None for text in texts)
 
-    def tell(self, facts: DatasetFacts, *, group: str, owner: str) -> None:
+    def add_to(self, facts: DatasetFacts, *, group: str, owner: str) -> None:
         """Tell what was counted; ``group`` and ``owner`` are what texts were compared within."""
-        facts.tell("composition.noise", f"Empty or blank texts: {self.empty:,}", "counted")
+        facts.add_fact("composition.noise", f"Empty or blank texts: {self.empty:,}", "counted")
         copies = f"Texts that repeat another of the same {group} letter by letter: {self.copies:,}"
-        facts.tell("composition.noise", f"{copies}; of the same {group} and {owner}: {self.own_copies:,}", "counted")
+        facts.add_fact(
+            "composition.noise", f"{copies}; of the same {group} and {owner}: {self.own_copies:,}", "counted"
+        )
         source = "counted by pattern"
-        facts.tell("composition.external", f"Texts with a web address: {self.addresses:,}", source)
-        facts.tell("composition.identifiable", f"Texts with an e-mail address: {self.emails:,}", source)
+        facts.add_fact("composition.external", f"Texts with a web address: {self.addresses:,}", source)
+        facts.add_fact("composition.identifiable", f"Texts with an e-mail address: {self.emails:,}", source)
 
 
 def tell_card(facts: DatasetFacts, card: JsonMapping, *, of_prompts: bool) -> None:
@@ -94,24 +96,24 @@ def tell_card(facts: DatasetFacts, card: JsonMapping, *, of_prompts: bool) -> No
     title = str(card.get("title", ""))
     source = f"card of {title!r}, whose prompts were asked" if of_prompts else f"card of {title!r}"
 
-    def tell(question: str, words: str, name: str, *, settled: bool = False) -> None:
+    def add_fact(question: str, words: str, name: str, *, settled: bool = False) -> None:
         value = card.get(name)
         if value not in (None, "", []):
             text = "; ".join(map(str, value)) if isinstance(value, list) else str(value)
-            facts.tell(question, f"{words}{text}", source, settled=settled and not of_prompts)
+            facts.add_fact(question, f"{words}{text}", source, settled=settled and not of_prompts)
 
-    tell("motivation.creators", "Authors: ", "authors")
-    tell("composition.subpopulations", "Culture: ", "culture")
-    tell("composition.instances", "Language: ", "language")
-    tell("collection.acquired", "", "collected")
-    tell("collection.consent", "", "consent")
-    tell("uses.repository", "To be cited as: ", "citation")
-    tell("distribution.licence", "Licence: ", "licence", settled=True)
-    tell("maintenance.versions", "This is version ", "version")
+    add_fact("motivation.creators", "Authors: ", "authors")
+    add_fact("composition.subpopulations", "Culture: ", "culture")
+    add_fact("composition.instances", "Language: ", "language")
+    add_fact("collection.acquired", "", "collected")
+    add_fact("collection.consent", "", "consent")
+    add_fact("uses.repository", "To be cited as: ", "citation")
+    add_fact("distribution.licence", "Licence: ", "licence", settled=True)
+    add_fact("maintenance.versions", "This is version ", "version")
     for limit in card.get("limits", []):
-        facts.tell("uses.consequences", str(limit), source)
+        facts.add_fact("uses.consequences", str(limit), source)
     if "reviewed_by_native_speakers" in card:
         reviewed = "was" if card["reviewed_by_native_speakers"] else "was not"
-        facts.tell("preprocessing.done", f"It {reviewed} reviewed by native speakers.", source)
+        facts.add_fact("preprocessing.done", f"It {reviewed} reviewed by native speakers.", source)
     if card.get("illustrative"):
-        facts.tell("uses.unfit", "Illustrative: it only shows the form; its numbers measure nothing.", source)
+        facts.add_fact("uses.unfit", "Illustrative: it only shows the form; its numbers measure nothing.", source)

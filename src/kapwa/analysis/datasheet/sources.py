@@ -75,9 +75,9 @@ def _tell_task(facts: DatasetFacts, manifest: JsonMapping) -> None:
     if manifest["suite"] not in registry.available("suites"):
         return
     suite: Suite = registry.load("suites", manifest["suite"])
-    facts.tell("motivation.purpose", f"To ask a model: {suite.question}", f"the suite {suite.name}")
+    facts.add_fact("motivation.purpose", f"To ask a model: {suite.question}", f"the suite {suite.name}")
     if name in suite.tasks:
-        facts.tell("composition.instances", f"{name}: {suite.tasks[name]}", f"the suite {suite.name}")
+        facts.add_fact("composition.instances", f"{name}: {suite.tasks[name]}", f"the suite {suite.name}")
 
 
 def _tell_counts(facts: DatasetFacts, run: Run) -> None:
@@ -85,72 +85,72 @@ def _tell_counts(facts: DatasetFacts, run: Run) -> None:
     rows = [(name, counts[name]) for name in ("items", "requests", "unique", "answered", "failed")]
     facts.table("composition.count", [f"counted ({source})", ""], rows)
     facts.settled.add("composition.count")
-    facts.tell("composition.missing", f"{count(counts['failed'], 'request')} without an answer", source)
+    facts.add_fact("composition.missing", f"{count(counts['failed'], 'request')} without an answer", source)
     for reason in run.manifest["failures"]:
         text = f"{reason['count']:,} for the reason: {_no_address(reason['reason'])}"
-        facts.tell("composition.missing", text, source)
-    asked = run.manifest["selection"]
-    chosen = [f"variants {listed(asked['variants'])}"]
-    first = "the first" if asked.get("draw_seed") is None else f"at random (seed {asked['draw_seed']})"
-    chosen += [f"{first} {asked['limit']} items of each culture and variant"] if asked.get("limit") else []
-    chosen += [f"{column} = {listed(values)}" for column, values in asked.get("where", {}).items()]
-    facts.tell("composition.sample", f"Asked of the data: {'; '.join(chosen)}", source)
-    facts.tell("collection.strategy", f"Asked of the data: {'; '.join(chosen)}", source)
+        facts.add_fact("composition.missing", text, source)
+    selection = run.manifest["selection"]
+    chosen = [f"variants {listed(selection['variants'])}"]
+    first = "the first" if selection.get("draw_seed") is None else f"at random (seed {selection['draw_seed']})"
+    chosen += [f"{first} {selection['limit']} items of each culture and variant"] if selection.get("limit") else []
+    chosen += [f"{column} = {listed(values)}" for column, values in selection.get("where", {}).items()]
+    facts.add_fact("composition.sample", f"Asked of the data: {'; '.join(chosen)}", source)
+    facts.add_fact("collection.strategy", f"Asked of the data: {'; '.join(chosen)}", source)
     options = run.manifest["options"]
     if "samples" in options and "temperature" in options:
         drawn = f"{count(options['samples'], 'draw')} of each prompt at temperature {options['temperature']}"
-        facts.tell("composition.sample", f"Of all texts the model could write: {drawn}", source)
+        facts.add_fact("composition.sample", f"Of all texts the model could write: {drawn}", source)
 
 
 def _tell_making(facts: DatasetFacts, manifest: JsonMapping) -> None:
     model, source = manifest["model"], _MANIFEST
     known = {**model.get("description", {}), **model["fingerprint"]}
     name = public_name(manifest)
-    facts.tell("collection.acquired", f"Answered by the model {name}, revision {model['revision']}", source)
-    facts.tell("collection.mechanism", "What the model reported about itself:", source)
+    facts.add_fact("collection.acquired", f"Answered by the model {name}, revision {model['revision']}", source)
+    facts.add_fact("collection.mechanism", "What the model reported about itself:", source)
     facts.table("collection.mechanism", ["model", ""], [(key, known[key]) for key in _OF_MODEL if key in known])
-    facts.tell("collection.mechanism", "The settings of the task:", source)
+    facts.add_fact("collection.mechanism", "The settings of the task:", source)
     facts.table("collection.mechanism", ["option", ""], sorted(manifest["options"].items()))
     seed, repeatable = manifest.get("seed"), manifest.get("repeatable")
-    facts.tell("collection.mechanism", f"Seed: {seed}. Repeatable: {repeatable}", source)
+    facts.add_fact("collection.mechanism", f"Seed: {seed}. Repeatable: {repeatable}", source)
     machine = ", ".join(str(value) for value in manifest["machine"].values() if value)
-    facts.tell("collection.mechanism", f"Machine: {machine}", source)
+    facts.add_fact("collection.mechanism", f"Machine: {machine}", source)
     if manifest.get("started"):
         sittings = count(manifest.get("sessions") or 1, "sitting")
         time = f"{manifest['started']} to {manifest.get('finished')}, in {sittings}"
-        facts.tell("collection.time", time, source, settled=True)
+        facts.add_fact("collection.time", time, source, settled=True)
     versions = ", ".join(f"{name} {number}" for name, number in sorted(manifest["versions"].items()))
     software = f"Kapwa {manifest['kapwa']} (Apache-2.0), with {versions}"
-    facts.tell("preprocessing.software", software, source, settled=True)
+    facts.add_fact("preprocessing.software", software, source, settled=True)
     raw = "journal.sqlite holds every answer as the model gave it"
-    facts.tell("preprocessing.raw", raw, "the run folder", settled=True)
+    facts.add_fact("preprocessing.raw", raw, "the run folder", settled=True)
     for note in manifest.get("notes", []):
-        facts.tell("composition.noise", _no_address(note), source)
+        facts.add_fact("composition.noise", _no_address(note), source)
 
 
 def _tell_items(facts: DatasetFacts, run: Run) -> None:
     items, source = run.items, "items.parquet"
-    facts.tell("composition.content", f"Of each item: {', '.join(items.columns)}", source)
+    facts.add_fact("composition.content", f"Of each item: {', '.join(items.columns)}", source)
     for column, question in (("culture", "composition.subpopulations"), ("language", "composition.content")):
         if column in items.columns:
             values = items[column].unique().drop_nulls().sort().to_list()
-            facts.tell(question, f"{column.capitalize()}: {listed(values)}", source)
+            facts.add_fact(question, f"{column.capitalize()}: {listed(values)}", source)
     if "cluster" in items.columns:
         clusters = items["cluster"].n_unique()
-        facts.tell("composition.relations", f"{count(items.height, 'item')} of {clusters:,} clusters", source)
+        facts.add_fact("composition.relations", f"{count(items.height, 'item')} of {clusters:,} clusters", source)
     if "prompt" in items.columns:
         repeated = items.height - items["prompt"].n_unique()
-        facts.tell("composition.noise", f"Prompts the same as another's: {repeated:,}", "counted in items.parquet")
+        facts.add_fact("composition.noise", f"Prompts the same as another's: {repeated:,}", "counted in items.parquet")
 
 
 def _tell_judging(facts: DatasetFacts, run: Run) -> None:
     titles = [info.title for info in run.metrics.values()]
-    facts.tell("composition.labels", f"Judged by Kapwa: {listed(titles)}", _MANIFEST)
-    facts.tell("preprocessing.done", f"Each answer was judged: {listed(titles)}", _MANIFEST)
+    facts.add_fact("composition.labels", f"Judged by Kapwa: {listed(titles)}", _MANIFEST)
+    facts.add_fact("preprocessing.done", f"Each answer was judged: {listed(titles)}", _MANIFEST)
     name = run.manifest["headline"][0]
     outcomes = run.scores.filter(pl.col("metric") == name)["outcome"].value_counts().sort("outcome")
     shown = ", ".join(f"{outcome} {number:,}" for outcome, number in outcomes.iter_rows())
-    facts.tell("composition.labels", f"Outcomes of {run.metrics[name].title!r}: {shown}", "scores.parquet")
+    facts.add_fact("composition.labels", f"Outcomes of {run.metrics[name].title!r}: {shown}", "scores.parquet")
 
 
 def _tell_answers(facts: DatasetFacts, answers: pl.DataFrame) -> None:
@@ -158,8 +158,8 @@ def _tell_answers(facts: DatasetFacts, answers: pl.DataFrame) -> None:
     counts = TextCounts()
     for _, group in texts.group_by("variant", maintain_order=True):
         counts.add(group["text"].to_list(), group["item_id"].to_list())
-    facts.tell("composition.count", f"{count(texts.height, 'text')} in answers.parquet", "counted")
-    counts.tell(facts, group="variant", owner="item")
+    facts.add_fact("composition.count", f"{count(texts.height, 'text')} in answers.parquet", "counted")
+    counts.add_to(facts, group="variant", owner="item")
 
 
 # --- data packs -------------------------------------------------------------------------------------------
@@ -183,19 +183,19 @@ def _facts_of(path: Path, suite: Suite, report: CheckReport) -> DatasetFacts:
     facts = DatasetFacts(path.resolve().name, f"Data of the suite {suite.name} ({suite.title}).")
     card = tasks[0].data.card
     facts.about += [f"Digest of the data: {task.data.digest} ({task.name})" for task in tasks]
-    facts.tell("motivation.purpose", f"To ask models: {suite.question}", f"the suite {suite.name}")
+    facts.add_fact("motivation.purpose", f"To ask models: {suite.question}", f"the suite {suite.name}")
     for task in tasks:
-        facts.tell("composition.instances", f"{task.name}: {suite.tasks[task.name]}", f"the suite {suite.name}")
+        facts.add_fact("composition.instances", f"{task.name}: {suite.tasks[task.name]}", f"the suite {suite.name}")
     facts.table("composition.count", ["counted", ""], report.counts.items())
     facts.settled.add("composition.count")
     _tell_pack_items(facts, tasks)
     _tell_findings(facts, report, path)
     files = list(_files(path))
-    facts.tell("composition.external", f"The pack is {count(len(files), 'file')}:", "read from the files")
+    facts.add_fact("composition.external", f"The pack is {count(len(files), 'file')}:", "read from the files")
     facts.table("composition.external", ["file", "bytes", "SHA-256"], files)
     tell_card(facts, card, of_prompts=False)
     if not card:
-        facts.tell("distribution.licence", "There is no card: no licence is stated.", "read from the files")
+        facts.add_fact("distribution.licence", "There is no card: no licence is stated.", "read from the files")
     return facts
 
 
@@ -220,11 +220,13 @@ def _tell_pack_items(facts: DatasetFacts, tasks: list[Task]) -> None:
         about = f"{task.name}, asked as {listed(list(ways))}"
         clusters = len({item.cluster for item in items})
         titles = [task.metrics[name].title for name in task.headline]
-        facts.tell("composition.relations", f"{about}: {count(len(items), 'item')} of {clusters:,} clusters", source)
-        facts.tell("composition.noise", f"{about}: {_repeated(task, items)}", "counted over the prompts")
-        facts.tell("composition.labels", f"{task.name} reports: {listed(titles)}", f"the task {task.name}")
-        facts.tell("composition.subpopulations", f"{about}: {listed(sorted({i.culture for i in items}))}", source)
-        facts.tell("composition.content", f"{about}: in {listed(sorted({i.language for i in items}))}", source)
+        facts.add_fact(
+            "composition.relations", f"{about}: {count(len(items), 'item')} of {clusters:,} clusters", source
+        )
+        facts.add_fact("composition.noise", f"{about}: {_repeated(task, items)}", "counted over the prompts")
+        facts.add_fact("composition.labels", f"{task.name} reports: {listed(titles)}", f"the task {task.name}")
+        facts.add_fact("composition.subpopulations", f"{about}: {listed(sorted({i.culture for i in items}))}", source)
+        facts.add_fact("composition.content", f"{about}: in {listed(sorted({i.language for i in items}))}", source)
 
 
 def _repeated(task: Task, items: list[Item]) -> str:
@@ -249,11 +251,11 @@ def _tell_findings(facts: DatasetFacts, report: CheckReport, path: Path) -> None
         where += [f"row {finding.row}"] if finding.row is not None else []
         where += [f"column {finding.column}"] if finding.column else []
         text = ": ".join(filter(None, (finding.severity, ", ".join(where), finding.message)))
-        facts.tell("composition.noise", text, _CHECK)
+        facts.add_fact("composition.noise", text, _CHECK)
     if len(ranked) > _SHOWN_FINDINGS:
-        facts.tell("composition.noise", f"and {len(ranked) - _SHOWN_FINDINGS} more", _CHECK)
+        facts.add_fact("composition.noise", f"and {len(ranked) - _SHOWN_FINDINGS} more", _CHECK)
     if not ranked:
-        facts.tell("composition.noise", "Nothing was found.", _CHECK)
+        facts.add_fact("composition.noise", "Nothing was found.", _CHECK)
 
 
 def _files(path: Path) -> Iterator[tuple[str, int, str]]:
@@ -276,10 +278,10 @@ def responses_facts(path: Path, attribute: str | None) -> DatasetFacts:
     tell_corpora(facts, corpora, _READ)
     named = [corpus.model for corpus in corpora if corpus.model != corpus.source.stem]
     if named:
-        facts.tell("collection.acquired", f"Written by: {listed(list(dict.fromkeys(named)))}", _READ)
+        facts.add_fact("collection.acquired", f"Written by: {listed(list(dict.fromkeys(named)))}", _READ)
     temperatures = sorted({corpus.temperature for corpus in corpora if corpus.temperature is not None})
     if temperatures:
-        facts.tell("collection.mechanism", f"Temperature: {listed(temperatures)}", _READ)
+        facts.add_fact("collection.mechanism", f"Temperature: {listed(temperatures)}", _READ)
     return facts
 
 
@@ -287,25 +289,27 @@ def tell_corpora(facts: DatasetFacts, corpora: Sequence[Corpus], source: str) ->
     """Tell what corpora hold: counts, groups, what is missing, copies, digests."""
     attribute = corpora[0].attribute
     facts.about += [f"Texts of {flat(c.label)}, {flat(c.task)}: digest {c.digest}" for c in corpora]
-    facts.tell("composition.instances", f"One instance is one text, of one concept and one {attribute}.", source)
+    facts.add_fact("composition.instances", f"One instance is one text, of one concept and one {attribute}.", source)
     header = ["corpus", "task", "concepts", f"values of {attribute}", "texts", "samples of each", "failed"]
     rows = [[c.label, c.task, len(c.concepts), len(c.identities), c.n_texts, c.samples, c.failed] for c in corpora]
-    facts.tell("composition.count", f"{count(sum(c.n_texts for c in corpora), 'text')} in all", "counted", settled=True)
+    facts.add_fact(
+        "composition.count", f"{count(sum(c.n_texts for c in corpora), 'text')} in all", "counted", settled=True
+    )
     facts.table("composition.count", header, rows)
     topics = dict.fromkeys(key.topic for corpus in corpora for key in corpus.concepts)
-    facts.tell("composition.content", f"Topics: {listed(list(topics))}", source)
-    facts.tell("composition.content", f"A text, its topic, its concept, its {attribute}, its sample number", source)
+    facts.add_fact("composition.content", f"Topics: {listed(list(topics))}", source)
+    facts.add_fact("composition.content", f"A text, its topic, its concept, its {attribute}, its sample number", source)
     for corpus in corpora:
         for note in corpus.notes() or ["Nothing is missing: every value has every sample of every concept."]:
-            facts.tell("composition.missing", f"{corpus.label}, {corpus.task}: {note}", "counted")
+            facts.add_fact("composition.missing", f"{corpus.label}, {corpus.task}: {note}", "counted")
     tied = f"Columns tie texts together: topic, concept, {attribute}, and the number of the sample."
-    facts.tell("composition.relations", tied, source)
+    facts.add_fact("composition.relations", tied, source)
     who = dict.fromkeys(identity for corpus in corpora for identity in corpus.identities)
-    facts.tell("composition.subpopulations", f"Values of {attribute}: {listed(list(who))}", source)
-    facts.tell("composition.sensitive", f"Every text is tied to a {attribute}.", source)
+    facts.add_fact("composition.subpopulations", f"Values of {attribute}: {listed(list(who))}", source)
+    facts.add_fact("composition.sensitive", f"Every text is tied to a {attribute}.", source)
     counts = TextCounts()
     for corpus in corpora:
         for key in corpus.concepts:
             texts = corpus.texts(key)
             counts.add(texts.texts, texts.groups.tolist())
-    counts.tell(facts, group="concept", owner=attribute)
+    counts.add_to(facts, group="concept", owner=attribute)

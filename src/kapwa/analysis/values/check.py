@@ -82,9 +82,9 @@ def read_identities(path: Path) -> list[str]:
     # In the released list every line begins with "country": what the second line repeats is no header.
     repeated = lines[1] if len(lines) > 1 else []
     first = lines[0] if lines else []
-    heads = [place for place, cell in enumerate(first) if fold(cell) in _HEADERS and cell not in repeated]
-    place = heads[0] if heads else -1
-    names = [cells[min(place, len(cells) - 1)] for cells in (lines[1:] if heads else lines)]
+    heads = [column for column, cell in enumerate(first) if fold(cell) in _HEADERS and cell not in repeated]
+    column = heads[0] if heads else -1
+    names = [cells[min(column, len(cells) - 1)] for cells in (lines[1:] if heads else lines)]
     if not any(names):
         raise DataError("names no identities.", path=path, hint="Write one per line.")
     return list(dict.fromkeys(filter(None, names)))

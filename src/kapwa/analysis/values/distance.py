@@ -54,7 +54,7 @@ class CulturalDistance:
     """Distances between the m identities that have values in a survey.
 
     ``index``: int64 (m,), their positions among the identities asked for; ``identities``, ``countries`` and ``iso3``
-    name them ("" for what is no place). ``distance`` and ``distance_reference``: float64 (m, m), symmetric, 0 on the
+    name them ("" without a country). ``distance`` and ``distance_reference``: float64 (m, m), symmetric, 0 on the
     diagonal, NaN where two share too few questions (or, as released, where none, or where the row's demonym is
     spelt otherwise than the identity). ``questions_known``: int64 (m,), questions each has an answer to, of
     ``questions_used``. ``dropped``: questions left out, each with why. ``notes``: what had to be decided.

@@ -214,11 +214,11 @@ def _widened(
 ) -> tuple[list[ValuesRow], tuple[str, ...], NDArray[np.float64]]:
     """Make one row a country of one row an answer; several answers to one question are averaged."""
     labels, questions = dict.fromkeys(row.labels for row in rows), tuple(dict.fromkeys(items))
-    place = {label: i for i, label in enumerate(labels)}, {question: j for j, question in enumerate(questions)}
+    positions = {label: i for i, label in enumerate(labels)}, {question: j for j, question in enumerate(questions)}
     sums, counts = np.zeros((2, len(labels), len(questions)))
     for row, item, value in zip(rows, items, values, strict=True):
         if not math.isnan(value):
-            at = place[0][row.labels], place[1][item]
+            at = positions[0][row.labels], positions[1][item]
             sums[at] += value
             counts[at] += 1
     first = {row.labels: row for row in reversed(rows)}

@@ -62,7 +62,7 @@ def tfidf_words(
     language's stop words are no words; nor are those of every identity, whose score is 0. Unlike as released, the
     words "nan", "inf" and "infinity" are words.
     """
-    return _tfidf(counts, _kept(counts, stop_words(language)), top, identities)
+    return _tfidf(counts, _listable(counts, stop_words(language)), top, identities)
 
 
 def tfidf_reference_words(
@@ -87,23 +87,23 @@ def kld_reference_words(
     of stop words is not installed.
     """
     del language
-    kept = _released(counts)
-    entries = np.flatnonzero(kept[counts.indices])
+    listable = _released(counts)
+    entries = np.flatnonzero(listable[counts.indices])
     rows, words, uses = counts.rows[entries], counts.indices[entries], counts.counts[entries].astype(np.float64)
     pooled = np.bincount(words, uses, len(counts.vocabulary))
     here = uses / np.bincount(rows, uses, counts.n_groups)[rows]
     score = here * np.log(here / (pooled[words] / pooled.sum()))
-    return _table(counts, kept, _ScoredEntries(entries, np.asarray(score, np.float64)), top, identities)
+    return _table(counts, listable, _ScoredEntries(entries, np.asarray(score, np.float64)), top, identities)
 
 
-def _tfidf(counts: WordCounts, kept: NDArray[np.bool_], top: int, identities: Sequence[str] | None) -> pl.DataFrame:
-    entries = np.flatnonzero(kept[counts.indices])
+def _tfidf(counts: WordCounts, listable: NDArray[np.bool_], top: int, identities: Sequence[str] | None) -> pl.DataFrame:
+    entries = np.flatnonzero(listable[counts.indices])
     words = counts.indices[entries]
     with_tokens = np.count_nonzero(np.diff(counts.indptr))
     df = np.bincount(counts.indices, minlength=len(counts.vocabulary))
     score = np.asarray(counts.counts[entries] * np.log(with_tokens / df[words]), np.float64)
     above = score > 0
-    return _table(counts, kept, _ScoredEntries(entries[above], score[above]), top, identities)
+    return _table(counts, listable, _ScoredEntries(entries[above], score[above]), top, identities)
 
 
 def log_odds_words(
@@ -122,11 +122,11 @@ def log_odds_words(
     theirs. All tokens count as uses; the same as in :func:`tfidf_words` are listed. An identity alone has no others
     and no words.
     """
-    totals, kept = counts.totals.astype(np.float64), _kept(counts, stop_words(language))
+    totals, listable = counts.totals.astype(np.float64), _listable(counts, stop_words(language))
     if np.count_nonzero(totals) < 2:
         nothing = _ScoredEntries(np.empty(0, np.int64), np.empty(0), np.empty(0))
-        return _table(counts, kept, nothing, top, identities)
-    entries = np.flatnonzero(kept[counts.indices])
+        return _table(counts, listable, nothing, top, identities)
+    entries = np.flatnonzero(listable[counts.indices])
     rows, words, here = counts.rows[entries], counts.indices[entries], counts.counts[entries].astype(np.float64)
     pooled = np.bincount(counts.indices, counts.counts, len(counts.vocabulary))
     weight = prior * totals.sum() / np.count_nonzero(totals)
@@ -136,7 +136,7 @@ def log_odds_words(
     score -= _log_odds(elsewhere, totals.sum() - totals[rows], share, weight)
     z = score / np.sqrt(1 / (here + share) + 1 / (elsewhere + share))
     above = z > 0
-    return _table(counts, kept, _ScoredEntries(entries[above], score[above], z[above]), top, identities)
+    return _table(counts, listable, _ScoredEntries(entries[above], score[above], z[above]), top, identities)
 
 
 def _log_odds(uses: Reals, tokens: Reals, share: Reals, weight: float) -> Reals:
@@ -146,7 +146,7 @@ def _log_odds(uses: Reals, tokens: Reals, share: Reals, weight: float) -> Reals:
     return np.log(with_prior) - np.log(np.maximum(tokens + weight - with_prior, np.finfo(float).tiny))
 
 
-def _kept(counts: WordCounts, left_out: Collection[str]) -> NDArray[np.bool_]:
+def _listable(counts: WordCounts, left_out: Collection[str]) -> NDArray[np.bool_]:
     """Which tokens of the vocabulary may be listed."""
     return np.array([_is_word(token, left_out) for token in counts.vocabulary], bool)
 
@@ -197,7 +197,7 @@ class _ScoredEntries(NamedTuple):
 
 def _table(
     counts: WordCounts,
-    kept: NDArray[np.bool_],
+    listable: NDArray[np.bool_],
     scored: _ScoredEntries,
     top: int,
     identities: Sequence[str] | None,
@@ -206,7 +206,7 @@ def _table(
     entries, score, z = scored
     order, rank = _ranked(counts.rows[entries], score if z is None else z, top)
     chosen = entries[order]
-    chance = by_chance(counts, chosen, kept)
+    chance = by_chance(counts, chosen, listable)
     rows = counts.rows[chosen]
     df = np.bincount(counts.indices, minlength=len(counts.vocabulary))
     columns: dict[str, Any] = {
@@ -275,7 +275,7 @@ def word_lists(
             texts = corpus.texts(key)
             encoded = encode(texts.texts, tokenizer_for(corpus.language))
             members = [places[identity] for identity in texts.identities]
-            sums.add(count_words(encoded, texts.groups, len(members)).spread(members, len(places)))
+            sums.add(count_words(encoded, texts.groups, len(members)).spread_rows(members, len(places)))
         counts = sums.result()
         words = _WORDS[method](counts, top, identities=corpus.identities, language=corpus.language)
         yield WordList(corpus.label, corpus.task, topic, method, words)

@@ -61,7 +61,7 @@ def by_chance(counts: WordCounts, entries: Ints, family: NDArray[np.bool_]) -> B
         draws, mine = everyone[who], np.flatnonzero(rows == who)
         row = np.full(len(counts.vocabulary), -1)
         row[words[mine]] = np.arange(len(mine))
-        some = _Draws(*(part[row[draws.word] >= 0] for part in draws))
+        some = _Draws(*(values[row[draws.word] >= 0] for values in draws))
         expected[mine], p[mine] = _tails(some._replace(word=row[some.word]), texts[mine])
     for draws in everyone:
         # Chances that are equal differ in their last digits.
@@ -78,7 +78,7 @@ def _draws(strata: Ints, sizes: Ints, whose: Ints) -> _Draws:
     times = whose[strata[0]]
     several = [strata[:, times > number] for number in range(int(times.max(initial=1)))]
     stratum, word, texts, many = np.concatenate(several, axis=1)
-    again = np.repeat(np.arange(len(several)), [part.shape[1] for part in several])
+    again = np.repeat(np.arange(len(several)), [rows.shape[1] for rows in several])
     return _Draws(stratum + again * len(whose), word, sizes[stratum], texts, many)
 
 
@@ -103,7 +103,7 @@ def _tails(draws: _Draws, texts: Ints) -> tuple[Reals, Reals]:
     word, share = draws.word[first], draws.many / draws.size
     means, squares, cubes = (np.bincount(group, share * draws.texts**power, len(word)) for power in (1, 2, 3))
     spread, skewed = squares - means**2, cubes - 3 * means * squares + 2 * means**3
-    mean, variance, third = np.stack([np.bincount(word, part, len(texts)) for part in (means, spread, skewed)])
+    mean, variance, third = np.stack([np.bincount(word, moments, len(texts)) for moments in (means, spread, skewed)])
     largest = np.zeros(len(word), np.int64)
     np.maximum.at(largest, group, draws.texts)
     most = np.bincount(word, largest, len(texts))
@@ -125,9 +125,9 @@ def _convolved(draws: _Draws, words: int, width: int) -> Reals:
     chances[:, 0] = 1.0
     bounds = np.flatnonzero(np.diff(draws.stratum, prepend=-1, append=-1)).tolist()
     for start, end in pairwise(bounds):
-        here, place = np.unique(draws.word[start:end], return_inverse=True)
+        here, inverse = np.unique(draws.word[start:end], return_inverse=True)
         step = np.zeros((len(here), int(draws.texts[start:end].max()) + 1))
-        step[place, draws.texts[start:end]] = draws.many[start:end] / draws.size[start:end]
+        step[inverse, draws.texts[start:end]] = draws.many[start:end] / draws.size[start:end]
         step[:, 0] = 1 - step[:, 1:].sum(axis=1)
         before = chances[here]
         after = before * step[:, :1]

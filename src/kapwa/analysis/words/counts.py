@@ -71,7 +71,7 @@ class WordCounts:
         sums = np.append(0, np.cumsum(self.counts))
         return np.asarray(sums[self.indptr[1:]] - sums[self.indptr[:-1]])
 
-    def spread(self, members: ArrayLike, n_groups: int) -> WordCounts:
+    def spread_rows(self, members: ArrayLike, n_groups: int) -> WordCounts:
         """Return the same counts with row ``i`` at ``members[i]`` of ``n_groups`` rows, the others empty.
 
         For concepts that lack some identities, before they are merged with those that have them.
@@ -87,9 +87,9 @@ class WordCounts:
         A group then has several prompts in a stratum, as ``prompts`` says.
         """
         whose, size = np.asarray(groups, np.int64), max(len(self.vocabulary), 1)
-        keys, place = np.unique(whose[self.rows] * size + self.indices, return_inverse=True)
+        keys, inverse = np.unique(whose[self.rows] * size + self.indices, return_inverse=True)
         sums = np.zeros((2, len(keys)), np.int64)
-        np.add.at(sums.T, place.ravel(), self.sums.T)
+        np.add.at(sums.T, inverse.ravel(), self.sums.T)
         rows, indices = np.divmod(keys, size)
         prompts = np.zeros((len(self.prompts), n_groups), np.int64)
         np.add.at(prompts.T, whose, self.prompts.T)
@@ -170,8 +170,8 @@ def _tallied(keys: Ints, size: int, weights: Ints | None = None) -> tuple[Ints, 
         table = np.bincount(keys, weights, size)
         distinct = np.flatnonzero(table)
         return distinct, table[distinct].astype(np.int64)
-    distinct, place = np.unique(keys, return_inverse=True)
-    return distinct, np.bincount(place.ravel(), weights, len(distinct)).astype(np.int64)
+    distinct, inverse = np.unique(keys, return_inverse=True)
+    return distinct, np.bincount(inverse.ravel(), weights, len(distinct)).astype(np.int64)
 
 
 class WordSums:
@@ -190,15 +190,15 @@ class WordSums:
         self._strata: dict[int, tuple[Ints, NDArray[np.int32]]] = {}
         self._settled = self._waiting = 0
 
-    def add(self, counts: WordCounts, place: int | None = None) -> None:
-        """Add counts of equally many identities; their strata come by ``place``, in whatever order they are added."""
+    def add(self, counts: WordCounts, position: int | None = None) -> None:
+        """Add counts of equally many identities; ``position`` orders their strata, whichever are added first."""
         vocabulary = counts.vocabulary
         numbers = np.fromiter(map(self._known.__getitem__, vocabulary), np.int64, len(vocabulary))
         # Word first: the vocabulary grows, the number of identities does not.
         keys = numbers[counts.indices] * self._n_groups + counts.rows
         strata = counts.strata.copy()
         strata[1] = numbers[strata[1]]
-        self._strata[len(self._strata) if place is None else place] = counts.prompts, strata
+        self._strata[len(self._strata) if position is None else position] = counts.prompts, strata
         table = self._grown()
         if table is not None:
             table[:, keys] += counts.sums  # of one addend, each key comes once
@@ -218,10 +218,12 @@ class WordSums:
         prompts, strata = np.empty((0, self._n_groups), np.int64), np.empty((4, 0), np.int32)
         if self._strata:
             parts = [self._strata[number] for number in sorted(self._strata)]
-            prompts = np.concatenate([part[0] for part in parts])
-            strata = np.concatenate([part[1] for part in parts], 1)
-            sizes = [len(part[0]) for part in parts]
-            strata[0] += np.repeat(np.cumsum(sizes) - sizes, [part[1].shape[1] for part in parts]).astype(np.int32)
+            prompts = np.concatenate([stratum[0] for stratum in parts])
+            strata = np.concatenate([stratum[1] for stratum in parts], 1)
+            sizes = [len(stratum[0]) for stratum in parts]
+            strata[0] += np.repeat(np.cumsum(sizes) - sizes, [stratum[1].shape[1] for stratum in parts]).astype(
+                np.int32
+            )
             strata[1] = place[strata[1]]
         if self._table is not None:
             keys = np.flatnonzero(self._table[0])
@@ -248,8 +250,8 @@ class WordSums:
         return self._table
 
     def _settle(self) -> None:
-        keys = np.concatenate([part[0] for part in self._parts])
-        values = np.concatenate([part[1] for part in self._parts], axis=1)
+        keys = np.concatenate([counts[0] for counts in self._parts])
+        values = np.concatenate([counts[1] for counts in self._parts], axis=1)
         self._parts.clear()
         # Equal keys are added up, in whatever order they come: no stable sort is needed, and this one is vectorised.
         order = np.argsort(keys)

@@ -80,8 +80,8 @@ def labelled(
     variant: str | None = None,
 ) -> Labelled:
     """Read ``labels`` of ``runs`` and the draw that they are of; see :func:`kapwa.audit_apply`."""
-    places = [Path(labels)] if isinstance(labels, str | Path) else [Path(path) for path in labels]
-    folders = [path for path in places if (path / DRAW).is_file()]
+    label_folders = [Path(labels)] if isinstance(labels, str | Path) else [Path(path) for path in labels]
+    folders = [path for path in label_folders if (path / DRAW).is_file()]
     if len(folders) != 1 and not read_only:
         message = f"Labels are of one draw, and {len(folders) or 'none'} of the folders named holds {DRAW}."
         raise UsageError(message, hint=f"Name the folder that kapwa label sample wrote. {READ_ONLY}")
@@ -90,7 +90,7 @@ def labelled(
         metric, variant = _of_draw(drawn, metric, variant)
     population = population_of(runs, metric=metric, variant=variant)
     draw = as_drawn(population, "correct") if drawn is None else drawn
-    read, notes = read_labels(places, [draw.asked.column])
+    read, notes = read_labels(label_folders, [draw.asked.column])
     verdicts = verdicts_of(read, draw)
     if scorer is None:
         return Labelled(runs, population, draw, verdicts, tuple(notes))
@@ -146,14 +146,14 @@ def label_counts(folder: Path) -> pl.DataFrame:
     answers = drawn.key.join(by_answer, on=["run", *UNIT], how="left", maintain_order="left")
     strata = pl.DataFrame(drawn.strata)
     rows = []
-    for place, part in answers.sort(STRATUM).group_by(STRATUM, maintain_order=True):
-        where = dict(zip(STRATUM, place, strict=True))
-        labelled = part.group_by("item_id").agg(pl.col("label").is_not_null().all())["label"]
+    for stratum, of_stratum in answers.sort(STRATUM).group_by(STRATUM, maintain_order=True):
+        where = dict(zip(STRATUM, stratum, strict=True))
+        labelled = of_stratum.group_by("item_id").agg(pl.col("label").is_not_null().all())["label"]
         counts: JsonObject = {"drawn": len(labelled), "labelled": labelled.sum()}
         counts |= {"questions": strata.filter(**where)["N"].sum(), "missing": counts["drawn"] - counts["labelled"]}
         of_runs = [
             labels_missing(run["label"], run["cluster"], 1 / run["probability"].to_numpy())
-            for _, run in part.group_by("run")
+            for _, run in of_stratum.group_by("run")
         ]
         rows.append({**where, **counts, **max(of_runs, key=lambda surely: surely[MISSING[-1]])})
     return pl.DataFrame(rows)
@@ -167,13 +167,13 @@ def labels_summary(path: Path) -> Cells:
     """
     draw = next((folder for folder in path.resolve().parents if (folder / DRAW).is_file()), None)
     drawn = None if draw is None else read_draw(draw)
-    asked = asked_of("correct") if drawn is None else drawn.asked
-    form = label_form(path, header_of(read_sheet(path)), [asked.criterion])
+    question = asked_of("correct") if drawn is None else drawn.asked
+    form = label_form(path, header_of(read_sheet(path)), [question.criterion])
     if not form:
-        hint = f"Labels have columns 'rater', {asked.criterion!r}, and 'answer' or 'item_id'."
+        hint = f"Labels have columns 'rater', {question.criterion!r}, and 'answer' or 'item_id'."
         hint += " Logs are Inspect's or lm-eval's."
         raise DataError("is neither a log nor labels.", path=path, row=1, hint=hint)
-    labels = [label for label in labels_in(path, [asked.column]) if label.state != "missing"]
+    labels = [label for label in labels_in(path, [question.column]) if label.state != "missing"]
     columns = ("answer", "system", "item_id", "variant", "sample", "value")
     schema = {name: pl.Float64 if name == "value" else pl.String for name in columns}
     frame = pl.DataFrame([{name: getattr(label, name) for name in columns} for label in labels], schema=schema)

@@ -64,14 +64,14 @@ def carried_audits(before: pl.DataFrame, after: pl.DataFrame, *, margin: float) 
 
 
 def _rows(before: pl.DataFrame, after: pl.DataFrame, margin: float) -> Iterator[Cells]:
-    place = ("culture", "language", "variant", "system")
-    earlier = dict(before.group_by(place[:2]))
-    for names, part in after.sort(place).group_by(place, maintain_order=True):
+    columns = ("culture", "language", "variant", "system")
+    earlier = dict(before.group_by(columns[:2]))
+    for names, group in after.sort(columns).group_by(columns, maintain_order=True):
         if names[:2] in earlier:
-            carried = carried_bias(_audited(earlier[names[:2]]), _audited(part), margin=margin)
-            yield {**dict(zip(place, names, strict=True)), **carried._asdict()}
+            carried = carried_bias(_audited(earlier[names[:2]]), _audited(group), margin=margin)
+            yield {**dict(zip(columns, names, strict=True)), **carried._asdict()}
 
 
-def _audited(part: pl.DataFrame) -> Audited:
-    scores, labels = (part[name].fill_null(float("nan")).to_numpy() for name in ("value", "label"))
-    return Audited(scores, labels, part["probability"].fill_null(1.0).to_numpy(), part["cluster"].to_list())
+def _audited(answers: pl.DataFrame) -> Audited:
+    scores, labels = (answers[name].fill_null(float("nan")).to_numpy() for name in ("value", "label"))
+    return Audited(scores, labels, answers["probability"].fill_null(1.0).to_numpy(), answers["cluster"].to_list())

@@ -93,7 +93,7 @@ class Audit:
 def labelled_answers(population: Population, draw: Draw, verdicts: pl.DataFrame) -> pl.DataFrame:
     """All answers drawn from, with the ``probability`` of those drawn and the ``label`` of those labelled, else null.
 
-    Judging anew changes a run's signature: ``run`` is the one it had when its answers were drawn. ``stratum``: culture
+    Judging again changes a run's signature: ``run`` is the one it had when its answers were drawn. ``stratum``: culture
     and language. Raises DataError for a run whose answers are not those that were drawn from.
     """
     known = {run["answers"]: run["run"] for run in draw.runs}
@@ -121,7 +121,7 @@ def labelled_answers(population: Population, draw: Draw, verdicts: pl.DataFrame)
 def with_scorer(population: Population, verdicts: pl.DataFrame, draw: Draw) -> tuple[Population, str, tuple[str, ...]]:
     """Put a judge's verdicts in the place of the scores; return its name, too, and notes.
 
-    The judge may have read the answers before or after they were judged anew, which changes a run's signature.
+    The judge may have read the answers before or after they were judged again, which changes a run's signature.
 
     An answer that the judge could not read or assess has the mean of its verdicts: what a scorer says of an answer may
     be anything, labels put it right. Raises UsageError for verdicts of people, or several judges, DataError where a run
@@ -154,8 +154,8 @@ def with_scorer(population: Population, verdicts: pl.DataFrame, draw: Draw) -> t
     value = pl.coalesce("judged", usual, pl.col("judged").mean())
     note = f"{missing} of {len(frame)} answers have no verdict of the judge, and count as its mean."
     named = f"{judges[0][0]}, {judges[0][1]}"
-    kept = frame.with_columns(value=value).drop("judged")
-    whole = Population(population.metric, population.variants, kept, population.runs, population.left_out)
+    scored = frame.with_columns(value=value).drop("judged")
+    whole = Population(population.metric, population.variants, scored, population.runs, population.left_out)
     return whole, named, (note,) if missing else ()
 
 
@@ -179,13 +179,13 @@ def apply_labels(
     inferred = bool(draw.id)
     unscored = population.unscored
     judged = answers.with_columns(value=pl.lit(0.0)) if unscored else answers  # any constant says nothing
-    said = of_answers(verdicts).drop_nulls("value").select("run", *UNIT, "rater", said="value")
+    rater_values = of_answers(verdicts).drop_nulls("value").select("run", *UNIT, "rater", rater_value="value")
     scores = [
         row
-        for part in _parts(judged)
-        for row in _score_rows(part, draw, manifests, said, scorer=scorer, inferred=inferred)
+        for group in _systems_and_variants(judged)
+        for row in _score_rows(group, draw, manifests, rater_values, scorer=scorer, inferred=inferred)
     ]
-    pairs = list(_difference_rows(judged, said, draw.metric)) if inferred else []
+    pairs = list(_difference_rows(judged, rater_values, draw.metric)) if inferred else []
     estimates = pl.DataFrame(scores, schema=SCORE_SCHEMA)
     differences = _adjusted(pl.DataFrame(pairs, schema=DIFFERENCE_SCHEMA))
     if unscored:
@@ -215,46 +215,48 @@ def _without_scorer(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(*(pl.lit(None, pl.Float64).alias(name) for name in _OF_SCORER), reason=reason)
 
 
-def _parts(answers: pl.DataFrame) -> list[pl.DataFrame]:
+def _systems_and_variants(answers: pl.DataFrame) -> list[pl.DataFrame]:
     return answers.partition_by("system", "variant", maintain_order=True)
 
 
-def _arrays(part: pl.DataFrame, *names: str) -> list[Any]:
-    return [part[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names]
+def _arrays(answers: pl.DataFrame, *names: str) -> list[Any]:
+    return [answers[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names]
 
 
-def _design(part: pl.DataFrame) -> tuple[Any, pl.Series, pl.Series]:
+def _design(answers: pl.DataFrame) -> tuple[Any, pl.Series, pl.Series]:
     """The probability with which each answer was drawn, its stratum and its cluster."""
-    return part["probability"].fill_null(1.0).to_numpy(), part["stratum"], part["cluster"]
+    return answers["probability"].fill_null(1.0).to_numpy(), answers["stratum"], answers["cluster"]
 
 
-def corrected_rows(part: pl.DataFrame, said: pl.DataFrame | None = None) -> list[Corrected]:
+def corrected_rows(group: pl.DataFrame, rater_values: pl.DataFrame | None = None) -> list[Corrected]:
     """The corrected means of one run and variant: of each stratum, then, where there are several, over them.
 
-    ``said``: what each person said of an answer (``rater``, ``said``), by run and item; None: nobody knows who did.
+    ``rater_values``: each person's verdict on an answer (``rater``, ``rater_value``), by run and item; None: unknown.
     """
-    answers = (*_arrays(part, "value", "label"), *_design(part))
-    by_rater = None if said is None else _by_rater(part.with_row_index("place").join(said, on=["run", *UNIT]))
+    answers = (*_arrays(group, "value", "label"), *_design(group))
+    by_rater = (
+        None if rater_values is None else _by_rater(group.with_row_index("row").join(rater_values, on=["run", *UNIT]))
+    )
     rows = corrected_means(*answers, by_rater=by_rater)
     return rows + ([corrected_over_strata(*answers, by_rater=by_rater)] if len(rows) > 1 else [])
 
 
 def _by_rater(labels: pl.DataFrame) -> RaterLabels:
-    return rater_labels(labels["place"].to_numpy(), labels["rater"], labels["said"].to_numpy())
+    return rater_labels(labels["row"].to_numpy(), labels["rater"], labels["rater_value"].to_numpy())
 
 
 def _score_rows(
-    part: pl.DataFrame,
+    group: pl.DataFrame,
     draw: Draw,
     manifests: JsonMapping,
-    said: pl.DataFrame,
+    rater_values: pl.DataFrame,
     *,
     scorer: str,
     inferred: bool,
 ) -> Iterator[Cells]:
     """The corrected scores of one system and variant: those of its strata, then, of several, that over them."""
-    system, variant = part["system"][0], part["variant"][0]
-    rows = corrected_rows(part, said)
+    system, variant = group["system"][0], group["variant"][0]
+    rows = corrected_rows(group, rater_values)
     for row in rows:
         where = _where(row, variant, draw.metric, max(len(rows) - 1, 1))
         whose = {name: where[name] for name in ("culture", "language") if where[name]}
@@ -266,8 +268,8 @@ def _score_rows(
 
 def _where(row: Corrected, variant: str, metric: str, strata: int) -> JsonObject:
     culture, _, language = row.stratum.partition("\0")
-    place = {"culture": culture or None, "language": language or None, "variant": variant, "metric": metric}
-    return {**place, "strata": 1 if row.stratum else strata}
+    columns = {"culture": culture or None, "language": language or None, "variant": variant, "metric": metric}
+    return {**columns, "strata": 1 if row.stratum else strata}
 
 
 def _estimate(row: Corrected, inferred: bool) -> JsonObject:
@@ -275,50 +277,62 @@ def _estimate(row: Corrected, inferred: bool) -> JsonObject:
     facts = {name: value for name, value in row._asdict().items() if name in _ESTIMATE}
     facts["holds_for"] = "these raters" if row.rater_sd is None else "people"
     if not inferred:
-        kept = ("n", "labelled", "clusters", "automatic", "automatic_low", "automatic_high", "people", "bias", "raters")
-        return {**{name: facts[name] for name in kept}, "use": "none", "reason": "hand-picked"}
+        columns = (
+            "n",
+            "labelled",
+            "clusters",
+            "automatic",
+            "automatic_low",
+            "automatic_high",
+            "people",
+            "bias",
+            "raters",
+        )
+        return {**{name: facts[name] for name in columns}, "use": "none", "reason": "hand-picked"}
     shown = {"corrected": (row.value, row.low, row.high), "people": (row.people, row.people_low, row.people_high)}
     return facts | dict(zip(("shown", "shown_low", "shown_high"), shown.get(row.use, (None,) * 3), strict=True))
 
 
-def _difference_rows(answers: pl.DataFrame, said: pl.DataFrame, metric: str) -> Iterator[Cells]:
+def _difference_rows(answers: pl.DataFrame, rater_values: pl.DataFrame, metric: str) -> Iterator[Cells]:
     """The corrected differences of every two systems, on the questions that both answered.
 
     How mild people are cancels where the same people labelled both answers. Where others labelled the one than the
     other, nobody knows what that adds, and the difference holds for these people alone.
     """
-    parts = {(part["system"][0], part["variant"][0]): part for part in _parts(answers)}
-    systems = list(dict.fromkeys(system for system, _ in parts))
-    for variant in dict.fromkeys(variant for _, variant in parts):
-        for a, b in combinations([name for name in systems if (name, variant) in parts], 2):
-            both = parts[a, variant].join(parts[b, variant], on=UNIT, suffix="_b", maintain_order="left")
+    groups = {(group["system"][0], group["variant"][0]): group for group in _systems_and_variants(answers)}
+    systems = list(dict.fromkeys(system for system, _ in groups))
+    for variant in dict.fromkeys(variant for _, variant in groups):
+        for a, b in combinations([name for name in systems if (name, variant) in groups], 2):
+            both = groups[a, variant].join(groups[b, variant], on=UNIT, suffix="_b", maintain_order="left")
             scores_a, scores_b, labels_a, labels_b = _arrays(both, "value", "value_b", "label", "label_b")
-            by_rater = _by_rater_of_both(both, said)
+            by_rater = _by_rater_of_both(both, rater_values)
             for row in corrected_difference(scores_a, scores_b, labels_a, labels_b, *_design(both), by_rater=by_rater):
                 where = _where(row, variant, metric, both["stratum"].n_unique())
                 yield {"a": a, "b": b, **where, **_estimate(row, inferred=True), "p_value": row.p_value}
 
 
-def _by_rater_of_both(both: pl.DataFrame, said: pl.DataFrame) -> RaterLabels | None:
+def _by_rater_of_both(both: pl.DataFrame, rater_values: pl.DataFrame) -> RaterLabels | None:
     """What each person said of one answer less what they said of the other; None where others labelled the other."""
     labelled = pl.col("label").is_not_null() & pl.col("label_b").is_not_null()
-    places = both.with_row_index("place").filter(labelled)
-    first = places.join(said, on=["run", *UNIT]).select("place", "rater", "said")
-    other = places.join(said, left_on=["run_b", *UNIT], right_on=["run", *UNIT]).select("place", "rater", of_b="said")
-    pairs = first.join(other, on=["place", "rater"], how="full", coalesce=True)
-    if pairs["said"].has_nulls() or pairs["of_b"].has_nulls():
+    numbered = both.with_row_index("row").filter(labelled)
+    first = numbered.join(rater_values, on=["run", *UNIT]).select("row", "rater", "rater_value")
+    other = numbered.join(rater_values, left_on=["run_b", *UNIT], right_on=["run", *UNIT]).select(
+        "row", "rater", of_b="rater_value"
+    )
+    pairs = first.join(other, on=["row", "rater"], how="full", coalesce=True)
+    if pairs["rater_value"].has_nulls() or pairs["of_b"].has_nulls():
         return None
-    return _by_rater(pairs.with_columns(said=pl.col("said") - pl.col("of_b")))
+    return _by_rater(pairs.with_columns(rater_value=pl.col("rater_value") - pl.col("of_b")))
 
 
 def _adjusted(pairs: pl.DataFrame) -> pl.DataFrame:
     """Adjust the p-values of differences by Holm's method: over all pairs, of one culture each or over cultures."""
     p_holm, names = np.full(pairs.height, np.nan), [""] * pairs.height
     tests = pairs.with_columns(kind=pl.lit("runs"), cultures="strata")
-    for places in members(tests):
-        p_holm[places] = holm(tests["p_value"][places].fill_null(np.nan).to_numpy())
-        for place in places:
-            names[place] = family_words(tests[places])
+    for rows_of_family in members(tests):
+        p_holm[rows_of_family] = holm(tests["p_value"][rows_of_family].fill_null(np.nan).to_numpy())
+        for row in rows_of_family:
+            names[row] = family_words(tests[rows_of_family])
     return pairs.with_columns(p_holm=pl.Series(p_holm).fill_nan(None), family=pl.Series(names, dtype=pl.String))
 
 
@@ -326,27 +340,34 @@ def _proposals(runs: Sequence[Run], answers: pl.DataFrame, verdicts: pl.DataFram
     """Answers that the scorer found wrong and at least two thirds of the people right, each wording once a question."""
     questions: dict[tuple[str, str], str] = {}
     for run in runs:
-        asked = "question" if "question" in run.items.columns else "prompt"
+        text_column = "question" if "question" in run.items.columns else "prompt"
         questions |= {
-            (item, variant): text for item, variant, text in run.items.select("item_id", "variant", asked).rows()
+            (item, variant): text for item, variant, text in run.items.select("item_id", "variant", text_column).rows()
         }
     if draw.asked.criteria:  # there is no key that a wording could go into
         return pl.DataFrame(schema=PROPOSAL_SCHEMA)
     wrong = answers.filter(pl.col("value") == 0).select("run", *UNIT, "text")
     votes = verdicts.join(wrong, on=["run", *UNIT]).unique(["item_id", "variant", "text", "rater"], maintain_order=True)
     rows = []
-    for (item, variant, text), part in votes.group_by("item_id", "variant", "text", maintain_order=True):
-        yes, raters = int((part["value"] > 0.5).sum()), part["value"].count()
+    for (item, variant, text), votes_on_text in votes.group_by("item_id", "variant", "text", maintain_order=True):
+        yes, raters = int((votes_on_text["value"] > 0.5).sum()), votes_on_text["value"].count()
         if has_majority(yes, raters):
-            place = (item, part["culture"][0], part["language"][0], questions[item, variant], "", text.strip())
-            rows.append((*place, yes, raters, draw.id, draw.rubric))
+            cells = (
+                item,
+                votes_on_text["culture"][0],
+                votes_on_text["language"][0],
+                questions[item, variant],
+                "",
+                text.strip(),
+            )
+            rows.append((*cells, yes, raters, draw.id, draw.rubric))
     return pl.DataFrame(rows, schema=PROPOSAL_SCHEMA, orient="row").sort("item_id", "wording")
 
 
 def _notes(verdicts: pl.DataFrame, answers: pl.DataFrame, draw: Draw) -> tuple[str, ...]:
     notes = []
     if not draw.id:
-        notes.append("These labels are of no random draw: they say nothing of the answers that nobody labelled.")
+        notes.append("These labels do not come from a random sample, so they say nothing about unlabelled answers.")
     else:
         drawn = answers.filter(pl.col("probability").is_not_null())["label"]
         if drawn.has_nulls():

@@ -115,12 +115,18 @@ def population_of(runs: Sequence[Run], *, metric: str | None = None, variant: st
     info = runs[0].metrics[name]
     if not is_share(info) or not info.higher_is_better:
         raise UsageError(
-            f"{name} is no share of which more is better, so it cannot stand for the share of right answers.",
+            f"{name} is not a higher-is-better share, so it cannot be used as the share of right answers.",
             hint="Name another metric with --metric.",
         )
     known = first["selection"]["variants"]
-    variants = known if variant == "all" else [part.strip() for part in variant.split(",")] if variant else known[:1]
-    unknown = next((part for part in variants if part not in known), None)
+    variants = (
+        known
+        if variant == "all"
+        else [wanted_name.strip() for wanted_name in variant.split(",")]
+        if variant
+        else known[:1]
+    )
+    unknown = next((wanted_name for wanted_name in variants if wanted_name not in known), None)
     if unknown is not None:
         raise UsageError(f"{runs[0].path} has no variant {unknown!r}.", hint=nearest(unknown, known))
     check_distinct(runs)
@@ -135,7 +141,7 @@ def population_of(runs: Sequence[Run], *, metric: str | None = None, variant: st
         raise DataError("no question was answered by every run, so there is nothing to draw from.")
     whole = pl.concat([frame.select(UNIT) for frame in frames]).unique(maintain_order=True)
     left_out = tuple(whole.join(common, on=UNIT, how="anti", maintain_order="left").rows())
-    frame = pl.concat([part.join(common, on=UNIT, how="semi", maintain_order="left") for part in units])
+    frame = pl.concat([wanted_name.join(common, on=UNIT, how="semi", maintain_order="left") for wanted_name in units])
     return Population(name, tuple(variants), frame, tuple(map(_identity, runs, frames)), left_out)
 
 
@@ -182,7 +188,7 @@ def _digest(answers: pl.DataFrame, column: str) -> str:
 def drawn_as(run: Run, made: Draw) -> str | None:
     """Return the signature that a run had when its answers were drawn; None where the draw is of other answers.
 
-    Judging answers anew changes a run's signature, and none of its answers.
+    Judging answers again changes a run's signature, and none of its answers.
     """
     if "answers" not in run.tables:
         return None
@@ -203,23 +209,25 @@ def draw(
     check_counts(seed=seed, n=n)
     if n < 2:
         raise UsageError("One question of each culture tells nothing of the others.", hint="Draw 40 or more: --n 60")
-    asked = rubric if isinstance(rubric, LabelQuestion) else asked_of(rubric)
-    if population.unscored and not asked.criteria:
-        message = f"The rubric {asked.rubric} is one question, and {population.metric} is of several criteria."
+    question = rubric if isinstance(rubric, LabelQuestion) else asked_of(rubric)
+    if population.unscored and not question.criteria:
+        message = f"The rubric {question.rubric} is one question, and {population.metric} is of several criteria."
         raise UsageError(message, hint="Draw with --rubric item-criteria.")
-    settings = (seed, n, population.metric, asked.rubric, doubtful, population.variants, population.runs)
+    settings = (seed, n, population.metric, question.rubric, doubtful, population.variants, population.runs)
     name = f"audit-{seed}-{digest({'': json.dumps(settings).encode()})[:8]}"
     strata: list[Cells] = []
     drawn: list[pl.DataFrame] = []
-    for place, answers in population.frame.sort(*STRATUM, *UNIT, "run").group_by(STRATUM, maintain_order=True):
+    for stratum, answers in population.frame.sort(*STRATUM, *UNIT, "run").group_by(STRATUM, maintain_order=True):
         questions = answers.group_by("item_id", maintain_order=True).agg(pl.col("doubtful").any() & pl.lit(doubtful))
         sizes = allocate(n, int(questions["doubtful"].sum()), int((~questions["doubtful"]).sum()))
-        for part, take in zip((True, False), sizes, strict=True):
-            ids = questions.filter(pl.col("doubtful") == part)["item_id"].to_list()
+        for scored_right, take in zip((True, False), sizes, strict=True):
+            ids = questions.filter(pl.col("doubtful") == scored_right)["item_id"].to_list()
             if not ids:
                 continue
-            strata.append({**dict(zip(STRATUM, place, strict=True)), "doubtful": part, "N": len(ids), "n": take})
-            chosen = [ids[i] for i in sorted(shuffled(ids, "audit", seed, *place)[:take])]
+            strata.append(
+                {**dict(zip(STRATUM, stratum, strict=True)), "doubtful": scored_right, "N": len(ids), "n": take}
+            )
+            chosen = [ids[i] for i in sorted(shuffled(ids, "audit", seed, *stratum)[:take])]
             drawn += [_one_sample(answers.filter(item_id=item), seed, take / len(ids)) for item in chosen]
     key = coded(pl.concat(drawn), seed).with_columns(draw=pl.lit(name)).select(list(KEY_SCHEMA))
     return Draw(
@@ -227,7 +235,7 @@ def draw(
         seed=seed,
         n=n,
         metric=population.metric,
-        asked=asked,
+        asked=question,
         doubtful=doubtful,
         variants=population.variants,
         runs=population.runs,
@@ -278,7 +286,7 @@ class WrittenDraw(NamedTuple):
 def write_draw(made: Draw, runs: Sequence[Run], out: str | Path, *, people: int = 2) -> WrittenDraw:
     """Write the draw, its key, and for each culture a folder with a blinded sheet for each of ``people`` persons.
 
-    Rows are shuffled for every person anew. Raises UsageError for a folder that holds a draw already.
+    Rows are shuffled for every person separately. Raises UsageError for a folder that holds a draw already.
     """
     check_counts(seed=made.seed, people=people)
     out = Path(out)
@@ -299,8 +307,8 @@ def write_draw(made: Draw, runs: Sequence[Run], out: str | Path, *, people: int 
             files |= {f"{folder}/{name}": content for name, content in render(sheet).items()}
         files[f"{folder}/audit-instructions.md"] = instructions.encode()
     sheets = tuple(out / name for name in files if not name.endswith(".md"))
-    asked = {name: value for name, value in made.asked._asdict().items() if value}
-    facts = {name: value for name, value in vars(made).items() if name != "key"} | {"asked": asked}
+    question_fields = {name: value for name, value in made.asked._asdict().items() if value}
+    facts = {name: value for name, value in vars(made).items() if name != "key"} | {"asked": question_fields}
     files[DRAW] = (json.dumps({"format": FORMAT, **facts}, ensure_ascii=False, indent=2) + "\n").encode()
     files[KEY] = csv_bytes(list(KEY_SCHEMA), made.key.rows())
     write_files(files, out)
@@ -308,20 +316,20 @@ def write_draw(made: Draw, runs: Sequence[Run], out: str | Path, *, people: int 
 
 
 def _sheet_rows(
-    row: Cells, questions: dict[tuple[str, str], JsonObject], form_id: str, asked: LabelQuestion
+    row: Cells, questions: dict[tuple[str, str], JsonObject], form_id: str, label_question: LabelQuestion
 ) -> list[list[str]]:
     """The rows of an answer on a sheet: one, or one for each criterion."""
     item = questions[row["item_id"], row["variant"]]
     # After a conversation the question alone would not do.
     question = str(item["prompt"] if "messages" in item else item.get("question") or item["prompt"])
-    english = str(item.get("question_en") or (item.get("gloss") if asked.criteria else "") or "")
+    english = str(item.get("question_en") or (item.get("gloss") if label_question.criteria else "") or "")
     text = row["text"].strip() or EMPTY_ANSWER
-    criteria = asked.criteria[row["item_id"]] if asked.criteria else {"": ""}
+    criteria = label_question.criteria[row["item_id"]] if label_question.criteria else {"": ""}
     shown = [form_id, row["answer"], question, "" if english == question else english, text]
     return [[*shown, code, words, "", ""] for code, words in criteria.items()]
 
 
-def _sheet(name: str, rows: Sequence[Sequence[str]], asked: tuple[str, str], instructions: str) -> Sheet:
+def _sheet(name: str, rows: Sequence[Sequence[str]], question: tuple[str, str], instructions: str) -> Sheet:
     allowed = [(*YES_NO, CANNOT)] * len(rows)
     columns = [
         SheetColumn("form_id", 24),
@@ -331,19 +339,20 @@ def _sheet(name: str, rows: Sequence[Sequence[str]], asked: tuple[str, str], ins
         SheetColumn("response", 60, only_shown=True),
         SheetColumn("criterion", 9),
         SheetColumn("criterion_text", 44, only_shown=True),
-        SheetColumn(asked[0], 14, allowed, asked),
+        SheetColumn(question[0], 14, allowed, question),
         REMARK,
     ]
     optional = ("question_en", "criterion", "criterion_text")
-    kept = [i for i, column in enumerate(columns) if column.name not in optional or any(row[i] for row in rows)]
-    return Sheet(name, [columns[i] for i in kept], [[row[i] for i in kept] for row in rows], instructions)
+    used = [i for i, column in enumerate(columns) if column.name not in optional or any(row[i] for row in rows)]
+    return Sheet(name, [columns[i] for i in used], [[row[i] for i in used] for row in rows], instructions)
 
 
 def _notes(made: Draw) -> tuple[str, ...]:
     notes = []
     if made.left_out:
         notes.append(
-            f"{len(made.left_out)} questions (with variant and sample) are left out: not every run has a scored answer."
+            f"{len(made.left_out)} question{'s are' if len(made.left_out) > 1 else ' is'} left out (with variant and "
+            "sample): not every run has a scored answer."
         )
     return (*notes, *naming_notes(made.key.select("answer", "system", "text").rows()))
 
@@ -374,7 +383,7 @@ def read_draw(folder: Path) -> Draw:
         )
         key = key.cast({"sample": pl.Int64, "probability": pl.Float64})
     except pl.exceptions.PolarsError:
-        raise DataError("holds a sample or a probability that is no number.", path=folder / KEY, hint=hint) from None
+        raise DataError("holds a sample or a probability that is not a number.", path=folder / KEY, hint=hint) from None
     if set(key["draw"]) != {made.id} or not key["probability"].is_between(0, 1, closed="right").all():
         raise DataError(f"is not the key of {made.id}.", path=folder / KEY, hint=hint)
     return replace(made, key=key)

@@ -59,13 +59,13 @@ def verdicts_of(labels: Sequence[Label], draw: Draw) -> pl.DataFrame:
         answers = by_code.get(label.answer, []) if label.answer and draw.id else by_item.get(label.item_id, [])
         for row in _chosen(label, answers, draw, by_code if label.answer and draw.id else by_item):
             criterion = _criterion(label, str(row["item_id"]), draw)
-            place = {name: row[name] for name in ANSWER_SCHEMA}
+            answer_cells = {name: row[name] for name in ANSWER_SCHEMA}
             said_by = (label.person, "person", draw.rubric, criterion, label.state, label.value, label.remark)
-            verdicts.append(Verdict(*place.values(), *said_by))  # type: ignore[arg-type, call-arg]  # cells of a typed table
+            verdicts.append(Verdict(*answer_cells.values(), *said_by))  # type: ignore[arg-type, call-arg]  # cells of a typed table
             shown = label.answer or label.item_id
             by = f" by {criterion}" if draw.asked.criteria else ""
             repeats.append(
-                ((label.person, criterion, *place.values()), label.place, f"{label.person} labels {shown!r}{by}")
+                ((label.person, criterion, *answer_cells.values()), label.cell, f"{label.person} labels {shown!r}{by}")
             )
     refuse_repeats(repeats)
     return verdict_frame([*verdicts, *_summed_up(verdicts, draw)])
@@ -77,20 +77,20 @@ def _criterion(label: Label, item: str, draw: Draw) -> str:
         return draw.asked.criterion
     if label.criterion not in draw.asked.criteria[item]:
         hint = nearest(label.criterion, draw.asked.criteria[item])
-        raise label.place.error(f"{label.criterion!r} is no criterion of the question {item}.", hint)
+        raise label.cell.error(f"{label.criterion!r} is no criterion of the question {item}.", hint)
     return label.criterion
 
 
 def _summed_up(verdicts: Sequence[Verdict], draw: Draw) -> Iterator[Verdict]:
     """Yield what each person's verdicts on an answer come to, where there are several criteria."""
     if draw.asked.criteria:
-        for part in grouped(verdicts, lambda v: (v.rater, v.run, v.item_id, v.variant, v.sample)).values():
-            weights = draw.asked.weights[part[0].item_id]
+        for of_answer in grouped(verdicts, lambda v: (v.rater, v.run, v.item_id, v.variant, v.sample)).values():
+            weights = draw.asked.weights[of_answer[0].item_id]
             # A criterion that somebody passed over has no verdict, which is no "no".
-            by_code = dict.fromkeys(weights, part[0]._replace(state="cannot-assess", value=None))
-            by_code |= {verdict.criterion: verdict for verdict in part}
+            by_code = dict.fromkeys(weights, of_answer[0]._replace(state="cannot-assess", value=None))
+            by_code |= {verdict.criterion: verdict for verdict in of_answer}
             state, value, remark = overall(weights, by_code, points=draw.asked.points)
-            yield part[0]._replace(criterion=OVERALL, state=state, value=value, remark=remark)
+            yield of_answer[0]._replace(criterion=OVERALL, state=state, value=value, remark=remark)
 
 
 def _check_same(label: Label, draw: Draw) -> None:
@@ -101,9 +101,9 @@ def _check_same(label: Label, draw: Draw) -> None:
             else "Name the folder of that draw, too: --labels FOLDER"
         )
         not_of = draw.id or "answers that somebody picked"
-        raise label.place.error(f"this label is of the draw {label.draw}, not of {not_of}.", remedy)
+        raise label.cell.error(f"this label is of the draw {label.draw}, not of {not_of}.", remedy)
     if label.rubric and label.rubric != draw.rubric:
-        raise label.place.error(
+        raise label.cell.error(
             f"this label is by the rubric {label.rubric}; the draw is labelled by {draw.rubric}.",
             "Labels by different rubrics, or versions of one, are never mixed: leave these out, or draw anew.",
         )
@@ -118,10 +118,10 @@ def _chosen(
     fitting = [row for row in answers if all(not text or str(row[name]) == text for name, text in wanted.items())]
     if not fitting:
         what = "was not drawn" if draw.id else "is no answer of these runs"
-        asked = ", ".join(filter(None, [shown, *wanted.values()]))
+        description = ", ".join(filter(None, [shown, *wanted.values()]))
         hint = nearest(shown, names) if not draw.id else f"{nearest(shown, names)} {READ_ONLY}".strip()
-        raise label.place.error(f"{asked!r} {what}.", hint)
+        raise label.cell.error(f"{description!r} {what}.", hint)
     if len({(row["item_id"], row["variant"], row["text"]) for row in fitting}) > 1:
         message = f"{shown!r} has {len(fitting)} answers, and this row does not say which it labels."
-        raise label.place.error(message, "Name the system, and the variant and sample where there are several.")
+        raise label.cell.error(message, "Name the system, and the variant and sample where there are several.")
     return fitting

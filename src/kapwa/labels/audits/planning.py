@@ -39,21 +39,21 @@ def plan_labels(
     many ``seconds`` for an answer. Raises UsageError for a pilot that tells nothing.
     """
     runs, rows = answers["system"].n_unique(), []
-    for place, part in answers.group_by(STRATUM, maintain_order=True):
+    for stratum, of_stratum in answers.group_by(STRATUM, maintain_order=True):
         plans: list[tuple[LabelPlan, str]] = []
-        questions = part["item_id"].n_unique()
-        for (system,), of_run in part.group_by("system", maintain_order=True):
+        questions = of_stratum["item_id"].n_unique()
+        for (system,), of_run in of_stratum.group_by("system", maintain_order=True):
             if agreement is not None:
                 share = min(max(float(of_run["value"].to_numpy().mean()), _SHARES[0]), _SHARES[1])
                 plans.append((labels_needed(questions, half_width, agreement=agreement, share=share), "assumed"))
             else:
-                whole = answers.filter(system=system, variant=place[2])
+                whole = answers.filter(system=system, variant=stratum[2])
                 plans.append(_from_pilot(questions, half_width, corrected_rows(of_run)[0], corrected_rows(whole)[-1]))
         plan, grounds = max(plans, key=lambda pair: _needed(pair[0]) or questions + 1)
         facts: JsonObject = {name: getattr(plan, name) for name in ("people", "corrected", "saving", "use", "reason")}
         read = (_needed(plan) or questions) * runs
         facts |= {"questions": questions, "labels": _needed(plan), "grounds": grounds, "answers": read}
-        rows.append({**dict(zip(STRATUM, place, strict=True)), **facts, "hours": read * seconds / 3600})
+        rows.append({**dict(zip(STRATUM, stratum, strict=True)), **facts, "hours": read * seconds / 3600})
     return pl.DataFrame(rows, schema=PLAN_SCHEMA)
 
 

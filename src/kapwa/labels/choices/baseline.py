@@ -137,9 +137,10 @@ def analyse_choices(choices: Choices, items: Sequence[Item], *, seed: int = 1, r
     notes = list(choices.notes)
     if len(raters) == 1:
         notes.append("Only one person chose, so agreement is undefined.")
-    asked = choices.frame["item_id"].n_unique()
-    if len(answered) < asked:
-        notes.append(f"{asked - len(answered)} items were left empty by everybody.")
+    n_items = choices.frame["item_id"].n_unique()
+    empty = n_items - len(answered)
+    if empty:
+        notes.append(f"{empty} {'item was' if empty == 1 else 'items were'} left empty by everybody.")
     return HumanBaseline(
         mean=_flat_estimate(right, clusters),
         majority=mean_estimates([float(has_majority(*counts)) for counts in marks], clusters, binary=True)[0],

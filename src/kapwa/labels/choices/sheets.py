@@ -1,6 +1,6 @@
 """Blinded, shuffled sheets on which validators choose among responses, and the key that decodes them (Kalahi §3.2).
 
-Every order is drawn for each person anew: the order of the rows, so that tiredness does not fall on the same
+Every order is drawn for each person separately: the order of the rows, so that tiredness does not fall on the same
 items for everyone and neighbours cannot copy line by line, and the order of a row's options, so that a
 liking for the first option does not favour any of them. The key is the only file that tells which is which.
 """

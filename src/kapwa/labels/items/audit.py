@@ -164,8 +164,8 @@ def _people(
         rows += [{"item_id": item_id, "rater": rater, "choice": _plain(text)} for rater, text in by_rater.items()]
     for row in rows:
         item = by_id.get(row["item_id"])
-        place = {"culture": item.culture, "cluster": item.cluster} if item else {"culture": "", "cluster": ""}
-        row |= {"who": "people", "variant": "", "group": group_of.get(row["rater"], ""), **place}
+        item_cells = {"culture": item.culture, "cluster": item.cluster} if item else {"culture": "", "cluster": ""}
+        row |= {"who": "people", "variant": "", "group": group_of.get(row["rater"], ""), **item_cells}
     return pl.DataFrame(rows, schema=ANSWERS), list(notes)
 
 
@@ -196,15 +196,15 @@ def _statistics(answers: pl.DataFrame, items: Sequence[Item], notes: list[str]) 
     seen = {item.id: _seen(item) for item in items}
     tables = []
     scored = answers.filter(pl.col("value").is_not_null())
-    for (who, variant), part in scored.group_by("who", "variant", maintain_order=True):
-        of_item = dict(part.select("item_id", "culture").iter_rows())
-        raters, values, names = _matrix(part, ["rater"], "item_id")
+    for (who, variant), group in scored.group_by("who", "variant", maintain_order=True):
+        of_item = dict(group.select("item_id", "culture").iter_rows())
+        raters, values, names = _matrix(group, ["rater"], "item_id")
         if raters.height < LEAST_ROWS:
             notes.append(f"Discrimination needs {LEAST_ROWS} {who}; there are {raters.height}.")
         totals, counts = np.nansum(values, axis=1), (~np.isnan(values)).sum(axis=1)
         rows, p_values = [], []
-        for place, (name, share) in enumerate(zip(names, mean_estimates(values, None, binary=True), strict=True)):
-            answers_to_it = values[:, place]
+        for number, (name, share) in enumerate(zip(names, mean_estimates(values, None, binary=True), strict=True)):
+            answers_to_it = values[:, number]
             rest = (totals - answers_to_it) / np.where(counts > 1, counts - 1, np.nan)
             link = pearson(answers_to_it, rest) if raters.height >= LEAST_ROWS else pearson([], [])
             dead = {1.0: "all right", 0.0: "nobody right"}.get(share.value or 0.0, "")
@@ -236,8 +236,8 @@ def _differential(answers: pl.DataFrame, by: str, notes: list[str]) -> pl.DataFr
     scored = answers.filter(pl.col("value").is_not_null(), pl.col(by) != "")
     if by != "variant":  # prompts of one system would count as so many systems
         scored = scored.filter(pl.col("variant") == pl.col("variant").first().over("who"))
-    for (who,), part in scored.group_by("who", maintain_order=True):
-        raters, values, names = _matrix(part, ["rater", by], CONTRASTS[by])
+    for (who,), group in scored.group_by("who", maintain_order=True):
+        raters, values, names = _matrix(group, ["rater", by], CONTRASTS[by])
         right = np.where(np.isnan(values), np.nan, values > 0.5)
         members = raters[by].to_numpy()
         labels = list(dict.fromkeys(members.tolist()))

@@ -42,13 +42,13 @@ def shared_keys(
     cultures: list[tuple[Any, ...]] = []
     people: list[tuple[Any, ...]] = []
     keys: list[tuple[Any, ...]] = []
-    for (culture,), part in answers.filter(who="people").group_by("culture", maintain_order=True):
-        wide = part.pivot(on="item_id", index="rater", values="choice", maintain_order=True)
+    for (culture,), of_culture in answers.filter(who="people").group_by("culture", maintain_order=True):
+        wide = of_culture.pivot(on="item_id", index="rater", values="choice", maintain_order=True)
         raters, names = wide["rater"].to_list(), wide.columns[1:]
         texts = [wide[name].drop_nulls().unique(maintain_order=True).to_list() for name in names]
         codes = np.full((len(raters), len(names)), MISSING)
-        for place, (name, each) in enumerate(zip(names, texts, strict=True)):
-            codes[:, place] = [MISSING if text is None else each.index(text) for text in wide[name]]
+        for number, (name, each) in enumerate(zip(names, texts, strict=True)):
+            codes[:, number] = [MISSING if text is None else each.index(text) for text in wide[name]]
         options = [sizes.get(name, inf) for name in names]
         competence = np.full(len(raters), 0.5)
         try:

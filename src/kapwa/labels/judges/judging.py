@@ -76,12 +76,12 @@ class Judging:
         if self.system is not None and not self.system.strip():
             raise UsageError("The system message is empty.", hint="Leave it out, or write one.")
 
-    def asked(self, judge: str = "the judge") -> Iterator[JudgePrompt]:
+    def prompts(self, judge: str = "the judge") -> Iterator[JudgePrompt]:
         """Yield every prompt: each answer as it is first, then as the probes of a ``judge`` change it."""
         temperature = self.temperature if self.temperature is not None else float(self.samples > 1)
         before = (Message("system", self.system),) if self.system else ()
         for change in (AS_IS, *probe_changes(self.probes, judge)):
-            for place, judged in enumerate(self.answers):
+            for index, judged in enumerate(self.answers):
                 if not change.concerns(judged):
                     continue
                 about = judged.item.id, judged.item.variant
@@ -94,22 +94,22 @@ class Judging:
                     for sample in range(self.samples):
                         number = sample + self.samples * change.again
                         request = Request(*about, "generate", messages, params=params, sample=number)
-                        yield JudgePrompt(place, change, swapped, request)
+                        yield JudgePrompt(index, change, swapped, request)
 
     def record(self) -> JsonObject:
         """Return what is asked, as plain values: two judgings with one record may share a folder."""
         runs = [{"folder": run.path.name, "signature": run.manifest["signature"]} for run in self.runs]
-        prompts = (prompt.request for prompt in replace(self, probes=()).asked())
-        asked = "\0".join(f"{request.messages}\0{request.sample}" for request in prompts)
+        prompts = (prompt.request for prompt in replace(self, probes=()).prompts())
+        texts = "\0".join(f"{request.messages}\0{request.sample}" for request in prompts)
         return {
             "rubric": self.rubric.signed,
             "runs": runs,
-            "draws": sorted({answer.place["draw"] for answer in self.answers}),
+            "draws": sorted({answer.columns["draw"] for answer in self.answers}),
             "answers": len(self.answers),
             "samples": self.samples,
             "temperature": self.temperature,
             "system": self.system,
-            "prompts": digest({"": asked.encode("utf-8", "surrogatepass")}),
+            "prompts": digest({"": texts.encode("utf-8", "surrogatepass")}),
         }
 
 
@@ -141,8 +141,8 @@ def ask_judge(
     is counted, and is asked for again the next time.
     """
     check_capabilities(model, frozenset({"generate"}), "A judge")
-    asked = list(judging.asked(model.id))
-    requests = RequestIndex(lambda: (prompt.request for prompt in asked), model.fingerprint)
+    prompts = list(judging.prompts(model.id))
+    requests = RequestIndex(lambda: (prompt.request for prompt in prompts), model.fingerprint)
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as opened:
         store = opened.enter_context(answers_in(folder, REPLIES))
@@ -153,8 +153,8 @@ def ask_judge(
     rater = rater_of(model)
     frames = {}
     for change in (AS_IS, *probe_changes(judging.probes, model.id)):
-        parts = [(prompt, reply) for prompt, reply in zip(asked, replies, strict=True) if prompt.change == change]
-        frames[change.name] = verdict_frame(_verdicts(judging, rater, parts))
+        replied = [(prompt, reply) for prompt, reply in zip(prompts, replies, strict=True) if prompt.change == change]
+        frames[change.name] = verdict_frame(_verdicts(judging, rater, replied))
     single = {reply.request_key: reply for reply in replies}.values()
     spent = Spent().plus(single)
     record = {
@@ -176,11 +176,11 @@ def rater_of(model: Model) -> str:
     return "@".join(filter(None, (model.id, model.revision)))
 
 
-def _verdicts(judging: Judging, rater: str, parts: Sequence[tuple[JudgePrompt, Response]]) -> Iterator[Verdict]:
+def _verdicts(judging: Judging, rater: str, replied: Sequence[tuple[JudgePrompt, Response]]) -> Iterator[Verdict]:
     """Yield the verdicts on each answer, of all its samples together, and its overall verdict."""
     by_answer: dict[int, dict[int, list[dict[str, JudgeReading]]]] = {}
     rubric = judging.rubric
-    for prompt, reply in parts:
+    for prompt, reply in replied:
         judged = judging.answers[prompt.answer]
         if reply.unanswered:
             silent = JudgeReading("unparsed", None, f"(no reply: {reply.reason})")
@@ -188,8 +188,8 @@ def _verdicts(judging: Judging, rater: str, parts: Sequence[tuple[JudgePrompt, R
         else:
             readings = read_reply(rubric, judged, reply.text or "", swapped=prompt.swapped)
         by_answer.setdefault(prompt.answer, {}).setdefault(prompt.request.sample, []).append(readings)
-    for place, samples in by_answer.items():
-        judged, by_code = judging.answers[place], {}
+    for number, samples in by_answer.items():
+        judged, by_code = judging.answers[number], {}
         for criterion in rubric.judged_for(judged.item.id):
             orders = [[readings[criterion.code] for readings in sample] for sample in samples.values()]
             by_code[criterion.code] = _of_samples([_of_orders(order) for order in orders])
@@ -198,7 +198,7 @@ def _verdicts(judging: Judging, rater: str, parts: Sequence[tuple[JudgePrompt, R
             by_code[OVERALL] = JudgeReading(*overall(weights, by_code, points=rubric.points))
         for code, (state, value, remark) in by_code.items():
             about = {"rater": rater, "kind": "judge", "rubric": rubric.signed, "criterion": code}
-            yield Verdict(**judged.place, **about, state=state, value=value, remark=remark)  # type: ignore[arg-type]
+            yield Verdict(**judged.columns, **about, state=state, value=value, remark=remark)  # type: ignore[arg-type]
 
 
 def _of_orders(readings: Sequence[JudgeReading]) -> JudgeReading:
@@ -232,12 +232,12 @@ def summarise(verdicts: pl.DataFrame) -> pl.DataFrame:
     """
     keys = ("rater", "system", "culture", "variant", "criterion")
     rows = []
-    for key, part in verdicts.group_by(keys, maintain_order=True):
-        values = part.filter(state="judged")
+    for key, group in verdicts.group_by(keys, maintain_order=True):
+        values = group.filter(state="judged")
         (mean,) = mean_estimates(values["value"], values["cluster"].to_list(), binary=True)
-        cannot = part.filter(state="cannot-assess")
+        cannot = group.filter(state="cannot-assess")
         swayed = cannot.filter(pl.col("remark").str.starts_with(INCONSISTENT)).height
-        unparsed = part.filter(state="unparsed").height
+        unparsed = group.filter(state="unparsed").height
         counted = (cannot.height - swayed, swayed, unparsed)
         rows.append((*key, mean.n, mean.value, mean.low, mean.high, *counted, NOT_CALIBRATED))
     return pl.DataFrame(rows, schema=SUMMARY_SCHEMA, orient="row")

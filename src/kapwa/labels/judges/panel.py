@@ -110,8 +110,8 @@ def plan_judging(runs: Sequence[Run], rubric: str | Path | Rubric, **settings: U
     people = named.pop("people", None)
     answers, failed = answers_to_judge(runs, known, **which)
     if people is not None:
-        places = {tuple(answer.place[name] for name in ANSWER) for answer in answers}
-        named["labels"] = check_labels(read_verdicts(people), known.signed, places)
+        keys = {tuple(answer.columns[name] for name in ANSWER) for answer in answers}
+        named["labels"] = check_labels(read_verdicts(people), known.signed, keys)
     named["probes"] = probes_of(named.get("probes", ()), pairs=known.kind == "pairs")
     return Judging(known, tuple(runs), tuple(answers), failed, **named)
 
@@ -129,8 +129,8 @@ def ask_panel(
     """Ask every judge what was planned, and write ``verdicts.csv`` and ``judge.json``; see :func:`judge`."""
     if not judges:
         raise UsageError("No judge is named.", hint="Name a model, as for kapwa run --model.")
-    asked = planned.record()
-    earlier = _earlier_judges(folder, asked)
+    planned_record = planned.record()
+    earlier = _earlier_judges(folder, planned_record)
     models = {run.manifest["signature"]: str(run.manifest["model"]["id"]) for run in planned.runs}
     by_rater: dict[str, JudgeResult] = {}
     # Of criteria that each question has of its own a mean by their numbers would say nothing.
@@ -153,9 +153,9 @@ def ask_panel(
             tables["agreement"].append(judge_agreement(judged.verdicts, planned.labels, pooled=many))
             tables["risk"].append(judge_risk(judged.verdicts, planned.labels, pooled=many))
     verdicts = pl.concat([judged.verdicts for judged in by_rater.values()])
-    frames = {name: pl.concat(parts) if parts else pl.DataFrame() for name, parts in tables.items()}
+    frames = {name: pl.concat(of_judges) if of_judges else pl.DataFrame() for name, of_judges in tables.items()}
     frames = {"summary": summarise(of_answers(verdicts) if many else verdicts), **frames}
-    about = {"format": FORMAT, "kapwa": version("kapwa"), "asked": asked, "calibration": NOT_CALIBRATED}
+    about = {"format": FORMAT, "kapwa": version("kapwa"), "asked": planned_record, "calibration": NOT_CALIBRATED}
     about["judges"] = [judged.record for judged in by_rater.values()]
     record = jsonable({**about, **{name: frame.to_dicts() for name, frame in frames.items()}})
     with replacing(folder / VERDICTS) as temporary:
@@ -172,7 +172,7 @@ def _refuse_fewer(missing: set[str], left: int, folder: Path) -> None:
         raise UsageError(f"{folder} holds verdicts of {min(missing)}, which this panel leaves out.", hint=hint)
 
 
-def _earlier_judges(folder: Path, asked: Mapping[str, object]) -> set[str]:
+def _earlier_judges(folder: Path, planned_record: Mapping[str, object]) -> set[str]:
     """Return whose verdicts a folder holds; raise UsageError where they are on something else or by another rubric."""
     file = folder / RECORD
     if not file.exists():
@@ -182,11 +182,13 @@ def _earlier_judges(folder: Path, asked: Mapping[str, object]) -> set[str]:
         earlier, raters = dict(record["asked"]), {str(judge["rater"]) for judge in record["judges"]}
     except (KeyError, TypeError, ValueError):
         raise RunError(f"{file} is damaged.", hint=_ELSEWHERE) from None
-    field = next((name for name in {**earlier, **asked} if earlier.get(name) != asked.get(name)), None)
+    field = next(
+        (name for name in {**earlier, **planned_record} if earlier.get(name) != planned_record.get(name)), None
+    )
     if field is not None:
         raise UsageError(
             f"{folder} holds verdicts that were asked for otherwise ({field}: {earlier.get(field)!r}, "
-            f"now {asked.get(field)!r}), and the two never mix.",
+            f"now {planned_record.get(field)!r}), and the two never mix.",
             hint=_ELSEWHERE,
         )
     return raters

@@ -121,8 +121,8 @@ def _order(plain: pl.DataFrame) -> list[Cells]:
     decided = plain.filter(inconsistent | (plain["state"] == "judged"))
     took = swayed["remark"].str.contains(FIRST_EACH_TIME).cast(float)
     changed = (decided["state"] != "judged").cast(float)
-    place = _row("of these, took the first", took, swayed["cluster"], share=True)
-    return [_row("changed", changed, decided["cluster"], share=True), {**place, "note": ""}]
+    took_first = _row("of these, took the first", took, swayed["cluster"], share=True)
+    return [_row("changed", changed, decided["cluster"], share=True), {**took_first, "note": ""}]
 
 
 def _family(plain: pl.DataFrame, rater: str, models: Mapping[str, str], people: pl.DataFrame | None) -> JsonObject:
@@ -151,8 +151,8 @@ def family(model: str) -> str:
 # --- people beside the judge -------------------------------------------------------------------------------
 
 
-def check_labels(people: pl.DataFrame, rubric: str, places: Collection[tuple[str, str, str, int]]) -> pl.DataFrame:
-    """Return people's verdicts on the answers at ``places`` (run, item, variant, sample).
+def check_labels(people: pl.DataFrame, rubric: str, keys: Collection[tuple[str, str, str, int]]) -> pl.DataFrame:
+    """Return people's verdicts on the answers at ``keys`` (run, item, variant, sample).
 
     Raises DataError where people judged by another rubric than ``rubric``, or none of these answers.
     """
@@ -161,7 +161,7 @@ def check_labels(people: pl.DataFrame, rubric: str, places: Collection[tuple[str
     if others:
         hint = "Judge by the rubric that people had, or let people judge anew: a changed rubric makes other verdicts."
         raise DataError(f"the labels are by {others[0]}, and the judge is asked by {rubric}.", hint=hint)
-    shared = labels.filter(pl.Series([place in places for place in labels.select(ANSWER).rows()], dtype=pl.Boolean))
+    shared = labels.filter(pl.Series([key in keys for key in labels.select(ANSWER).rows()], dtype=pl.Boolean))
     if shared.is_empty():
         raise DataError("no person labelled an answer that the judge is asked about.", hint="Name the draw: --draw")
     return shared

@@ -28,9 +28,9 @@ _SWAPPED = {"1": "2", "2": "1"}
 
 
 class ToJudge(NamedTuple):
-    """An answer to be judged; ``place``: the cells of ``ANSWER_SCHEMA``; ``other``: of a pair, the second answer."""
+    """An answer to be judged; ``columns``: its values of ``ANSWER_SCHEMA``; ``other``: of a pair, the second answer."""
 
-    place: JsonMapping
+    columns: JsonMapping
     item: Item
     text: str
     other: str = ""
@@ -70,24 +70,24 @@ def prompt_of(rubric: Rubric, judged: ToJudge, change: Change) -> str:
     item = judged.item
     language = "en" if change.english else item.language
     gloss = str(item.fields.get("gloss") or "")
-    asked = gloss if change.english and gloss else str(item.fields.get("prompt") or "")
-    parts = [in_language(rubric.instruction, language), f"Culture: {item.culture.replace('_', ' ')}"]
-    parts.append(f"The question, as it was asked:\n{_fenced(asked)}")
-    if gloss and gloss != asked:
-        parts.append(f"The question in English:\n{_fenced(gloss)}")
+    question = gloss if change.english and gloss else str(item.fields.get("prompt") or "")
+    paragraphs = [in_language(rubric.instruction, language), f"Culture: {item.culture.replace('_', ' ')}"]
+    paragraphs.append(f"The question, as it was asked:\n{_fenced(question)}")
+    if gloss and gloss != question:
+        paragraphs.append(f"The question in English:\n{_fenced(gloss)}")
     shown: dict[str, str] = {}
     for column, label in rubric.shows.items():  # what is the same in English stands once
         shown.setdefault(str(item.fields.get(column) or ""), label)
-    parts += [f"{label}: {text}" for text, label in shown.items() if text]
+    paragraphs += [f"{label}: {text}" for text, label in shown.items() if text]
     first = _padded(judged.text, item.language) if change.padded else judged.text
     texts = [(first, f", written by {change.author}" if change.author else "")]
     if rubric.kind == "pairs":
         texts.append((judged.other, ""))
     for number, (text, author) in enumerate(reversed(texts) if change.swapped else texts, start=1):
         which = f"Answer {number}" if rubric.kind == "pairs" else "The answer to judge"
-        parts.append(f"{which}{author}:\n{_fenced(text.strip() or EMPTY_ANSWER)}")
-    parts += ["Criteria:", *_criteria(rubric, item.id, language), _form(rubric, item.id)]
-    return "\n\n".join(parts)
+        paragraphs.append(f"{which}{author}:\n{_fenced(text.strip() or EMPTY_ANSWER)}")
+    paragraphs += ["Criteria:", *_criteria(rubric, item.id, language), _form(rubric, item.id)]
+    return "\n\n".join(paragraphs)
 
 
 def _criteria(rubric: Rubric, item_id: str, language: str) -> Iterator[str]:
@@ -160,7 +160,7 @@ def read_reply(rubric: Rubric, judged: ToJudge, reply: str, *, swapped: bool = F
     readings = {}
     for criterion in criteria:
         scale = {word_of(name): value for name, value in rubric.scale_of(criterion).items()}
-        words = {_scale_word(part[criterion.code], tuple(scale)) for part in objects if criterion.code in part}
+        words = {_scale_word(one[criterion.code], tuple(scale)) for one in objects if criterion.code in one}
         word = words.pop() if len(words) == 1 else ""
         word = _SWAPPED.get(word, word) if swapped else word
         if word == CANNOT:
@@ -175,29 +175,29 @@ def read_reply(rubric: Rubric, judged: ToJudge, reply: str, *, swapped: bool = F
 def _scale_word(value: object, scale: tuple[str, ...]) -> str:
     """The word of a verdict; one of the scale, also in quotation marks or with a full stop, as options are read."""
     word = word_of(value)
-    place = OptionSigns(scale, "en").exactly(word) if isinstance(value, str) and word not in scale else None
-    return word if place is None else scale[place]
+    step = OptionSigns(scale, "en").exactly(word) if isinstance(value, str) and word not in scale else None
+    return word if step is None else scale[step]
 
 
 def _objects(reply: str) -> Iterator[Cells]:
     """Yield the JSON objects of a reply, in their order; an object that repeats a key says nothing clear."""
     decoder = json.JSONDecoder(object_pairs_hook=_once)
-    place = reply.find("{")
+    begin = reply.find("{")
     for _ in range(_MOST_OBJECTS):
-        if place < 0:
+        if begin < 0:
             return
         try:
-            value, end = decoder.raw_decode(reply, place)
+            value, end = decoder.raw_decode(reply, begin)
         except (ValueError, RecursionError):
-            end = place + 1
+            end = begin + 1
         else:
             yield value
-        place = reply.find("{", end)
+        begin = reply.find("{", end)
 
 
 def _once(pairs: Sequence[tuple[str, object]]) -> JsonObject:
     if len(dict(pairs)) != len(pairs):
-        raise ValueError("a key stands there twice")
+        raise ValueError("a key appears twice")
     return dict(pairs)
 
 
@@ -208,7 +208,7 @@ def _read_spans(
 
     Each span must stand in the answer word for word, with a known category and criticality.
     """
-    lists = [part["spans"] for part in objects if "spans" in part]
+    lists = [one["spans"] for one in objects if "spans" in one]
     if len(lists) != 1:
         return None
     if isinstance(lists[0], str) and word_of(lists[0]) == CANNOT:
@@ -226,8 +226,8 @@ def _read_spans(
     return {
         code: JudgeReading(
             "judged",
-            max((rubric.scale[span["criticality"]] for span in part), default=0.0),
-            json.dumps(part, ensure_ascii=False) if part else "",
+            max((rubric.scale[span["criticality"]] for span in one), default=0.0),
+            json.dumps(one, ensure_ascii=False) if one else "",
         )
-        for code, part in spans.items()
+        for code, one in spans.items()
     }

@@ -56,7 +56,7 @@ def answers_to_judge(
         of_runs.append([_judged(run, names[id(run)], *answer) for answer in texts if answer[2] is not None])
     if made is not None:
         of_runs = [_of_draw(answers, made, run) for run, answers in zip(runs, of_runs, strict=True)]
-    answers = _pairs(*of_runs) if rubric.kind == "pairs" else [answer for part in of_runs for answer in part]
+    answers = _pairs(*of_runs) if rubric.kind == "pairs" else [answer for of_run in of_runs for answer in of_run]
     answers = [answer for answer in answers if rubric.judged_for(answer.item.id)]
     if not answers:
         why = "has criteria for none of these items" if rubric.by_item else "there is no answer to judge"
@@ -76,7 +76,7 @@ def _texts(run: Run, items: Sequence[Item]) -> list[tuple[Item, int, str | None]
     """Return every answer to ``items``: item, sample, text (None: it failed)."""
     known = {(item.id, item.variant): item for item in items}
     if compares_texts(run.manifest["suite"]):
-        rows: Any = ((item.id, item.variant, asked.sample, answer.text) for item, asked, answer in texts_of(run))
+        rows: Any = ((item.id, item.variant, request.sample, answer.text) for item, request, answer in texts_of(run))
     elif "answers" in run.tables:
         rows = sampled_answers(run).select(*UNIT, "text").iter_rows()
     else:
@@ -87,19 +87,19 @@ def _texts(run: Run, items: Sequence[Item]) -> list[tuple[Item, int, str | None]
 
 def _judged(run: Run, system: str, item: Item, sample: int, text: str | None) -> ToJudge:
     cells = ("", f"{item.id} {item.variant} {sample}", run.manifest["signature"], system, item.id, item.variant, sample)
-    place = dict(zip(ANSWER_SCHEMA, (*cells, item.culture, item.language, item.cluster), strict=True))
-    return ToJudge(place, item, text or "", model=str(run.manifest["model"]["id"]))
+    cells_of_answer = dict(zip(ANSWER_SCHEMA, (*cells, item.culture, item.language, item.cluster), strict=True))
+    return ToJudge(cells_of_answer, item, text or "", model=str(run.manifest["model"]["id"]))
 
 
 def _pairs(first: Sequence[ToJudge], second: Sequence[ToJudge]) -> list[ToJudge]:
     """Pair the answers of two runs to the very same question."""
-    others = {(other.item.id, other.item.variant, other.place["sample"]): other for other in second}
+    others = {(other.item.id, other.item.variant, other.columns["sample"]): other for other in second}
     pairs = []
     for answer in first:
-        other = others.get((answer.item.id, answer.item.variant, answer.place["sample"]))
+        other = others.get((answer.item.id, answer.item.variant, answer.columns["sample"]))
         if other is not None and other.item.fields["prompt"] == answer.item.fields["prompt"]:
-            names = f"{answer.place['system']} over {other.place['system']}"
-            pairs.append(answer._replace(place={**answer.place, "system": names}, other=other.text))
+            names = f"{answer.columns['system']} over {other.columns['system']}"
+            pairs.append(answer._replace(columns={**answer.columns, "system": names}, other=other.text))
     return pairs
 
 
@@ -111,9 +111,9 @@ def _of_draw(answers: Sequence[ToJudge], made: Draw, run: Run) -> list[ToJudge]:
         raise UsageError(f"The draw {made.id} holds no answer of {run.path}: it is from another run.", hint=hint)
     drawn = made.key.filter(run=signature)
     codes = dict(zip(drawn.select(UNIT).rows(), drawn["answer"], strict=True))
-    kept = []
+    in_draw = []
     for answer in answers:
-        code = codes.get(tuple(answer.place[name] for name in UNIT))
+        code = codes.get(tuple(answer.columns[name] for name in UNIT))
         if code is not None:
-            kept.append(answer._replace(place={**answer.place, "draw": made.id, "answer": code}))
-    return kept
+            in_draw.append(answer._replace(columns={**answer.columns, "draw": made.id, "answer": code}))
+    return in_draw

@@ -107,11 +107,11 @@ def _share_rows(frame: pl.DataFrame, code: str, by: str) -> list[Cells]:
         .agg(yes=(pl.col("value") > 0.5).sum(), answered=pl.col("value").count())
     )
     rows = []
-    for (whose,), part in votes.group_by(by, maintain_order=True):
-        judged = part.filter(pl.col("answered") > 0)
+    for (whose,), group in votes.group_by(by, maintain_order=True):
+        judged = group.filter(pl.col("answered") > 0)
         verdicts = [has_majority(yes, answered) for yes, answered in judged.select("yes", "answered").iter_rows()]
         (estimate,) = mean_estimates([float(verdict) for verdict in verdicts], judged["cluster"].to_list(), binary=True)
-        unrated = len(part) - len(judged)
+        unrated = len(group) - len(judged)
         cells = (sum(verdicts), estimate.n, estimate.value, estimate.low, estimate.high, estimate.clusters, unrated)
         rows.append({by: whose, **dict(zip(_SHARES, (code, *cells), strict=True))})
     return rows

@@ -95,7 +95,7 @@ def read_ratings(
     about = [_answer(label, answers) for label in labels]
     pairs = list(zip(labels, about, strict=True))
     refuse_repeats(
-        ((label.rater, label.criterion, answer), label.place, f"{label.rater} judges {answer.shown!r}")
+        ((label.rater, label.criterion, answer), label.cell, f"{label.rater} judges {answer.shown!r}")
         for label, answer in pairs
     )
     if any(answer.system == HIDDEN for answer in about):
@@ -135,17 +135,17 @@ def _with_forms(labels: Sequence[Label]) -> list[Label]:
         named = forms.get(label.answer, set()) - {""}
         if label.answer and not label.draw:
             if len(named) > 1 or first.setdefault(label.answer, label).response != label.response:
-                raise _several(label.answer, named, label.place)
+                raise _several(label.answer, named, label.cell)
             settled.append(label._replace(draw=next(iter(named), "")))
         else:
             settled.append(label)
     return settled
 
 
-def _several(code: str, forms: Collection[str], place: FilledCell) -> DataError:
+def _several(code: str, forms: Collection[str], cell: FilledCell) -> DataError:
     where = f"several forms ({', '.join(sorted(forms))})" if forms else "different forms"
     hint = "Put the form's id back into the column 'form_id', or read each form by itself, with its own key."
-    return place.error(f"{code!r} is an answer of {where}, and this row does not say of which.", hint)
+    return cell.error(f"{code!r} is an answer of {where}, and this row does not say of which.", hint)
 
 
 def _answer(label: Label, keys: _Keys | None) -> _Answer:
@@ -162,10 +162,10 @@ def _keyed(label: Label, keys: _Keys) -> _Answer:
     forms = sorted({form for form, _ in keys})
     if label.draw and label.draw not in forms:
         message = f"the form {label.draw!r} is not one of the key's."
-        raise label.place._replace(column="form_id").error(message, f"The key is for {', '.join(forms)}.")
+        raise label.cell._replace(column="form_id").error(message, f"The key is for {', '.join(forms)}.")
     possible = [label.draw] if label.draw else forms
     candidates = [form for form in possible if (form, label.answer) in keys]
-    code = label.place._replace(column="answer")
+    code = label.cell._replace(column="answer")
     if not candidates:
         hint = nearest(label.answer, {known for form, known in keys if form in possible})
         raise code.error(f"the key does not know the answer {label.answer!r}.", hint)

@@ -114,8 +114,8 @@ def write_rating_form(  # noqa: PLR0913 - each is one decision of the caller; al
         raise UsageError(f"{len(chosen)} items cannot be split among {groups} groups.")
     coded = _coded([table[item.id, item.variant][model] for item in chosen for model in models], seed)
     # Whole items to a group: the answers to one item are compared by the same people.
-    parts = [{(item.id, item.variant) for item in chosen[group::groups]} for group in range(groups)]
-    shares = [[pair for pair in coded if (pair[1].item.id, pair[1].item.variant) in part] for part in parts]
+    keys_of_groups = [{(item.id, item.variant) for item in chosen[group::groups]} for group in range(groups)]
+    shares = [[pair for pair in coded if (pair[1].item.id, pair[1].item.variant) in keys] for keys in keys_of_groups]
     files = _files(layout, coded, shares, used, seed=seed, people=people, formats=formats)
     write_files(files, Path(out))
     notes = _rating_notes(coded, len(items), len(complete))
@@ -157,8 +157,8 @@ def write_error_forms(
         files |= {f"{folder}/{name}": content for name, content in sheets.items()}
         few = f"{culture} has only {len(wrong)} wrong answers; {per_country} were asked for."
         notes = (few,) if len(wrong) < per_country else ()
-        place = Path(out) / folder
-        forms.append(written_forms(sheets, place, "errors", items=len(drawn), people=people, notes=notes))
+        path = Path(out) / folder
+        forms.append(written_forms(sheets, path, "errors", items=len(drawn), people=people, notes=notes))
     write_files(files, Path(out))
     return forms
 
@@ -199,13 +199,13 @@ def spread(answers: Sequence[ModelAnswer], wanted: int, seed: int) -> list[Model
     rounds: dict[tuple[str, str], int] = {}
     turns: dict[tuple[int, str], int] = {}
     ranked: list[tuple[int, int, int]] = []
-    for place, index in enumerate(order):
+    for position, index in enumerate(order):
         answer = answers[index]
         question = (answer.model, answer.item.cluster)
         nth = rounds[question] = rounds.get(question, -1) + 1
         turn = turns[nth, answer.model] = turns.get((nth, answer.model), -1) + 1
-        ranked.append((nth, turn, place))
-    return [answers[order[place]] for _, _, place in sorted(ranked)[:wanted]]
+        ranked.append((nth, turn, position))
+    return [answers[order[position]] for _, _, position in sorted(ranked)[:wanted]]
 
 
 def _coded(answers: Sequence[ModelAnswer], seed: int) -> list[tuple[str, ModelAnswer]]:
@@ -228,8 +228,8 @@ def _files(
     base = form_base("rating", seed, people, [[code, a.item.id, a.item.variant, a.model, a.text] for code, a in coded])
     criteria = rubric.criteria
     questions = "\n".join(f"- **{c.code}**, {c.name}: {c.question['en']}" for c in criteria)
-    told = {"count": len(criteria), "questions": questions, "title": rubric.title}
-    instructions = instructions_for(layout.instructions).format(**told, instruction=rubric.instruction["en"].strip())
+    facts = {"count": len(criteria), "questions": questions, "title": rubric.title}
+    instructions = instructions_for(layout.instructions).format(**facts, instruction=rubric.instruction["en"].strip())
     blanks = [""] * (len(criteria) + 1)
     files: dict[str, bytes] = {}
     for group, share in enumerate(shares):
@@ -265,10 +265,10 @@ def _question(item: Item) -> list[str]:
     question = item.fields.get("question")
     if not isinstance(question, str):
         raise DataError(f"item {item.id!r} has no question.", hint="Error forms are made of short-answer items.")
-    asked, answers = in_conversation(item, question), item.fields.get("answers") or ""
+    conversation, answers = in_conversation(item, question), item.fields.get("answers") or ""
     # In the items of a finished run they are text already.
     shown = answers if isinstance(answers, str) else answers_line(answers)
-    return [asked, str(item.fields.get("question_en") or ""), shown]
+    return [conversation, str(item.fields.get("question_en") or ""), shown]
 
 
 def _prompt(item: Item) -> list[str]:

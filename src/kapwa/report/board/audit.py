@@ -111,8 +111,8 @@ def audit_block(audit: Audit) -> PageSection:
         )
     sentences = [_score_sentence(audit, row) for row in whole]
     sentences += [_difference_sentence(row, _whose(audit, row)) for row in pairs[:_MOST_SENTENCES]]
-    title, asked = f"What people say of {audit.title}", (audit.rubric, audit.question)
-    return PageSection(title, sentences, tables, more, [asked], notes)
+    title, rubric_and_question = f"What people say of {audit.title}", (audit.rubric, audit.question)
+    return PageSection(title, sentences, tables, more, [rubric_and_question], notes)
 
 
 def blocks_of(audits: Sequence[AuditedRuns]) -> list[PageSection]:
@@ -160,14 +160,14 @@ def audits_of(runs: Sequence[Run], paths: Sequence[Path]) -> list[AuditedRuns]:
 def label_columns(views: Sequence[TaskView], audits: Sequence[AuditedRuns]) -> list[LabelColumn]:
     """Of each audit what stands on the board: numbers over all cultures, in the variant that the scores are of."""
     columns = []
-    for (audit, names), (place, view) in product(audits, enumerate(views)):
+    for (audit, names), (task_index, view) in product(audits, enumerate(views)):
         labels = {names[id(run)]: label for label, run in zip(view.labels, view.runs, strict=True) if id(run) in names}
         scores = _whole(audit, audit.scores.filter(pl.col("system").is_in(list(labels)), variant=view.variant))
         pairs = _whole(audit, audit.differences.filter(pl.col("a").is_in(list(labels)), variant=view.variant))
         if scores:
             by_system = {labels[row["system"]]: row for row in scores}
             by_pair = {(labels[row["a"]], labels[row["b"]]): row for row in pairs}
-            columns.append(LabelColumn(place, audit.draw, audit.rubric, by_system, by_pair))
+            columns.append(LabelColumn(task_index, audit.draw, audit.rubric, by_system, by_pair))
     return columns
 
 

@@ -50,7 +50,7 @@ def comparison_data(
 def _script_data(view: TaskView, compared: Sequence[Row]) -> JsonObject:
     """What the script is told of a task in one variant."""
     info = view.metrics[view.metric]
-    places = {label: place for place, label in enumerate(view.labels)}
+    index_of = {label: index for index, label in enumerate(view.labels)}
     choices = filter_choices(view)
     return {
         "task": view.title,
@@ -63,7 +63,7 @@ def _script_data(view: TaskView, compared: Sequence[Row]) -> JsonObject:
         "choices": [(kind, name, members) for kind, name, members in choices],
         "cells": chosen_cells(view, [members for _, _, members in choices]),
         "pairs": [
-            [places[row["a"]], places[row["b"]], *_tested(row, info)]
+            [index_of[row["a"]], index_of[row["b"]], *_tested(row, info)]
             for row in compared
             if wording.known(row["difference"])
         ],
@@ -76,10 +76,10 @@ def filter_choices(view: TaskView) -> list[tuple[str, str, list[int]]]:
     Each with its kind, its name and the places of its cultures among ``view.subjects``.
     """
     languages: dict[str, list[int]] = {}
-    for place, subject in enumerate(view.subjects):
+    for index, subject in enumerate(view.subjects):
         name = language_facts(view.language_of(subject, view.variant))[0]
-        languages.setdefault(name, []).append(place)
-    cultures = [("Culture", subject.label, [place]) for place, subject in enumerate(view.subjects)]
+        languages.setdefault(name, []).append(index)
+    cultures = [("Culture", subject.label, [index]) for index, subject in enumerate(view.subjects)]
     spoken = languages.items() if len(languages) > 1 else ()
     named = Counter(label for _, label, _ in labels_of(view))
     labels = [
@@ -97,8 +97,8 @@ def chosen_cells(view: TaskView, choices: Sequence[Sequence[int]]) -> list[list[
     info = view.metrics[view.metric]
     items = [view.asked_items(run, view.metric) for run in range(len(view.runs))]
     columns = []
-    for places in choices:
-        members = [view.subjects[place] for place in places]
+    for indices in choices:
+        members = [view.subjects[index] for index in indices]
         cells = [
             score_cell(estimate_over(view, run, view.metric, items[run], members), info, headline=True)
             for run in range(len(view.runs))

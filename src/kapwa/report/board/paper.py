@@ -73,7 +73,7 @@ class PaperRow(NamedTuple):
     value: float | None = None
     low: float | None = None
     high: float | None = None
-    place: int | None = None
+    column_index: int | None = None
 
 
 class PaperColumn(NamedTuple):
@@ -104,7 +104,7 @@ def paper_table(
     if name is not None and name not in PAPER_TABLES:
         raise UsageError(f"There is no table named {name!r}.", hint=nearest(name, PAPER_TABLES))
     if groups is not None and name in _UNGROUPED:
-        raise UsageError("Groups of systems stand in tables of Kalahi and BLEnD.", hint="Add: --paper kalahi-5")
+        raise UsageError("Groups of systems are shown in the tables of Kalahi and BLEnD.", hint="Add: --paper kalahi-5")
     layout = [line for line in _LAYOUTS if line["name"] == name]
     if isinstance(sources, Analysis):
         if name != "eecc-3":
@@ -129,7 +129,12 @@ def _of_scores(columns: Sequence[PaperColumn], layout: Sequence[Mapping[str, str
     labels = list(dict.fromkeys(label for column in columns for label in column.view.labels))
     by_system = read_groups(groups, labels)
     rows = frame_of(PaperRow, (_of_cultures if by_culture else _of_systems)(columns, by_system))
-    heads = dict(rows.filter(pl.col("place").is_not_null()).sort("place").select("place", "column").iter_rows())
+    heads = dict(
+        rows.filter(pl.col("column_index").is_not_null())
+        .sort("column_index")
+        .select("column_index", "column")
+        .iter_rows()
+    )
     note = f"Under each value is its 95% interval. Prompts: {', '.join(dict.fromkeys(one.variant for one in columns))}."
     if by_culture:
         note += " In means over cultures, which those of topics are too, each culture has the same weight."
@@ -141,7 +146,7 @@ def _of_scores(columns: Sequence[PaperColumn], layout: Sequence[Mapping[str, str
     return Table(
         key=layout[0]["name"],
         caption=layout[0]["caption"],
-        frame=rows.filter(pl.col("kind") != "group").drop("place"),
+        frame=rows.filter(pl.col("kind") != "group").drop("column_index"),
         columns=[
             Column("Culture or topic" if by_culture else "System", _row_head),
             Column("", partial(_cell, columns), spread=True, none=Cell("", number=True)),
@@ -149,7 +154,7 @@ def _of_scores(columns: Sequence[PaperColumn], layout: Sequence[Mapping[str, str
         note=note + (f" Measured in no run: {absent}." if absent else ""),
         shown=rows,
         by=["kind", "row"],
-        across=("place", heads),
+        across=("column_index", heads),
     )
 
 
@@ -187,7 +192,7 @@ def read_groups(path: Path | None, labels: Sequence[str]) -> Groups:
     groups = {}
     for number, cells in [] if path is None else read_table(path, required=("system", "group")):
         if cells["system"] not in labels:
-            message = f"{cells['system']!r} is none of the systems of these runs."
+            message = f"{cells['system']!r} is not a system of these runs."
             raise DataError(message, path=path, row=number, column="system", hint=nearest(cells["system"], labels))
         groups[cells["system"]] = cells["group"]
     order = list(dict.fromkeys(groups.values()))
@@ -202,30 +207,30 @@ def _mark(column: PaperColumn, subject: Subject | None, names: Sequence[str]) ->
     return next((mark._asdict() for mark in marks if mark.name in names), {})
 
 
-def _facts(column: PaperColumn, place: int, head: str, estimate: Mapping[str, object] | None) -> JsonObject:
+def _facts(column: PaperColumn, column_index: int, head: str, estimate: Mapping[str, object] | None) -> JsonObject:
     """What the frame says of a number."""
     known = {name: (estimate or {}).get(name) for name in _NUMBERS}
     data = str(column.view.manifest["data"]["name"])
-    asked = {"task": column.view.task, "data": data, "variant": column.variant, "metric": column.metric}
-    return {"place": place, "column": head, **asked, **known}
+    measured = {"task": column.view.task, "data": data, "variant": column.variant, "metric": column.metric}
+    return {"column_index": column_index, "column": head, **measured, **known}
 
 
 def _of_systems(columns: Sequence[PaperColumn], groups: Groups) -> Iterator[PaperRow]:
     """A row for each system, below that of its group, and those of guessing and people above all; a column a metric."""
     for kind, (title, names) in _MARKS.items():
         marks = [_mark(column, column.view.whole, names) for column in columns]
-        for place, (column, mark) in enumerate(zip(columns, marks, strict=True)):
+        for column_index, (column, mark) in enumerate(zip(columns, marks, strict=True)):
             if any(marks):
-                yield PaperRow(title, kind, **_facts(column, place, column.head, mark))
+                yield PaperRow(title, kind, **_facts(column, column_index, column.head, mark))
     estimates = [model_rows([(column.view, column.metric)], column.variant) for column in columns]
     above = ""
     for system, group in groups.items():
         if group != above:
             yield PaperRow(group, "group")
         above = group
-        for place, column in enumerate(columns):
-            row = estimates[place].get(system, [None])[0]
-            yield PaperRow(system, "system", group, **_facts(column, place, column.head, row))
+        for column_index, column in enumerate(columns):
+            row = estimates[column_index].get(system, [None])[0]
+            yield PaperRow(system, "system", group, **_facts(column, column_index, column.head, row))
 
 
 def _variant_for(column: PaperColumn, subject: Subject) -> str:
@@ -240,32 +245,34 @@ def _of_cultures(columns: Sequence[PaperColumn], groups: Groups) -> Iterator[Pap
     """A row for each culture, their mean and each topic; a column for each system, their mean and people."""
     (column,) = columns
     view, runs = column.view, range(len(column.view.runs))
-    asked = {subject: column._replace(variant=_variant_for(column, subject)) for subject in view.subjects}
-    people = {subject: _mark(one, subject, PEOPLE) for subject, one in asked.items()}
+    column_of = {subject: column._replace(variant=_variant_for(column, subject)) for subject in view.subjects}
+    people = {subject: _mark(one, subject, PEOPLE) for subject, one in column_of.items()}
     items = [
         pl.concat(
             view.item_values(i, column.metric, one.variant).filter(culture=subject.culture)
-            for subject, one in asked.items()
+            for subject, one in column_of.items()
         )
         for i in runs
     ]
     titles = {name: f"{name} ({group})" if group else name for name, group in groups.items()}
 
-    def row(name: str, kind: str, of: PaperColumn, part: Any, scores: Sequence[Any], human: Any) -> Iterator[PaperRow]:
-        kept = [values.filter(part) for values in items]
-        each = scores or [_mean(column, [values]) for values in kept]
+    def row(
+        name: str, kind: str, of: PaperColumn, chosen: Any, scores: Sequence[Any], human: Any
+    ) -> Iterator[PaperRow]:
+        values_of_row = [values.filter(chosen) for values in items]
+        each = scores or [_mean(column, [values]) for values in values_of_row]
         cells = [(title, each[view.labels.index(system)]) for system, title in titles.items()]
-        cells += [("Mean of systems", _mean(column, kept))] if len(runs) > 1 else []
+        cells += [("Mean of systems", _mean(column, values_of_row))] if len(runs) > 1 else []
         cells += [(_MARKS["people"][0], human)] if any(people.values()) else []
-        for place, (head, estimate) in enumerate(cells):
-            yield PaperRow(name, kind, **_facts(of, place, head, estimate))
+        for column_index, (head, estimate) in enumerate(cells):
+            yield PaperRow(name, kind, **_facts(of, column_index, head, estimate))
 
-    for subject, one in asked.items():
+    for subject, one in column_of.items():
         scores = [view.estimate(i, subject, one.metric, one.variant) or {} for i in runs]
         yield from row(subject.label, "culture", one, pl.col("culture") == subject.culture, scores, people[subject])
-    if len(asked) > 1:
+    if len(column_of) > 1:
         human = _mark(column, None, PEOPLE)
-        if {one.variant for one in asked.values()} != {column.variant} and all(people.values()):
+        if {one.variant for one in column_of.values()} != {column.variant} and all(people.values()):
             human = {"value": sum(mark["value"] for mark in people.values()) / len(people)}
         yield from row("Mean over cultures", "mean", column, True, (), human)
     for group in view.groups:

@@ -40,7 +40,7 @@ class LevelRow(NamedTuple):
     system: str | None
     response: str | None
     kind: str | None
-    place: int | None  # of the level, the fullest first
+    level_index: int | None  # of the level, the fullest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +76,18 @@ def levels_table(view: TaskView, levels: Mapping[str, str], caption: str) -> Tab
         return Cell(isolate(clean(row["system"])))
 
     def text(row: Row) -> Cell:
-        said = row["prompt"] if row["kind"] == _SITUATION else row["response"]
-        return NONE if said is None else Cell(isolate(clean(said)), strong=row["kind"] == _SITUATION)
+        words = row["prompt"] if row["kind"] == _SITUATION else row["response"]
+        return NONE if words is None else Cell(isolate(clean(words)), strong=row["kind"] == _SITUATION)
 
     return Table(
         key="kalahi-15",
         caption=caption,
-        frame=shown.filter(kind=_SYSTEM).drop("kind", "place"),
+        frame=shown.filter(kind=_SYSTEM).drop("kind", "level_index"),
         columns=[Column("Situation or system", head), Column("", text, spread=True)],
         note=_LEVELS_NOTE,
         shown=shown,
         by=["culture", "item_id", "kind", "system"],
-        across=("place", dict(enumerate(levels.values()))),
+        across=("level_index", dict(enumerate(levels.values()))),
     )
 
 
@@ -96,13 +96,13 @@ def _level_rows(view: TaskView, levels: tuple[str, ...]) -> Iterator[LevelRow]:
     by_id, by_situation = _prompts(view, "item_id"), _prompts(view, "cluster")
     answers = [_first_answers(view, run) for run in range(len(view.runs))]
     for (culture, item_id), item in by_id[levels[0]].items():
-        asked = [
+        items = [
             by_id[level].get((culture, item_id)) or by_situation[level].get((culture, item["cluster"]))
             for level in levels
         ]
         for kind, systems in ((_SITUATION, [""]), (_SYSTEM, view.labels)):
             for run, system in enumerate(systems):
-                for place, (level, one) in enumerate(zip(levels, asked, strict=True)):
+                for level_index, (level, one) in enumerate(zip(levels, items, strict=True)):
                     response = None
                     if one is not None and kind == _SYSTEM:
                         response = answers[run].get((culture, one["item_id"], level))
@@ -117,18 +117,18 @@ def _level_rows(view: TaskView, levels: tuple[str, ...]) -> Iterator[LevelRow]:
                         system=system,
                         response=response,
                         kind=kind,
-                        place=place,
+                        level_index=level_index,
                     )
 
 
 def _prompts(view: TaskView, named_by: str) -> Prompts:
     """The items of every run by variant, then by culture and the column ``named_by``; the first counts."""
-    found: Prompts = {variant: {} for variant in view.variants}
+    prompts: Prompts = {variant: {} for variant in view.variants}
     for run in view.runs:
         columns = ("culture", "variant", "item_id", "cluster", "prompt", "best")
         for row in run.items.select(columns).iter_rows(named=True):
-            found[row["variant"]].setdefault((row["culture"], row[named_by]), row)
-    return found
+            prompts[row["variant"]].setdefault((row["culture"], row[named_by]), row)
+    return prompts
 
 
 def _first_answers(view: TaskView, run: int) -> dict[tuple[str, str, str], str | None]:
@@ -156,7 +156,7 @@ def responses_table(view: TaskView, variant: str, caption: str) -> Table:
     prompts = rows.unique(["culture", "item_id"], keep="first", maintain_order=True)
     prompts = prompts.select("culture", "item_id", "index", "prompt").with_columns(index=pl.lit(-1, pl.Int64))
     shown = pl.concat([rows.with_columns(chosen=chosen & (pl.col("role") != "relevant")), prompts], how="diagonal")
-    order = {one: place for place, one in enumerate(prompts.select("culture", "item_id").iter_rows())}
+    order = {one: index for index, one in enumerate(prompts.select("culture", "item_id").iter_rows())}
     turn = [order[one] for one in shown.select("culture", "item_id").iter_rows()]
     shown = shown.with_columns(turn=pl.Series(turn, dtype=pl.Int64)).sort("turn", "index", maintain_order=True)
 

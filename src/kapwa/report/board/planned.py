@@ -65,7 +65,7 @@ class PlannedRow(NamedTuple):
     margin: float | None
     decides: str | None
     verdict: str | None
-    place: int | None
+    task_index: int | None
 
 
 def planned_section(plan: FrozenPlan, views: Sequence[TaskView], margin: float | None = None) -> PageSection:
@@ -73,32 +73,40 @@ def planned_section(plan: FrozenPlan, views: Sequence[TaskView], margin: float |
 
     ``margin``: within which the rest of the page shows what is equal.
     """
-    rows = [row for place, view in enumerate(views) for row in planned_rows(plan, view, place)]
+    rows = [row for task_index, view in enumerate(views) for row in planned_rows(plan, view, task_index)]
     tables = [_table(rows, views)] if rows else []
     return PageSection("What was planned", planned_sentences(plan, views, margin), tables)
 
 
+def planned_tables(plan: FrozenPlan, views: Sequence[TaskView], margin: float | None = None) -> dict[str, pl.DataFrame]:
+    """Return, for CSV, the planned comparisons and what is said of the plan, a statement a row with its ``kind``."""
+    rows = [row for task_index, view in enumerate(views) for row in planned_rows(plan, view, task_index)]
+    told = zip(("plan", "runs", "departures", "exploratory"), planned_sentences(plan, views, margin), strict=True)
+    statements = pl.DataFrame([(kind, plain(text)) for kind, text in told], schema=["kind", "statement"], orient="row")
+    return {"planned": frame_of(PlannedRow, rows).drop("task_index"), "statements": statements}
+
+
 def planned_sentences(plan: FrozenPlan, views: Sequence[TaskView], margin: float | None = None) -> list[str]:
     """Say what was planned, how far runs are bound by it, what departs from it, and what is exploratory."""
-    unbound = _by_reason(views, ((place, _unbound(plan, place[0].runs[place[1]])) for place in _runs(views)))
-    departed = list(_departed(plan, views, margin))
-    said = [_lead(plan)]
+    unbound = _by_reason(views, ((view, number, _unbound(plan, view.runs[number])) for view, number in _runs(views)))
+    departed = list(_departures(plan, views, margin))
+    sentences = [_lead(plan)]
     if unbound:
-        said.append(f"Not bound by the plan: {'; '.join(unbound)}.")
+        sentences.append(f"Not bound by the plan: {'; '.join(unbound)}.")
     else:
-        said.append("Every run carries the hash of the plan from before its first answer.")
-    said.append(f"Departs from the plan: {'; '.join(departed)}." if departed else "Nothing departs from the plan.")
-    return [*said, _exploratory(plan, views)]
+        sentences.append("Every run carries the hash of the plan from before its first answer.")
+    sentences.append(f"Departs from the plan: {'; '.join(departed)}." if departed else "Nothing departs from the plan.")
+    return [*sentences, _exploratory(plan, views)]
 
 
 def _lead(plan: FrozenPlan) -> str:
-    parts = [f"{planned.metric} on {planned.task}" for planned in plan.tasks]
+    planned_tasks = [f"{planned.metric} on {planned.task}" for planned in plan.tasks]
     systems = some_names([isolate(clean(system)) for system in plan.systems])
     decided = f"the interval {INTERVALS[plan.interval]} decides; family of tests: {FAMILIES[plan.family]} (Holm)"
     equal = "" if plan.margin is None else f"; equal within {plan.margin:g}"
     until = "" if plan.until is None else f"; runs stop by --until {plan.until}"
     return (
-        f"Plan {plan.short}, frozen {plan.frozen_words}: {some_names(parts)}, between {systems}; "
+        f"Plan {plan.short}, frozen {plan.frozen_words}: {some_names(planned_tasks)}, between {systems}; "
         f"{decided}{equal}{until}."
     )
 
@@ -107,10 +115,10 @@ def _runs(views: Sequence[TaskView]) -> Iterator[tuple[TaskView, int]]:
     return ((view, run) for view in views for run in range(len(view.runs)))
 
 
-def _by_reason(views: Sequence[TaskView], reasons: Iterable[tuple[tuple[TaskView, int], str]]) -> list[str]:
+def _by_reason(views: Sequence[TaskView], reasons: Iterable[tuple[TaskView, int, str]]) -> list[str]:
     """What is said of runs, those of whom the same is said together: "A and B: were not run under it"."""
     names: dict[str, list[str]] = {}
-    for (view, run), why in reasons:
+    for view, run, why in reasons:
         task = f" ({view.title})" if len(views) > 1 else ""
         if why:
             names.setdefault(why, []).append(f"{isolate(clean(view.labels[run]))}{task}")
@@ -140,7 +148,7 @@ def _older_answers(plan: FrozenPlan, run: Run) -> str:
     return f"was first answered at {clean(started)}, before the plan was frozen" if before else ""
 
 
-def _departed(plan: FrozenPlan, views: Sequence[TaskView], margin: float | None) -> Iterator[str]:
+def _departures(plan: FrozenPlan, views: Sequence[TaskView], margin: float | None) -> Iterator[str]:
     """What was done otherwise than planned: tasks and systems that lack, items, data, ends of runs, the margin."""
     for planned in plan.tasks:
         runs = [run for view in views if view.task == planned.task for run in view.runs]
@@ -150,14 +158,13 @@ def _departed(plan: FrozenPlan, views: Sequence[TaskView], margin: float | None)
             yield f"there is no run of {planned.task}"
         elif lacking:
             yield f"there is no run of {some_names(lacking)} on {planned.task}"
-    planned_runs = [
-        (place, place[0].runs[place[1]].manifest)
-        for place in _runs(views)
-        if plan.task(place[0].manifest) and plan.system(place[0].runs[place[1]].manifest)
-    ]
-    yield from _by_reason(
-        views, ((place, clean(what)) for place, manifest in planned_runs for what in departures(plan, manifest))
+    departed = (
+        (view, number, clean(what))
+        for view, number in _runs(views)
+        if plan.task(view.runs[number].manifest) and plan.system(view.runs[number].manifest)
+        for what in departures(plan, view.runs[number].manifest)
     )
+    yield from _by_reason(views, departed)
     if margin is not None and margin != plan.margin:
         wanted = "no margin" if plan.margin is None else f"{plan.margin:g}"
         yield f"elsewhere here equality is shown within {margin:g}, planned {wanted}"
@@ -196,7 +203,7 @@ def _planned(plan: FrozenPlan, view: TaskView) -> PlannedTask | None:
     return planned if planned.metric in view.metrics and planned.variant in view.variants else None
 
 
-def planned_rows(plan: FrozenPlan, view: TaskView, place: int = 0) -> list[PlannedRow]:
+def planned_rows(plan: FrozenPlan, view: TaskView, task_index: int = 0) -> list[PlannedRow]:
     """Compare the planned systems on a task as planned; [] where nothing is planned of it, or too few have a run."""
     planned = _planned(plan, view)
     chosen = [run for run in range(len(view.runs)) if plan.system(view.runs[run].manifest) is not None]
@@ -212,11 +219,11 @@ def planned_rows(plan: FrozenPlan, view: TaskView, place: int = 0) -> list[Plann
         pairs = pairs.filter(pl.col("culture").is_not_null())
     # What decides on these items allows for the whole family, too.
     strict = 1 - ALPHA / max(pairs.height, 1)
-    return [_row(plan, planned, only, row, strict, place) for row in pairs.to_dicts()]
+    return [_row(plan, planned, only, row, strict, task_index) for row in pairs.to_dicts()]
 
 
 def _row(
-    plan: FrozenPlan, planned: PlannedTask, view: TaskView, row: Row, strict: float, place: int
+    plan: FrozenPlan, planned: PlannedTask, view: TaskView, row: Row, strict: float, task_index: int
 ) -> PlannedRow:  # fmt: skip
     here = _on_these_items(planned, view, row, 0.95)
     verdict = like_these_verdict(row)
@@ -236,7 +243,7 @@ def _row(
         margin=plan.margin,
         decides=plan.interval,
         verdict=verdict,
-        place=place,
+        task_index=task_index,
     )
 
 
@@ -271,7 +278,7 @@ def _on_these_items(planned: PlannedTask, view: TaskView, row: Row, level: float
         for run in chosen
     ]
     columns = ["culture", "language", "item_id", "cluster"]
-    return difference_on_these_items(a, b, pl.concat([part.select(columns) for part in left]), level=level)
+    return difference_on_these_items(a, b, pl.concat([items.select(columns) for items in left]), level=level)
 
 
 def _of_row(items: pl.DataFrame, row: Row) -> pl.DataFrame:
@@ -284,11 +291,11 @@ def _table(rows: Sequence[PlannedRow], views: Sequence[TaskView]) -> Table:
     frame = frame_of(PlannedRow, rows)
 
     def info(row: Row) -> MetricInfo:
-        return views[row["place"]].metrics[row["metric"]]
+        return views[row["task_index"]].metrics[row["metric"]]
 
     def pair(row: Row) -> Cell:
         where = [isolate(culture_name(row["culture"]))] if row["culture"] else []
-        where += [f"{views[row['place']].titles[row['metric']].split(':')[0]}, {views[row['place']].title}"]
+        where += [f"{views[row['task_index']].titles[row['metric']].split(':')[0]}, {views[row['task_index']].title}"]
         return Cell(f"{isolate(clean(row['a']))} − {isolate(clean(row['b']))}", ", ".join(where))
 
     def like_these(row: Row) -> Cell:
@@ -299,7 +306,8 @@ def _table(rows: Sequence[PlannedRow], views: Sequence[TaskView]) -> Table:
         if row["here"] is None:
             return Cell("not known", "other items, or in the data’s order")
         if row["here_low"] == row["here_high"]:
-            return Cell(wording.change(row["here"], info(row)), f"all {row['items']:,} items", number=True)
+            every = wording.of_all(row["items"], row["items"], "item")
+            return Cell(wording.change(row["here"], info(row)), every, number=True)
         between = wording.change_interval(row["here_low"], row["here_high"], info(row))
         return Cell(
             wording.change(row["here"], info(row)), f"{between}; {row['pairs']:,} of {row['items']:,}", number=True
@@ -312,7 +320,7 @@ def _table(rows: Sequence[PlannedRow], views: Sequence[TaskView]) -> Table:
         p_column("p (Holm)", "p_holm"),
         Column("Verdict", lambda row: Cell(isolate(clean(row["verdict"])), strong=row["verdict"] != "not decided")),
     ]
-    return Table("planned", "The planned comparisons", frame.drop("place"), columns, _NOTE, frame)
+    return Table("planned", "The planned comparisons", frame.drop("task_index"), columns, _NOTE, frame)
 
 
 # --- two runs against a plan -----------------------------------------------------------------------------------------
@@ -330,11 +338,18 @@ class PlannedComparison:
         """What ``kapwa compare --plan`` shows first."""
         return render_block(self.section)
 
+    def marked(self, compared: pl.DataFrame) -> pl.DataFrame:
+        """Add ``planned`` to a table of comparisons: "yes" where the plan has it, else "no": it is exploratory."""
+        keys = ["metric", "variant", "culture"]
+        known = {tuple(getattr(row, name) for name in keys) for row in self.rows}
+        said = ["yes" if row in known else "no" for row in compared.select(keys).iter_rows()]
+        return compared.with_columns(planned=pl.Series(said, dtype=pl.String))
+
     def as_dict(self) -> JsonObject:
         """The same for programs."""
-        planned = [{name: value for name, value in row._asdict().items() if name != "place"} for row in self.rows]
-        told = [plain(sentence) for sentence in self.section.sentences]
-        return {"hash": self.plan.hash, "frozen": self.plan.frozen.isoformat(), "told": told, "planned": planned}
+        planned = [{name: value for name, value in row._asdict().items() if name != "task_index"} for row in self.rows]
+        sentences = [plain(sentence) for sentence in self.section.sentences]
+        return {"hash": self.plan.hash, "frozen": self.plan.frozen.isoformat(), "told": sentences, "planned": planned}
 
 
 def against_plan(plan: FrozenPlan, a: Run, b: Run, margin: float | None = None) -> PlannedComparison:

@@ -18,7 +18,7 @@ from kapwa.value_types import Cells, Row
 
 def ranking_pairs(view: TaskView) -> list[Cells]:
     """The comparisons that rank systems: of every two, over all cultures, of the first headline metric."""
-    items = [view.asked_items(place, view.metric) for place in range(len(view.runs))]
+    items = [view.asked_items(run, view.metric) for run in range(len(view.runs))]
     binary = bool(view.metrics[view.metric].binary)
     return every_pair(items, view.labels, view.metric, view.variant, binary=binary).to_dicts()
 
@@ -38,13 +38,13 @@ def ranks(labels: Sequence[str], pairs: Sequence[Row], sign: int = 1) -> dict[st
 
 
 def ranked_labels(
-    view: TaskView, estimates: Mapping[str, Sequence[Mapping[str, object] | None]], place: int = 0
+    view: TaskView, estimates: Mapping[str, Sequence[Mapping[str, object] | None]], task_index: int = 0
 ) -> list[str]:
     """The systems of a task that have a rank: not too many of their answers are missing.
 
-    ``estimates``: of each system its scores (:func:`model_rows`); ``place``: that of the task among them.
+    ``estimates``: of each system its scores (:func:`model_rows`); ``task_index``: that of the task among them.
     """
-    return [name for name in view.labels if not is_unranked(estimates.get(name, {place: None})[place])]
+    return [name for name in view.labels if not is_unranked(estimates.get(name, {task_index: None})[task_index])]
 
 
 class InVariant(NamedTuple):

@@ -55,23 +55,23 @@ class ReliabilityRow(NamedTuple):
     items: int | None
     left_out: int | None
     clusters: int | None
-    place: int | None
+    task_index: int | None
 
 
 def reliability_table(views: Sequence[TaskView]) -> Table | None:
     """A row for the systems of each task and one for its cultures; None where too few are ranked."""
-    rows = [row for place, view in enumerate(views) for row in _rows(view, place)]
+    rows = [row for task_index, view in enumerate(views) for row in _rows(view, task_index)]
     if not rows:
         return None
     frame = frame_of(ReliabilityRow, rows)
 
     def ranked(row: Row) -> Cell:
         few, many = ("system", "systems") if row["what"] == "systems" else ("culture", "cultures")
-        where = [views[row["place"]].title] if len(views) > 1 else []
+        where = [views[row["task_index"]].title] if len(views) > 1 else []
         return Cell(wording.count(row["ranked"], few, many), "; ".join([*where, _by_what(row)]))
 
     def info(row: Row) -> MetricInfo:
-        return views[row["place"]].metrics[row["metric"]]
+        return views[row["task_index"]].metrics[row["metric"]]
 
     def coefficient(row: Row) -> Cell:
         between = " to ".join(wording.decimal(row[end], 2) for end in ("low", "high"))
@@ -91,7 +91,7 @@ def reliability_table(views: Sequence[TaskView]) -> Table | None:
     ]
     gone = " An item without a score of each system is left out." if frame["left_out"].sum() else ""
     caption = "How reliably these items rank systems and cultures"
-    return Table("reliability", caption, frame.drop("place"), columns, _NOTE + gone, frame)
+    return Table("reliability", caption, frame.drop("task_index"), columns, _NOTE + gone, frame)
 
 
 def _needed(row: Row) -> Cell:
@@ -110,29 +110,33 @@ def _by_what(row: Row) -> str:
     return mean if row["measure"] == "score" else f"{row['measure']}, {mean}"
 
 
-def _rows(view: TaskView, place: int) -> list[ReliabilityRow]:
+def _rows(view: TaskView, task_index: int) -> list[ReliabilityRow]:
     if view.waits:
         return []
     ranked = ranked_labels(view, model_rows([(view, view.metric)]))
     runs = [run for run, label in enumerate(view.labels) if label in ranked]
     rows = []
-    found = _of_systems(view, runs)
-    if found is not None:
+    reliability = _of_systems(view, runs)
+    if reliability is not None:
         cultures = view.cultures
-        rows.append(_row(view, place, ("systems", "score"), found, (cultures, cultures)))
+        rows.append(_row(view, task_index, ("systems", "score"), reliability, (cultures, cultures)))
     # With very many systems the page does not compare cultures.
-    found = _of_cultures(view, runs) if view.many and not view.crowded else None
-    if found is not None:
+    reliability = _of_cultures(view, runs) if view.many and not view.crowded else None
+    if reliability is not None:
         measure = view.compared(view.metric).words
-        rows.append(_row(view, place, ("cultures", measure), found, (len(runs), found.ranked)))
+        rows.append(_row(view, task_index, ("cultures", measure), reliability, (len(runs), reliability.ranked)))
     return rows
 
 
 def _row(
-    view: TaskView, place: int, what: tuple[str, str], found: Reliability, others_and_cultures: tuple[int, int]
+    view: TaskView,
+    task_index: int,
+    what: tuple[str, str],
+    reliability: Reliability,
+    others_and_cultures: tuple[int, int],
 ) -> ReliabilityRow:
     others, cultures = others_and_cultures
-    each = found.items / cultures
+    each = reliability.items / cultures
 
     def needed(length: float) -> int | None:
         return None if math.isinf(length) else math.ceil(length * each)
@@ -144,21 +148,21 @@ def _row(
         variant=view.variant,
         what=what[0],
         measure=what[1],
-        ranked=found.ranked,
+        ranked=reliability.ranked,
         others=others,
-        reliability=found.coefficient,
-        low=found.low,
-        high=found.high,
-        spread=found.spread,
-        error=found.error,
+        reliability=reliability.coefficient,
+        low=reliability.low,
+        high=reliability.high,
+        spread=reliability.spread,
+        error=reliability.error,
         items_per_culture=each,
-        items_needed=needed(found.lengths),
-        items_needed_low=needed(found.lengths_low),
-        items_needed_high=needed(found.lengths_high),
-        items=found.items,
-        left_out=found.left_out,
-        clusters=found.clusters,
-        place=place,
+        items_needed=needed(reliability.lengths),
+        items_needed_low=needed(reliability.lengths_low),
+        items_needed_high=needed(reliability.lengths_high),
+        items=reliability.items,
+        left_out=reliability.left_out,
+        clusters=reliability.clusters,
+        task_index=task_index,
     )
 
 

@@ -81,7 +81,7 @@ class BoardRow(NamedTuple):
     use: str | None = None
     signature: str | None = None
     trained_on: str | None = None
-    place: int | None = None
+    column_index: int | None = None
 
 
 # Columns that a board without costs, and one without labels, does not have.
@@ -107,45 +107,48 @@ def board_table(
     order = sorted(estimates, key=lambda name: list(map(rank_key, estimates[name], signs)))
     rows = _rows(views, pairs, {name: estimates[name] for name in order}, cost=cost)
     rows += _label_rows(views, labelled, estimates) if labelled else ()
-    told = any(run.manifest.get("trained_on") for view in views for run in view.runs)
-    training = _trained_on(views) if told else {}
+    is_trained_on_known = any(run.manifest.get("trained_on") for view in views for run in view.runs)
+    training = _trained_on(views) if is_trained_on_known else {}
     frame = frame_of(BoardRow, rows).drop(
         *(() if cost else _OF_COST), *(() if labelled else _OF_LABELS), *(() if training else _OF_TRAINING)
     )
-    first_cost, priced = len(views) + len(labelled), cost_places(views) if cost else []
+    first_cost, priced = len(views) + len(labelled), cost_columns(views) if cost else []
     heads = [
-        *(_head(view, place, estimates.values()) for place, view in enumerate(views)),
-        *(f"As people label it ({views[one.place].title}, {one.draw}, {one.rubric})" for one in labelled),
+        *(_head(view, column_index, estimates.values()) for column_index, view in enumerate(views)),
+        *(f"As people label it ({views[one.task_index].title}, {one.draw}, {one.rubric})" for one in labelled),
         *(" ".join(filter(None, [f"Cost of 1,000 items ({views[k].task})", views[k].source])) for k in priced),
     ]
     thinking, early = _thinking(views), _stopped_early(views)
     ranked = any(not view.waits and len(view.runs) > 1 for view in views)
     # Where nothing but people's labels gives a score, a column of no scores beside them says nothing.
-    hidden = {column.place for column in labelled if views[column.place].waits}
+    hidden = {column.task_index for column in labelled if views[column.task_index].waits}
 
     def cell(row: Row) -> Cell:
-        if row["place"] >= first_cost:
+        if row["column_index"] >= first_cost:
             return Cell(amount(row["cost_per_1000_items"]), number=True)
-        return _label_cell(row) if row["place"] >= len(views) else board_cell(row, views[row["place"]])
+        return _label_cell(row) if row["column_index"] >= len(views) else board_cell(row, views[row["column_index"]])
 
     def system(row: Row) -> Cell:
-        beside = "; ".join(filter(None, [of.get(row["system"]) for of in (thinking, early, training)]))
-        return Cell(row["system"], beside, muted=row["kind"] != "system")
+        notes = "; ".join(filter(None, [of.get(row["system"]) for of in (thinking, early, training)]))
+        return Cell(row["system"], notes, muted=row["kind"] != "system")
 
     # Columns of costs show the systems with a cost; they stand after the tasks.
     priced_rows = pl.col("cost_per_1000_items").is_not_null()
     costs = [
-        frame.filter(priced_rows, place=task).with_columns(place=pl.lit(column, pl.Int64))
+        frame.filter(priced_rows, column_index=task).with_columns(column_index=pl.lit(column, pl.Int64))
         for column, task in enumerate(priced, start=first_cost)
     ]
     return Table(
         key="board",
         caption="The board",
-        frame=frame.drop("place"),
+        frame=frame.drop("column_index"),
         columns=[Column("System", system), Column("", cell, spread=True)],
-        shown=pl.concat([frame.filter(~pl.col("place").is_in(hidden)), *costs]),
+        shown=pl.concat([frame.filter(~pl.col("column_index").is_in(hidden)), *costs]),
         by=["kind", "system"],
-        across=("place", {place: head for place, head in enumerate(heads) if place not in hidden}),
+        across=(
+            "column_index",
+            {column_index: head for column_index, head in enumerate(heads) if column_index not in hidden},
+        ),
         note=_note(views, labelled, ranked=ranked, cost=cost),
     )
 
@@ -159,12 +162,12 @@ def _rows(
 ) -> list[BoardRow]:
     """The rows of systems, in the order of ``estimates``, and below them those of marks."""
     columns = []
-    for place, (view, compared) in enumerate(zip(views, pairs, strict=True)):
+    for column_index, (view, compared) in enumerate(zip(views, pairs, strict=True)):
         intervals: Mapping[str, tuple[int, int]] = {}
         if len(view.runs) > 1:
-            intervals = ranks(ranked_labels(view, estimates, place), compared, direction(view, view.metric))
+            intervals = ranks(ranked_labels(view, estimates, column_index), compared, direction(view, view.metric))
         marks = [marks_of(view, run) for run in range(len(view.runs))]
-        columns.append(_TaskColumn(place, view, marks, intervals, _costs(view) if cost else {}))
+        columns.append(_TaskColumn(column_index, view, marks, intervals, _costs(view) if cost else {}))
     rows = [
         column.system_row(system, estimate)
         for system, of_system in estimates.items()
@@ -176,7 +179,7 @@ def _rows(
 class _TaskColumn(NamedTuple):
     """A column of the board: a task with the marks of each of its runs, and the ranks and costs of its systems."""
 
-    place: int
+    column_index: int
     view: TaskView
     marks: Sequence[Mapping[str, Mark]]
     ranks: Mapping[str, tuple[int, int]]
@@ -187,7 +190,7 @@ class _TaskColumn(NamedTuple):
         """What all rows of the column share."""
         view = self.view
         facts = {"task": view.task, "data": view.source, "metric": view.metric, "variant": view.variant}
-        return {**facts, "language": languages_asked(view), "place": self.place}
+        return {**facts, "language": languages_asked(view), "column_index": self.column_index}
 
     def system_row(self, system: str, estimate: Estimate | None) -> BoardRow:
         """The row of one system, empty where it has no run of the task."""
@@ -195,8 +198,8 @@ class _TaskColumn(NamedTuple):
         row = BoardRow(system, "system", cultures=self.view.cultures, cost_per_1000_items=cost, **self.task_facts)
         if estimate is None:
             return row
-        told = self.view.runs[estimate["run"]].manifest.get("trained_on") or UNKNOWN
-        row = row._replace(n=estimate["n"], asked=estimate["asked"], trained_on=told)
+        trained_on = self.view.runs[estimate["run"]].manifest.get("trained_on") or UNKNOWN
+        row = row._replace(n=estimate["n"], asked=estimate["asked"], trained_on=trained_on)
         if is_of_first(estimate):
             return row._replace(words=missing.unranked_words(estimate, wording.UNDESCRIBED))
         low, high = self.ranks.get(system, (None, None))
@@ -225,21 +228,21 @@ class _TaskColumn(NamedTuple):
 
 def _costs(view: TaskView) -> dict[str, float]:
     """What 1,000 items cost, by system, where a run tells it."""
-    told = {label: run.manifest.get("cost") for label, run in zip(view.labels, view.runs, strict=True)}
-    costs = {label: (cost or {}).get("cost_per_1000_items") for label, cost in told.items()}
+    cost_of = {label: run.manifest.get("cost") for label, run in zip(view.labels, view.runs, strict=True)}
+    costs = {label: (cost or {}).get("cost_per_1000_items") for label, cost in cost_of.items()}
     return {label: float(cost) for label, cost in costs.items() if wording.known(cost)}
 
 
-def cost_places(views: Sequence[TaskView]) -> list[int]:
+def cost_columns(views: Sequence[TaskView]) -> list[int]:
     """The places of the tasks of which a run tells what 1,000 items cost; the board's columns of costs, in order."""
-    return [place for place, view in enumerate(views) if _costs(view)]
+    return [column_index for column_index, view in enumerate(views) if _costs(view)]
 
 
-def _head(view: TaskView, place: int, estimates: Iterable[Sequence[Row | None]]) -> str:
+def _head(view: TaskView, column_index: int, estimates: Iterable[Sequence[Row | None]]) -> str:
     """The head of a task's column: its metric, task and data, then variant, language and how many items."""
     metric = view.titles[view.metric].partition(":")[0]
     name = " ".join(filter(None, [metric, f"({view.task})", view.source]))
-    rows = [row for system in estimates if (row := system[place]) is not None]
+    rows = [row for system in estimates if (row := system[column_index]) is not None]
     counts = sorted({int(row["n"]) for row in rows if row["n"]})
     items = wording.count(counts[-1], *view.noun) if counts else ""
     items = f"{counts[0]:,} to {items}" if len(counts) > 1 else items
@@ -252,9 +255,9 @@ def _head(view: TaskView, place: int, estimates: Iterable[Sequence[Row | None]])
 def languages_asked(view: TaskView) -> str:
     """The language in which a variant was asked, or how many: "Amharic", "16 languages"."""
     cultures = view.asked_cultures
-    asked = (subject for subject in view.subjects if subject.culture in cultures)
+    subjects = (subject for subject in view.subjects if subject.culture in cultures)
     # The code's own name: what a language's file says besides need not be read for a row on the terminal.
-    names = list(dict.fromkeys(wording.label_text(name_of(view.language_of(s, view.variant))) for s in asked))
+    names = list(dict.fromkeys(wording.label_text(name_of(view.language_of(s, view.variant))) for s in subjects))
     return names[0] if len(names) == 1 else wording.count(len(names), "language")
 
 
@@ -272,15 +275,15 @@ def _trained_on(views: Sequence[TaskView]) -> dict[str, str]:
 
     Nobody can tell it from scores, so it is what whoever trained a model says, and unknown of the others.
     """
-    told: dict[str, dict[str, str]] = {}
+    of_systems: dict[str, dict[str, str]] = {}
     for view in views:
         for label, run in zip(view.labels, view.runs, strict=True):
-            told.setdefault(label, {})[view.title] = str(run.manifest.get("trained_on") or UNKNOWN)
+            of_systems.setdefault(label, {})[view.title] = str(run.manifest.get("trained_on") or UNKNOWN)
     words = {}
-    for label, of_tasks in told.items():
+    for label, of_tasks in of_systems.items():
         alike = len(set(of_tasks.values())) == 1
-        parts = [f"{word}" if alike else f"{task} {word}" for task, word in of_tasks.items()]
-        words[label] = f"trained on it: {parts[0] if alike else ', '.join(parts)}"
+        phrases = [f"{word}" if alike else f"{task} {word}" for task, word in of_tasks.items()]
+        words[label] = f"trained on it: {phrases[0] if alike else ', '.join(phrases)}"
     return words
 
 
@@ -291,9 +294,9 @@ def _stopped_early(views: Sequence[TaskView]) -> dict[str, str]:
         for label, run in zip(view.labels, view.runs, strict=True):
             if run.manifest.get("status") == "stopped":
                 counts = run.manifest["counts"]
-                asked = f"{counts['unique'] - counts['not_asked']:,} of {counts['unique']:,} requests"
-                early.setdefault(label, []).append(f"{asked} of {view.task}")
-    return {label: f"stopped early: {', '.join(parts)}" for label, parts in early.items()}
+                requests = f"{counts['unique'] - counts['not_asked']:,} of {counts['unique']:,} requests"
+                early.setdefault(label, []).append(f"{requests} of {view.task}")
+    return {label: f"stopped early: {', '.join(reasons)}" for label, reasons in early.items()}
 
 
 def variant_board(variants: Sequence[InVariant]) -> Table | None:
@@ -309,9 +312,9 @@ def _label_rows(
     views: Sequence[TaskView], labelled: Sequence[LabelColumn], systems: Iterable[str]
 ) -> Iterator[BoardRow]:
     """The rows of people's labels: a system and draw each, in columns after those of the tasks."""
-    for (place, column), system in product(enumerate(labelled, start=len(views)), systems):
+    for (column_index, column), system in product(enumerate(labelled, start=len(views)), systems):
         if row := column.scores.get(system):
-            view = views[column.place]
+            view = views[column.task_index]
             yield BoardRow(
                 system,
                 "system",
@@ -327,7 +330,7 @@ def _label_rows(
                 rubric=column.rubric,
                 use=row["use"],
                 signature=row["signature"],
-                place=place,
+                column_index=column_index,
             )
 
 

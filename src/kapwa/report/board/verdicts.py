@@ -26,11 +26,11 @@ MOST_NAMED = 3
 class LabelColumn(NamedTuple):
     """What people's labels say of the scores of a task, over all its cultures: a column of the board.
 
-    ``place``: that of the task. ``scores``: by system, ``differences``: by two systems, rows of an audit's tables
+    ``task_index``: that of the task. ``scores``: by system, ``differences``: by two systems, rows of an audit's tables
     (:class:`kapwa.labels.audits.correction.Audit`).
     """
 
-    place: int
+    task_index: int
     draw: str
     rubric: str
     scores: Mapping[str, Row]
@@ -156,12 +156,12 @@ def _by_verdicts(view: TaskView, labelled: Sequence[LabelColumn]) -> str:
 
 def _ahead(
     rows: Sequence[Mapping[str, object]],
-    places: Mapping[str, float],
+    ranks: Mapping[str, float],
     info: MetricInfo,
     labelled: Sequence[LabelColumn],
 ) -> str:
-    """How far the first two are apart on the items that both answered; ``places``: the lowest stands first."""
-    first, second = sorted(places, key=lambda name: places[name])[:2]
+    """How far the first two are apart on the items that both answered; ``ranks``: the lowest stands first."""
+    first, second = sorted(ranks, key=lambda name: ranks[name])[:2]
     for row in rows:
         if {row["a"], row["b"]} == {first, second}:
             change, between = _change(row, "difference", info, turned=row["a"] != first)
@@ -182,8 +182,8 @@ def _change(row: Row, name: str, info: MetricInfo, *, turned: bool) -> tuple[str
 def _as_labelled(labelled: Sequence[LabelColumn], first: str, second: str, called: str = "") -> str:
     """The difference of two systems as people's labels correct it, a clause; "" where they have none of both.
 
-    Of several draws the one with the most labels speaks, and is named. ``called``: what stands there in place of whose
-    view it is, where that was said before.
+    Of several draws the one with the most labels speaks, and is named. ``called``: words to use instead of
+    saying whose view it is, where that was said before.
     """
     corrected = []
     for column in labelled:
@@ -236,6 +236,5 @@ def _by_itself(view: TaskView, single: pl.DataFrame, row: Mapping[str, object]) 
         return ""
     cultures = single.filter((pl.col("metric") == view.metric) & pl.col("culture").is_not_null()).to_dicts()
     same = sum(is_clear(culture) and culture["difference"] * row["difference"] > 0 for culture in cultures)
-    return (
-        f"; by themselves, {wording.of_all(same, len(cultures), 'culture')} {'shows' if same == 1 else 'show'} the same"
-    )
+    verb = "shows" if same == 1 or (not same and len(cultures) == 2) else "show"
+    return f"; by themselves, {wording.of_all(same, len(cultures), 'culture')} {verb} the same"

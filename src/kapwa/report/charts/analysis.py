@@ -14,7 +14,7 @@ from kapwa.files import slug
 from kapwa.report import wording
 from kapwa.report.charts.elements import Box, Histogram, Line, RowChart
 from kapwa.report.charts.worldmap import MapChart, Spot, place_of_code
-from kapwa.report.view.analysis import AnalysisView, CorpusView, fine, matching, measure_words, span, task_words
+from kapwa.report.view.analysis import AnalysisView, CorpusView, fine, measure_words, span, task_words
 from kapwa.report.wording import isolate, label_text
 from kapwa.value_types import Row
 
@@ -31,7 +31,7 @@ def variance_charts(view: AnalysisView) -> list[RowChart]:
     for task in view.tasks:
         lines, seen = [], []
         for corpus in view.of_task(task):
-            frame = matching(view.table("variance", corpus), estimator="corrected").drop_nulls(["within", "across"])
+            frame = view.table("variance", corpus).filter(estimator="corrected").drop_nulls(["within", "across"])
             if not frame.height:
                 continue
             test = view.test(corpus, "paired")
@@ -40,18 +40,18 @@ def variance_charts(view: AnalysisView) -> list[RowChart]:
             ]
             seen += [end for drawn in boxes for end in drawn.values or (drawn.low, drawn.high)]
             strong = fine(test["estimate"], plus=True) if test else ""
-            beside = span(test["low"], test["high"]) if test else ""
-            lines.append(Line(corpus.label, strong=strong, beside=beside, boxes=boxes))
+            interval = span(test["low"], test["high"]) if test else ""
+            lines.append(Line(corpus.label, strong=strong, beside=interval, boxes=boxes))
         if not lines:
             continue
         title = f"Lexical variance over concepts: {task_words(task)}"
-        told = "; ".join(f"{line.label} difference {line.strong} ({line.beside})" for line in lines)
+        lines_in_words = "; ".join(f"{line.label} difference {line.strong} ({line.beside})" for line in lines)
         charts.append(
             RowChart(
                 key=f"variance-{slug(task)}",
                 title=title,
                 subject="Beside each row: mean of across − within, with its 95% interval",
-                alt=f"{title}, across {many} and within one {one}. {told}.",
+                alt=f"{title}, across {many} and within one {one}. {lines_in_words}.",
                 lines=lines,
                 domain=air(seen),
                 share=False,
@@ -71,7 +71,7 @@ class TauSpread(NamedTuple):
 
 def tau_charts(view: AnalysisView, estimator: str = "corrected") -> dict[str, list[RowChart]]:
     """By measure, for each values table: how τ spreads over concepts, corpus by corpus (Figure 6)."""
-    found = {
+    spreads_of = {
         (values, measure): [
             spread for one in view.corpora if (spread := tau_spread(view, one, values, measure, estimator))
         ]
@@ -79,19 +79,25 @@ def tau_charts(view: AnalysisView, estimator: str = "corrected") -> dict[str, li
         for measure in view.measures
     }
     # One axis for all, so that charts can be held against each other.
-    seen = [value for spreads in found.values() for one in spreads for value in (*one.values, *(one.floor or (0.0,)))]
+    seen = [
+        value for spreads in spreads_of.values() for one in spreads for value in (*one.values, *(one.floor or (0.0,)))
+    ]
     domain = air([*map(float, seen), 0.0])
     charts: dict[str, list[RowChart]] = {}
-    for (values, measure), spreads in found.items():
+    for (values, measure), spreads in spreads_of.items():
         lines: list[Line] = []
         for task in view.tasks:
-            own = [_tau_line(view, one, domain, values, measure) for one in spreads if one.corpus.key.task == task]
-            lines += [Line(task_words(task).capitalize(), header=True)] if own and len(view.tasks) > 1 else []
-            lines += own
+            task_lines = [
+                _tau_line(view, one, domain, values, measure) for one in spreads if one.corpus.key.task == task
+            ]
+            lines += [Line(task_words(task).capitalize(), header=True)] if task_lines and len(view.tasks) > 1 else []
+            lines += task_lines
         if not lines:
             continue
         title = f"τ of every concept: {measure_words(measure)} against {view.values_words(values)}"
-        told = "; ".join(f"{line.label} mean {line.strong} ({line.beside})" for line in lines if not line.header)
+        lines_in_words = "; ".join(
+            f"{line.label} mean {line.strong} ({line.beside})" for line in lines if not line.header
+        )
         floors = any(one.floor is not None for one in spreads)
         band = [("band", "where 95% of τ fall when names are shuffled")] if floors else []
         charts.setdefault(measure, []).append(
@@ -99,7 +105,7 @@ def tau_charts(view: AnalysisView, estimator: str = "corrected") -> dict[str, li
                 key=f"tau-{slug(values)}-{measure}" + ("" if estimator == "corrected" else f"-{estimator}"),
                 title=title,
                 subject="Beside each row: mean τ with its 95% interval over concepts",
-                alt=f"{title}. {told}.",
+                alt=f"{title}. {lines_in_words}.",
                 lines=lines,
                 domain=domain,
                 share=False,
@@ -113,7 +119,7 @@ def tau_charts(view: AnalysisView, estimator: str = "corrected") -> dict[str, li
 def tau_spread(view: AnalysisView, corpus: CorpusView, values: str, measure: str, estimator: str) -> TauSpread | None:
     """τ of a corpus' concepts with the median of their floors; None where there is none."""
     wanted = {"values": values, "measure": measure, "estimator": estimator}
-    frame = matching(view.table("concept_taus", corpus), **wanted).drop_nulls("tau")
+    frame = view.table("concept_taus", corpus).filter(**wanted).drop_nulls("tau")
     if not frame.height:
         return None
     low, high = (frame.select(pl.col(name).median()).item() for name in ("floor_low", "floor_high"))
@@ -136,8 +142,8 @@ def _tau_line(view: AnalysisView, one: TauSpread, domain: tuple[float, float], v
         counts, edges = np.histogram(one.values, BINS, domain)
         bins = zip(edges[:-1], edges[1:], counts / counts.max(), strict=True)
         drawn = Histogram([(float(a), float(b), float(s)) for a, b, s in bins], mean)
-    beside = span(row["low"], row["high"]) if row else ""
-    return Line(one.corpus.label, strong=fine(mean, plus=True), beside=beside, band=one.floor, histogram=drawn)
+    interval = span(row["low"], row["high"]) if row else ""
+    return Line(one.corpus.label, strong=fine(mean, plus=True), beside=interval, band=one.floor, histogram=drawn)
 
 
 def box(values: Floats, colour: str) -> Box:
@@ -156,28 +162,28 @@ def air(seen: Sequence[float]) -> tuple[float, float]:
 
 def tau_maps(view: AnalysisView) -> dict[int, list[MapChart]]:
     """By corpus, mean τ by country for each values table and measure; all on one scale of ochre (below 0) and teal."""
-    found = [
+    maps = [
         (corpus, values, measure, rows)
         for corpus in view.corpora
         for values in view.values
         for measure in view.measures
         if (rows := _known_taus(view, corpus, values, measure))
     ]
-    taus = [row["tau"] for *_, rows in found for row in rows]
+    taus = [row["tau"] for *_, rows in maps for row in rows]
     step, most = 0.25, max(map(abs, taus), default=0.0)
     step = next((size for size in (0.02, 0.025, 0.05, 0.1, 0.15, 0.2) if STEPS * size >= most), step)
-    used = {colour_class(r["tau"], step) for *_, rows in found for r in rows if place_of_code(r["iso3"]) is not None}
+    used = {colour_class(r["tau"], step) for *_, rows in maps for r in rows if place_of_code(r["iso3"]) is not None}
     steps = _scale(used, step)
     charts: dict[int, list[MapChart]] = {}
-    for corpus, values, measure, rows in found:
+    for corpus, values, measure, rows in maps:
         ordered = sorted(rows, key=lambda row: -row["tau"])
         spots, absent = [], []
         for row in ordered:
-            place = place_of_code(row["iso3"])
-            if place is None:
+            country = place_of_code(row["iso3"])
+            if country is None:
                 absent.append(country_words(row))
             else:
-                spots.append(Spot(place, colour_class(row["tau"], step), country_tau(row)))
+                spots.append(Spot(country, colour_class(row["tau"], step), country_tau(row)))
         words = measure_words(measure)
         title = f"{words[:1].upper()}{words[1:]}, {view.values_words(values)}"
         ends = f"highest {country_tau(ordered[0])}, lowest {country_tau(ordered[-1])}"
@@ -216,22 +222,22 @@ def country_words(row: Row) -> str:
 
 def colour_class(value: float, step: float) -> str:
     """The class of a value's colour: "a0" to "a3" from zero up, "b0" to "b3" from zero down."""
-    place = min(STEPS - 1, int(abs(value) / step + 1e-9))
-    return f"{'b' if value < 0 else 'a'}{place}"
+    step_number = min(STEPS - 1, int(abs(value) / step + 1e-9))
+    return f"{'b' if value < 0 else 'a'}{step_number}"
 
 
 def _scale(used: set[str], step: float) -> list[tuple[str, str]]:
     """The colours from the lowest to the highest that is used, and what each spans."""
     order = [f"b{k}" for k in reversed(range(STEPS))] + [f"a{k}" for k in range(STEPS)]
-    places = [k for k, name in enumerate(order) if name in used]
-    found = []
+    steps = [k for k, name in enumerate(order) if name in used]
+    labels = []
     digits = 3 if step < 0.05 and not math.isclose(step, 0.02) else 2
-    for name in order[places[0] : places[-1] + 1] if places else ():
+    for name in order[steps[0] : steps[-1] + 1] if steps else ():
         k = int(name[1])
         near, far = wording.decimal(k * step, digits), wording.decimal((k + 1) * step, digits)
         if name[0] == "a":
             words = f"{near} to {far}" if k < STEPS - 1 else f"{near} and more"
         else:
             words = f"−{far} to {'−' if k else ''}{near}" if k < STEPS - 1 else f"−{near} and less"
-        found.append((name, words))
-    return found
+        labels.append((name, words))
+    return labels

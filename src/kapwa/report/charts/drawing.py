@@ -38,9 +38,9 @@ def environment() -> Environment:
     return made
 
 
-def draw(part: str, *what: object) -> str:
+def draw(macro: str, *what: object) -> str:
     """Draw with a macro of ``drawing.svg.j2``, such as ``draw("row", chart, line)``."""
-    return str(getattr(environment().get_template("drawing.svg.j2").module, part)(*what))
+    return str(getattr(environment().get_template("drawing.svg.j2").module, macro)(*what))
 
 
 def wrapped(text: str, most: int, lines: int = 2) -> list[str]:

@@ -170,9 +170,9 @@ class RowChart(Chart):
         """Where a value stands, in per cent."""
         return f"{100 * self.across(value):.5g}%"
 
-    def wide(self, low: float, high: float, *, part: float = 1.0, least: float = 0.0) -> str:
-        """How wide ``part`` of what lies between two values is, in per cent, but never below ``least``."""
-        return f"{max(least, 100 * part * (self.across(high) - self.across(low))):.5g}%"
+    def wide(self, low: float, high: float, *, share: float = 1.0, least: float = 0.0) -> str:
+        """How wide ``share`` of what lies between two values is, in per cent, but never below ``least``."""
+        return f"{max(least, 100 * share * (self.across(high) - self.across(low))):.5g}%"
 
     def shades(self, line: Line) -> list[tuple[float, float, str]]:
         """What is shaded behind a row: from, to, class."""
@@ -202,13 +202,15 @@ class RowChart(Chart):
         leave a phone's plot. The further right at the left (the further left at the right), the lower: few lines cross
         labels.
         """
-        place = {marker: self.across(marker.value) for marker in self.markers}
-        ordered = sorted(self.markers, key=lambda m: (place[m] > 0.55, place[m] if place[m] > 0.55 else -place[m]))
+        position = {marker: self.across(marker.value) for marker in self.markers}
+        ordered = sorted(
+            self.markers, key=lambda m: (position[m] > 0.55, position[m] if position[m] > 0.55 else -position[m])
+        )
         labels = []
         for level, marker in enumerate(ordered):
             anchor, aside = "middle", 0
-            if not 0.45 <= place[marker] <= 0.55:
-                anchor, aside = ("start", 5) if place[marker] < 0.45 else ("end", -5)
+            if not 0.45 <= position[marker] <= 0.55:
+                anchor, aside = ("start", 5) if position[marker] < 0.45 else ("end", -5)
             labels.append((marker, self.head_height - 10 - STEP * level, anchor, aside))
         return labels
 
@@ -255,8 +257,8 @@ class HeatChart(Chart):
 def heat_step(value: float, domain: tuple[float, float]) -> int:
     """The colour step of a value: 0 (little) to 6 (much)."""
     low, high = domain
-    place = (value - low) / (high - low) if high > low else 0.0
-    return min(len(HEAT) - 1, max(0, int(place * len(HEAT))))
+    share = (value - low) / (high - low) if high > low else 0.0
+    return min(len(HEAT) - 1, max(0, int(share * len(HEAT))))
 
 
 def ticks(domain: tuple[float, float], *, share: bool) -> list[float]:
@@ -272,8 +274,8 @@ def ticks(domain: tuple[float, float], *, share: bool) -> list[float]:
 
 def text_svg(x: str | float, y: float, text: str, names: str = "", anchor: str = "start") -> Markup:
     """``text`` on one line; it names a font for its script, for renderers that choose less well than browsers."""
-    told = {"class": names, "text-anchor": anchor if anchor != "start" else "", "font-family": font_for(text)}
-    attributes = "".join(f' {name}="{escape(value)}"' for name, value in told.items() if value)
+    named = {"class": names, "text-anchor": anchor if anchor != "start" else "", "font-family": font_for(text)}
+    attributes = "".join(f' {name}="{escape(value)}"' for name, value in named.items() if value)
     inside = escape(isolate(text))
     if "font-family" in attributes and MINUS not in text:
         # A font of another script may have no Latin letters: they name their own.

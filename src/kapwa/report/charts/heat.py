@@ -70,10 +70,10 @@ def square_of(row: Row | None, info: MetricInfo) -> Square | None:
 
 def confusion_chart(view: TaskView, confusion: Confusion) -> list[HeatChart]:
     """Rows: whose question it was. Columns: whose answer was given. Squares: shares of the row's wrong answers."""
-    asked = set(confusion.table["culture"])
-    rows = [subject for subject in view.by_score(view.metric) if subject.culture in asked]
+    cultures = set(confusion.table["culture"])
+    rows = [subject for subject in view.by_score(view.metric) if subject.culture in cultures]
     # Columns in the order of the rows, so that the diagonal is where a culture meets itself.
-    order = {subject.culture: place for place, subject in enumerate(rows)}
+    order = {subject.culture: index for index, subject in enumerate(rows)}
     columns = sorted(confusion.table["other"].unique().sort(), key=lambda other: order.get(other, len(order)))
     values = {(r["culture"], r["other"]): r["value"] for r in confusion.table.iter_rows(named=True)}
     squares: list[list[Square | None]] = []

@@ -100,12 +100,12 @@ class Likeness:
         frame, joined = self.frame, [distances[1] for _, distances in self.tree]
         start = min(joined) - 0.15 * (max(joined) - min(joined))
         reach = max(joined) - start or 1.0
-        parts = []
+        segments = []
         for (first, _, _, last), distances in self.tree:
             steps = [(frame.left - frame.room - 1) * (1 - max(0.0, d - start) / reach) + 0.3 for d in distances]
             a, at, _, b = (f"{step:.3g}" for step in steps)
-            parts.append(f"M{a} {frame.room + first:.6g}H{at}V{frame.room + last:.6g}H{b}")
-        return "".join(parts)
+            segments.append(f"M{a} {frame.room + first:.6g}H{at}V{frame.room + last:.6g}H{b}")
+        return "".join(segments)
 
     @property
     def image(self) -> str:
@@ -120,18 +120,18 @@ def likenesses(view: AnalysisView, corpus: CorpusView) -> list[Likeness]:
     if len(every) < LEAST_SHOWN:
         return []
     names = shown_names(every)
-    place = {name: i for i, name in enumerate(names)}
-    kept = frame.filter(frame["identity_a"].is_in(names) & frame["identity_b"].is_in(names))
-    rows = np.array([place[name] for name in kept["identity_a"]], dtype=np.int64)
-    columns = np.array([place[name] for name in kept["identity_b"]], dtype=np.int64)
-    found = []
+    index = {name: i for i, name in enumerate(names)}
+    between_named = frame.filter(frame["identity_a"].is_in(names) & frame["identity_b"].is_in(names))
+    rows = np.array([index[name] for name in between_named["identity_a"]], dtype=np.int64)
+    columns = np.array([index[name] for name in between_named["identity_b"]], dtype=np.int64)
+    pictures = []
     for measure in ("bleu", "wed"):
         values = np.full((len(names), len(names)), np.nan)
-        values[rows, columns] = values[columns, rows] = kept[measure].cast(float).fill_null(np.nan).to_numpy()
+        values[rows, columns] = values[columns, rows] = between_named[measure].cast(float).fill_null(np.nan).to_numpy()
         np.fill_diagonal(values, np.nan)
         if np.isfinite(values).any():
-            found.append(_ordered(corpus, measure, names, values, len(every) - len(names)))
-    return found
+            pictures.append(_ordered(corpus, measure, names, values, len(every) - len(names)))
+    return pictures
 
 
 def shown_names(every: Sequence[str]) -> list[str]:
@@ -174,8 +174,8 @@ def raster(one: Likeness, scale: int = 1) -> bytes:
     low, high = one.range
     close = one.closeness
     known = np.isfinite(close)
-    place = np.clip((np.where(known, close, low) - low) / (high - low), 0, 1)
-    levels = np.where(known, 1 + np.minimum(LEVELS - 2, (place * (LEVELS - 1)).astype(int)), 0).astype(np.uint8)
+    level = np.clip((np.where(known, close, low) - low) / (high - low), 0, 1)
+    levels = np.where(known, 1 + np.minimum(LEVELS - 2, (level * (LEVELS - 1)).astype(int)), 0).astype(np.uint8)
     return _png(levels.repeat(scale, axis=0).repeat(scale, axis=1), _palette())
 
 
@@ -193,14 +193,14 @@ def _png(levels: npt.NDArray[np.uint8], palette: Sequence[tuple[int, int, int]])
     padded = np.pad(levels, ((0, 0), (0, wide % 2)))
     packed = (padded[:, 0::2] << 4) | padded[:, 1::2]
     rows = b"".join(b"\0" + row.tobytes() for row in packed)
-    parts = (
+    png_chunks = (
         (b"IHDR", struct.pack(">IIBBBBB", wide, height, 4, 3, 0, 0, 0)),
         (b"PLTE", b"".join(bytes(colour) for colour in palette)),
         (b"tRNS", b"\0"),
         (b"IDAT", zlib.compress(rows, 9)),
         (b"IEND", b""),
     )
-    chunks = (struct.pack(">I", len(d)) + n + d + struct.pack(">I", zlib.crc32(n + d)) for n, d in parts)
+    chunks = (struct.pack(">I", len(d)) + n + d + struct.pack(">I", zlib.crc32(n + d)) for n, d in png_chunks)
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 

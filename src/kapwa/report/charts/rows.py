@@ -10,7 +10,7 @@ import polars as pl
 from kapwa.files import slug
 from kapwa.report import wording
 from kapwa.report.charts.elements import FEW_ITEMS, Dot, Line, Marker, RowChart
-from kapwa.report.view.comparisons import LEVELS, contrast_language, language_facts, part_names
+from kapwa.report.view.comparisons import LEVELS, axis_names, contrast_language, language_facts
 from kapwa.report.view.marks import Estimate, is_of_first
 from kapwa.report.view.means import topic_means
 from kapwa.report.view.tasks import Subject, TaskView
@@ -36,8 +36,12 @@ def row_chart(
     """A chart on the metric's axis, described in words (``about``, the numbers, ``tail``); none without a dot."""
     if not any(line.dots for line in lines):
         return []
-    told = "; ".join(f"{line.label} {line.strong} ({line.beside})" for line in lines if line.strong)
-    alt = ". ".join(part for part in (f"{title}, {about}", told, tail if tail or told else SAME) if part)
+    lines_in_words = "; ".join(f"{line.label} {line.strong} ({line.beside})" for line in lines if line.strong)
+    alt = ". ".join(
+        sentence
+        for sentence in (f"{title}, {about}", lines_in_words, tail if tail or lines_in_words else SAME)
+        if sentence
+    )
     info = view.metrics[metric]
     models = [(str(k), name) for k, name in enumerate(more.get("series", ()))]
     more["keys"] = [*(models if len(models) > 1 else ()), *more.get("keys", ())]
@@ -64,8 +68,8 @@ def headline_charts(view: TaskView, metric: str) -> list[RowChart]:
         n, clusters = int(row["n"]), int(row.get("clusters") or 0)
         below = f"n = {n:,}" + (f", {wording.count(clusters, 'cluster')}" if clusters and clusters != n else "")
         if _has_dot(row):
-            strong, beside = wording.amount(row["value"], info), wording.interval(row["low"], row["high"], info)
-            lines.append(Line(label, [Dot(row["value"], row["low"], row["high"])], below, strong, beside))
+            strong, interval = wording.amount(row["value"], info), wording.interval(row["low"], row["high"], info)
+            lines.append(Line(label, [Dot(row["value"], row["low"], row["high"])], below, strong, interval))
         else:
             lines.append(Line(label, below=below, strong="no score", muted=True))
     shown = [(mark, wording.amount(mark.value, info, 0)) for mark in marks.every]
@@ -89,8 +93,8 @@ def _series_line(label: str, rows: Sequence[tuple[int, Estimate]]) -> Line:
     sizes = sorted({int(row["n"]) for _, row in rows})
     few = sizes[-1] < FEW_ITEMS
     dots = [Dot(row["value"], row["low"], row["high"], k, few) for k, row in rows if wording.known(row["value"])]
-    beside = f"n = {sizes[0]:,}" if len(sizes) == 1 else f"n = {sizes[0]:,}–{sizes[-1]:,}"
-    return Line(label_text(label), dots, beside=beside, muted=few)
+    size_words = f"n = {sizes[0]:,}" if len(sizes) == 1 else f"n = {sizes[0]:,}–{sizes[-1]:,}"
+    return Line(label_text(label), dots, beside=size_words, muted=few)
 
 
 def culture_charts(view: TaskView, metric: str) -> list[RowChart]:
@@ -119,10 +123,10 @@ def culture_charts(view: TaskView, metric: str) -> list[RowChart]:
 
 def topic_charts(view: TaskView) -> list[RowChart]:
     """Every topic a row, a dot for each model: its mean over cultures, each counting alike."""
-    found = []
+    charts = []
     for group, topics in topic_means(view):
         title = f"{view.titles[view.metric]}, by {label_text(group).replace('_', ' ')}"
-        found += row_chart(
+        charts += row_chart(
             view,
             view.metric,
             [_series_line(name, rows) for name, rows in topics.items()],
@@ -133,7 +137,7 @@ def topic_charts(view: TaskView) -> list[RowChart]:
             series=view.labels,
             compact=True,
         )
-    return found
+    return charts
 
 
 def _has_dot(row: Row) -> bool:
@@ -143,9 +147,9 @@ def _has_dot(row: Row) -> bool:
 def _culture_line(view: TaskView, subject: Subject, metric: str) -> Line:
     info, marks = view.metrics[metric], view.marks(subject, metric)
     rows = [(i, view.estimate(i, subject, metric)) for i in range(len(view.runs))]
-    found = [(k, row) for k, row in rows if row is not None and _has_dot(row)]
-    most = max((int(row["n"]) for _, row in found), default=0)
-    strong, beside = "", f"n = {most:,}"
+    scored = [(k, row) for k, row in rows if row is not None and _has_dot(row)]
+    most = max((int(row["n"]) for _, row in scored), default=0)
+    strong, size_words = "", f"n = {most:,}"
 
     def partial(run: int) -> float | None:
         worth = view.pooled_value_and_rank(run, subject, metric)
@@ -153,14 +157,14 @@ def _culture_line(view: TaskView, subject: Subject, metric: str) -> Line:
         by_share = worth is not None and worth[1] is not None and view.compared(metric).top is not None
         return None if worth is None or worth[1] is None or by_share else worth[0]
 
-    if len(view.runs) == 1 and found:
-        row = found[0][1]
-        strong, beside = wording.amount(row["value"], info), wording.interval(row["low"], row["high"], info)
+    if len(view.runs) == 1 and scored:
+        row = scored[0][1]
+        strong, size_words = wording.amount(row["value"], info), wording.interval(row["low"], row["high"], info)
     return Line(
         subject.label,
-        [Dot(row["value"], row["low"], row["high"], k, most < FEW_ITEMS, partial(k)) for k, row in found],
+        [Dot(row["value"], row["low"], row["high"], k, most < FEW_ITEMS, partial(k)) for k, row in scored],
         strong=strong,
-        beside=beside,
+        beside=size_words,
         muted=most < FEW_ITEMS,
         zone=marks.best.value if marks.best else None,
         top=marks.top.value if marks.top else None,
@@ -175,7 +179,7 @@ def contrast_charts(view: TaskView, table: pl.DataFrame) -> list[RowChart]:
     """
     axis, info = table["axis"][0], view.metrics[view.metric]
     labels = {subject.culture: subject.label for subject in view.subjects}
-    found = []
+    charts = []
     shown = table.filter(pl.col("held") == table["held"][0], pl.col("cultures") == 1)
     for model, frame in shown.partition_by("model", as_dict=True, maintain_order=True).items():
         rows = frame.to_dicts()
@@ -191,9 +195,9 @@ def contrast_charts(view: TaskView, table: pl.DataFrame) -> list[RowChart]:
             mean = f": {wording.change(sum(known) / len(known), info)} on average" if known else ""
             lines += [Line(f"{LEVELS[level]}{mean}", header=True)] if heads and members else []
             lines += [_dumbbell(labels[row["culture"]], row, info) for row in members]
-        first, second = part_names(rows[0], axis)
+        first, second = axis_names(rows[0], axis)
         whose = str(model[0]) or view.labels[0]
-        found += row_chart(
+        charts += row_chart(
             view,
             view.metric,
             lines,
@@ -204,7 +208,7 @@ def contrast_charts(view: TaskView, table: pl.DataFrame) -> list[RowChart]:
             series=[first, second],
             compact=True,
         )
-    return found
+    return charts
 
 
 def _dumbbell(label: str, row: Row, info: MetricInfo) -> Line:

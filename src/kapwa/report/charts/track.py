@@ -33,7 +33,7 @@ def _line(track: Track, step: TrackedStep) -> Line:
     stopped = "stopped early" if step.point.run.stopped else ""
     if not step.scored or row is None:
         return Line(name, below=stopped, strong="no score", muted=True)
-    below = ", ".join(filter(None, [f"n = {int(row['n']):,}", stopped, missing.beside(row, track.info)]))
+    below = ", ".join(filter(None, [f"n = {int(row['n']):,}", stopped, missing.missing_words(row, track.info)]))
     return Line(
         name,
         [Dot(row["value"], row["low"], row["high"])],
@@ -49,7 +49,7 @@ def _culture_squares(track: Track) -> list[HeatChart]:
         return []
     subjects, title = view.by_score(view.metric), f"{view.titles[view.metric]} by culture and checkpoint"
     squares = [
-        [square_of(view.estimate(place, subject, view.metric), track.info) for place in range(len(view.runs))]
+        [square_of(view.estimate(index, subject, view.metric), track.info) for index in range(len(view.runs))]
         for subject in subjects
     ]
     return heat_chart(

@@ -22,11 +22,11 @@ def wordings_chart(view: TaskView) -> list[RowChart]:
         i: [1 + sum(sign * (other[k] - one[k]) > 0 for other in means.values()) for k in range(len(variants))]
         for i, one in means.items()
     }
-    told = len(variants) <= len(SERIES)
+    distinguishable = len(variants) <= len(SERIES)
     lines = [
         Line(
             wording.truncate(view.labels[i], 32),
-            [Dot(value, series=k if told else 0) for k, value in enumerate(means[i])],
+            [Dot(value, series=k if distinguishable else 0) for k, value in enumerate(means[i])],
             strong=wording.rank(min(ranks[i]), max(ranks[i])) if len(means) > 1 else "",
             beside=wording.interval(min(means[i]), max(means[i]), view.metrics[view.metric]),
             joined=True,
@@ -36,7 +36,7 @@ def wordings_chart(view: TaskView) -> list[RowChart]:
     title = f"{view.titles[view.metric]}, by wording of the prompt"
     about = f"{wording.count(len(means), 'model')} in {len(variants)} wordings. Beside each its lowest and highest"
     about += ", and its ranks" if len(means) > 1 else ""
-    series = [label_text(name) for name in variants] if told else []
+    series = [label_text(name) for name in variants] if distinguishable else []
     return row_chart(
         view,
         view.metric,

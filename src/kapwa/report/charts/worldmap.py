@@ -26,7 +26,7 @@ class Spot(NamedTuple):
 
     place: Place
     colour: str
-    told: str
+    title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,10 @@ class MapChart(Chart):
 @cache
 def world() -> Row:
     """The asset: size, ``paths`` (SVG path data by id), points of ``states``."""
-    found: Row = json.loads(
+    picture: Row = json.loads(
         resources.files("kapwa.report").joinpath("assets", "world.json").read_text(encoding="utf-8")
     )
-    return found
+    return picture
 
 
 @cache
@@ -55,6 +55,6 @@ def place_of_code(iso3: str | None) -> Place | None:
     import iso3166
 
     country = iso3166.countries_by_alpha3.get(iso3 or "")
-    found = _UNNUMBERED.get(iso3 or "") or (country.numeric if country else "")
+    number = _UNNUMBERED.get(iso3 or "") or (country.numeric if country else "")
     point = world()["states"].get(iso3)
-    return found if found in world()["paths"] else tuple(point) if point else None
+    return number if number in world()["paths"] else tuple(point) if point else None

@@ -51,22 +51,22 @@ def build_analysis_report(analysis: Analysis, path: Path) -> Path:
     corpus.
     """
     view = AnalysisView(analysis)
-    told = _template_context(view)
+    context = _template_context(view)
     page = ("analysis.html.j2", ["report.css", "analysis.css"], ["shared.js", "analysis.js"])
-    fixed = len(render(*page, **told, texts=explorer.ExplorerTexts("", 0, 0)).encode())
+    fixed = len(render(*page, **context, texts=explorer.ExplorerTexts("", 0, 0)).encode())
     texts = explorer.texts_within(view, min(MOST_TEXTS, max(0, BUDGET - fixed - _AIR)))
-    write_text(path, render(*page, **told, texts=texts))
+    write_text(path, render(*page, **context, texts=texts))
     return path
 
 
 def _template_context(view: AnalysisView) -> JsonObject:
     """Everything the template is told, but for the texts of the explorer."""
-    found = {corpus.number: heatmap.likenesses(view, corpus) for corpus in view.corpora[:MOST_PANES]}
+    heatmaps = {corpus.number: heatmap.likenesses(view, corpus) for corpus in view.corpora[:MOST_PANES]}
     one, many = view.attribute
     maps = charts.tau_maps(view)
     taus = list(charts.tau_charts(view).values())
     released = charts.tau_charts(view, "reference")
-    panes = [_pane(view, view.corpora[number], maps.get(number, ()), alike) for number, alike in found.items()]
+    panes = [_pane(view, view.corpora[number], maps.get(number, ()), alike) for number, alike in heatmaps.items()]
     most = max(int(corpus.row["identities"]) for corpus in view.corpora)
     models = wording.count(len({corpus.row["model"] for corpus in view.corpora}), "model")
     return {
@@ -88,7 +88,7 @@ def _template_context(view: AnalysisView) -> JsonObject:
         "scale": next((chart.steps for group in maps.values() for chart in group), []),
         "heat_key": heatmap.key_image(),
         "measure_words": measure_words,
-        "pairs": explorer.pairs_json(found),
+        "pairs": explorer.pairs_json(heatmaps),
         "panes": panes,
         "left_out": len(view.corpora) - len(panes),
         "measures": lists.measure_legend(view),

@@ -36,7 +36,7 @@ class ExplorerTexts:
     total: int
 
     @property
-    def told(self) -> str:
+    def size_words(self) -> str:
         """How many texts of how many the explorer holds."""
         if self.shown == self.total:
             return f"{self.shown:,} texts are in this page"
@@ -50,24 +50,24 @@ def texts_within(view: AnalysisView, room: int) -> ExplorerTexts:
     """
     frames = [_ordered(view, corpus) for corpus in view.corpora]
     total = sum(frame.height for frame in frames)
-    kept = [corpus for corpus, frame in zip(view.corpora, frames, strict=True) if frame.height]
-    if not kept:
+    filled = [corpus for corpus, frame in zip(view.corpora, frames, strict=True) if frame.height]
+    if not filled:
         return ExplorerTexts(script_json({"corpora": []}), 0, total)
-    quota = room // len(kept)
-    parts, shown = [], 0
+    quota = room // len(filled)
+    corpora, shown = [], 0
     for corpus, frame in zip(view.corpora, frames, strict=True):
         if frame.height:
-            part, count = _corpus_json(corpus, view.language(corpus), frame, quota)
-            parts += [part] if count else []
+            corpus_text, count = _corpus_json(corpus, view.language(corpus), frame, quota)
+            corpora += [corpus_text] if count else []
             shown += count
     # Each part is JSON already, written once: its length is what it takes.
-    return ExplorerTexts(f'{{"corpora":[{",".join(parts)}]}}', shown, total)
+    return ExplorerTexts(f'{{"corpora":[{",".join(corpora)}]}}', shown, total)
 
 
 def _ordered(view: AnalysisView, corpus: CorpusView) -> pl.DataFrame:
     frame = view.table("texts", corpus)
-    places = {name: k for k, name in enumerate(dict.fromkeys(zip(frame["topic"], frame["concept"], strict=True)))}
-    order = [places[name] for name in zip(frame["topic"], frame["concept"], strict=True)]
+    index_of = {name: k for k, name in enumerate(dict.fromkeys(zip(frame["topic"], frame["concept"], strict=True)))}
+    order = [index_of[name] for name in zip(frame["topic"], frame["concept"], strict=True)]
     placed = frame.with_columns(pl.Series("place", order, dtype=pl.Int64))
     return placed.sort("sample", "place", "identity", maintain_order=True)
 
@@ -77,11 +77,11 @@ def _corpus_json(corpus: CorpusView, language: str, frame: pl.DataFrame, quota: 
     rows = list(frame.iter_rows(named=True))
     count = len(rows)
     while count:
-        part = script_json(_corpus(corpus, language, rows[:count]))
-        if len(part) <= quota:
-            return part, count
+        text = script_json(_corpus(corpus, language, rows[:count]))
+        if len(text) <= quota:
+            return text, count
         # Sizes are nearly proportional: a little under the proportion is found in a step or two.
-        count = min(count - 1, int(count * quota / len(part) * 0.98))
+        count = min(count - 1, int(count * quota / len(text) * 0.98))
     return "", 0
 
 
@@ -109,18 +109,18 @@ def _corpus(corpus: CorpusView, language: str, rows: Sequence[Row]) -> JsonObjec
     }
 
 
-def pairs_json(found: Mapping[int, Sequence[Likeness]]) -> str:
+def pairs_json(pictures_of: Mapping[int, Sequence[Likeness]]) -> str:
     """Every pair's value in one byte, by corpus and measure, for pointing at the picture: names sorted, upper triangle.
 
     A byte counts 254ths of the way from the lowest to the highest value; 255 is a pair without one.
     """
-    told = {}
-    for number, pictures in found.items():
+    encoded = {}
+    for number, pictures in pictures_of.items():
         if pictures:
             names = sorted(pictures[0].names)
             measures = {one.measure: _bytes(one, names) for one in pictures}
-            told[str(number)] = {"names": [label_text(name) for name in names], **measures}
-    return script_json(told)
+            encoded[str(number)] = {"names": [label_text(name) for name in names], **measures}
+    return script_json(encoded)
 
 
 def _bytes(one: Likeness, names: Sequence[str]) -> JsonObject:
@@ -129,8 +129,8 @@ def _bytes(one: Likeness, names: Sequence[str]) -> JsonObject:
     values: npt.NDArray[np.float64] = one.values[np.ix_(order, order)][np.triu_indices(len(names), 1)]
     known = np.isfinite(values)
     low, high = float(values[known].min()), float(values[known].max())
-    places = np.where(known, (np.where(known, values, low) - low) / (high - low or 1.0) * 254, 255)
-    data = base64.b64encode(np.round(places).astype(np.uint8).tobytes()).decode()
+    levels = np.where(known, (np.where(known, values, low) - low) / (high - low or 1.0) * 254, 255)
+    data = base64.b64encode(np.round(levels).astype(np.uint8).tobytes()).decode()
     return {"low": round(low, 6), "high": round(high, 6), "data": data}
 
 

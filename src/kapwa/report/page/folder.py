@@ -21,20 +21,20 @@ ESTIMATE_COLUMNS = (
 Link = tuple[str, str]  # words, and the name of a file beside the page
 
 
-def write_answer_pages(view: TaskView, asked: pl.DataFrame, folder: Path) -> list[Link]:
+def write_answer_pages(view: TaskView, answer_frame: pl.DataFrame, folder: Path) -> list[Link]:
     """Write every answer of a task into pages of their own, one a culture where these are many; return their links.
 
-    ``asked``: :func:`kapwa.report.page.answers.answer_table`. Where runs keep no answers there is no page.
+    ``answer_frame``: :func:`kapwa.report.page.answers.answer_table`. Where runs keep no answers there is no page.
     """
     subjects: Sequence[Subject | None] = view.subjects if view.many else [None]
     links = []
-    for place, subject in enumerate(subjects, start=1):
-        table = asked if subject is None else _of_subject(view, asked, subject)
+    for number, subject in enumerate(subjects, start=1):
+        table = answer_frame if subject is None else _of_subject(view, answer_frame, subject)
         answers = browser(view, table, None)
         if answers is None:
             continue
         whose = "" if subject is None else subject.label
-        name = f"answers-{view.slug}{f'-{place}-{slug(whose)}' if whose else ''}.html"
+        name = f"answers-{view.slug}{f'-{number}-{slug(whose)}' if whose else ''}.html"
         page = render(
             "answers.html.j2",
             ["report.css"],
@@ -48,9 +48,9 @@ def write_answer_pages(view: TaskView, asked: pl.DataFrame, folder: Path) -> lis
     return links
 
 
-def _of_subject(view: TaskView, asked: pl.DataFrame, subject: Subject) -> pl.DataFrame:
+def _of_subject(view: TaskView, answer_frame: pl.DataFrame, subject: Subject) -> pl.DataFrame:
     """A culture's answers in all its languages, or in one of them where each is a subject of its own."""
-    table = asked.filter(culture=subject.culture)
+    table = answer_frame.filter(culture=subject.culture)
     alone = sum(other.culture == subject.culture for other in view.subjects) == 1
     return table if alone else table.filter(language=subject.language)
 

@@ -23,12 +23,17 @@ if TYPE_CHECKING:
 
 
 def render(
-    template: str, styles: Sequence[str], scripts: Sequence[str] = (), *, beside: Path | None = None, **facts: object
+    template: str,
+    styles: Sequence[str],
+    scripts: Sequence[str] = (),
+    *,
+    downloads_folder: Path | None = None,
+    **facts: object,
 ) -> str:
     """Fill a template with our own style sheets and scripts; the page's policy admits exactly these bytes.
 
     Everything is escaped but labels of drawings, which :func:`kapwa.report.charts.elements.text_svg` escapes itself.
-    Tables are downloaded from the page itself, or from the folder ``beside``, where they are written.
+    Tables are downloaded from the page itself, or from the folder ``downloads_folder``, where they are written.
     """
     texts = resources.files("kapwa.report").joinpath("templates")
     css, code = (
@@ -36,7 +41,7 @@ def render(
     )
     style, run = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, code))
     scripted = f"script-src 'sha256-{run}'; img-src data:; media-src data:; " if code else ""
-    facts |= {"downloads": partial(downloads, folder=beside, written=Counter()), "css": css, "script": code}
+    facts |= {"downloads": partial(downloads, folder=downloads_folder, written=Counter()), "css": css, "script": code}
     policy = f"default-src 'none'; style-src 'sha256-{style}'; {scripted}base-uri 'none'; form-action 'none'"
     return environment().get_template(template).render(facts, policy=policy)
 

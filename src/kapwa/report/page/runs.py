@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from kapwa.errors import UsageError
 from kapwa.files import filling, write_text
 from kapwa.report.board.filters import comparison_data
 from kapwa.report.board.ranks import InVariant, in_variants, ranking_pairs
-from kapwa.report.board.table import board_table, cost_places, variant_board
+from kapwa.report.board.table import board_table, cost_columns, variant_board
 from kapwa.report.board.verdicts import LabelColumn, verdict_sentence
 from kapwa.report.page.answers import MOST, ROOM
 from kapwa.report.page.folder import write_tables
@@ -33,6 +34,7 @@ from kapwa.report.view.tasks import MOST_DRAWN, TaskView, arrange
 from kapwa.runs.directory import Run
 from kapwa.runs.systems import Named
 from kapwa.stats.families import check_margin
+from kapwa.suites.items import grouped
 
 if TYPE_CHECKING:
     from kapwa.runs.plans import FrozenPlan
@@ -70,7 +72,7 @@ def build_report(  # noqa: PLR0913 - a choice of the reader each
     DataError for a file of groups that names no system.
     """
     views = arrange(runs, same)
-    if cost and not cost_places(views):
+    if cost and not cost_columns(views):
         hint = "Run the same command with --prices or --price-in and --price-out: nothing is asked again."
         raise UsageError("None of these runs says what it cost.", hint=hint)
     blocks, labelled = _what_people_say(runs, views, people) if people else ([], ())
@@ -119,10 +121,6 @@ class _Sources:
     cost: bool
     plan: FrozenPlan | None
 
-    def labels_of(self, place: int) -> list[LabelColumn]:
-        """The columns of people's labels of one task."""
-        return [column for column in self.labelled if column.place == place]
-
 
 def _what_people_say(
     runs: Sequence[Run], views: Sequence[TaskView], paths: Sequence[Path]
@@ -165,8 +163,9 @@ def _page(sources: _Sources, room: AnswerRoom) -> str:
     sections = [
         task_section(view, room, sources.equal_within, sources.errata.get(view.slug), board=has_board) for view in views
     ]
-    for place, section in enumerate(sections):
-        labels = sources.labels_of(place)
+    labels_of_tasks = grouped(sources.labelled, attrgetter("task_index"))
+    for task_index, section in enumerate(sections):
+        labels = labels_of_tasks.get(task_index, ())
         if section.view.waits and labels:  # labels are its scores; where there is a board, they stand above that
             words = [] if has_board else [verdict_sentence(section.view, [], pl.DataFrame(), labels)]
             section.sentences = words
@@ -184,7 +183,7 @@ def _page(sources: _Sources, room: AnswerRoom) -> str:
     return render(
         "report.html.j2",
         ["report.css"],
-        beside=room.folder,
+        downloads_folder=room.folder,
         scripts=["shared.js", "board.js", *(["report.js"] if any(one.answers.browser for one in sections) else ())],
         board=board,
         files=[] if room.folder is None else write_tables(views, ranked, room.folder),
@@ -244,16 +243,16 @@ def _over_wordings(view: TaskView, variants: Sequence[InVariant]) -> str:
 def _board(
     sources: _Sources, ranked: Sequence[Pairs], sections: Sequence[TaskSection], variants: Sequence[Sequence[InVariant]]
 ) -> _Board:
-    views = sources.views
+    views, labels = sources.views, grouped(sources.labelled, attrgetter("task_index"))
     verdicts = [
-        verdict_sentence(section.view, pairs, section.compared, sources.labels_of(place))
-        for place, (section, pairs) in enumerate(zip(sections, ranked, strict=True))
+        verdict_sentence(section.view, pairs, section.compared, labels.get(task_index, ()))
+        for task_index, (section, pairs) in enumerate(zip(sections, ranked, strict=True))
     ]
     several = max(len(view.runs) for view in views) > 2
     tables = [variant_board(each) for each in variants]
-    by_variant = {place: table for place, table in enumerate(tables) if table is not None}
+    by_variant = {task_index: table for task_index, table in enumerate(tables) if table is not None}
     # Columns of labels and of costs are of every culture together: no filter changes them.
-    unfiltered = [column.place for column in sources.labelled] + (cost_places(views) if sources.cost else [])
+    unfiltered = [column.task_index for column in sources.labelled] + (cost_columns(views) if sources.cost else [])
     return _Board(
         table=board_table(views, ranked, sources.labelled, cost=sources.cost),
         variants=by_variant,

@@ -207,9 +207,9 @@ def task_sentences(view: TaskView, *, gone: bool = True) -> list[str]:
 
 def _scores(view: TaskView) -> list[Table]:
     """Every metric of every system; of several cultures then each headline metric by culture, then by label."""
-    found = [metrics_table(view, reference=False)]
-    found += [*(culture_table(view, name) for name in view.headline), label_table(view)] if view.many else []
-    return [table for table in found if table is not None]
+    tables = [metrics_table(view, reference=False)]
+    tables += [*(culture_table(view, name) for name in view.headline), label_table(view)] if view.many else []
+    return [table for table in tables if table is not None]
 
 
 def _languages(view: TaskView) -> Table | None:
@@ -248,14 +248,14 @@ def _signatures(view: TaskView) -> Table:
 def cautions(view: TaskView) -> list[str]:
     """What must be known beside the scores: few items, cultures that the main variant lacks."""
     runs = range(len(view.runs))
-    found = {s: [row for i in runs if (row := view.estimate(i, s, view.metric))] for s in view.subjects}
-    absent = [isolate(subject.label) for subject, rows in found.items() if not rows]
-    least = min((int(row["n"]) for rows in found.values() for row in rows), default=scores.SMALL_SAMPLE)
-    said = []
+    rows_of = {s: [row for i in runs if (row := view.estimate(i, s, view.metric))] for s in view.subjects}
+    absent = [isolate(subject.label) for subject, rows in rows_of.items() if not rows]
+    least = min((int(row["n"]) for rows in rows_of.values() for row in rows), default=scores.SMALL_SAMPLE)
+    sentences = []
     if least < scores.SMALL_SAMPLE and not view.waits:
-        said.append(_few_words(view, least))
-    said += [f"Not asked in the variant shown: {notes.some_names(absent)}."] if absent else []
-    return said
+        sentences.append(_few_words(view, least))
+    sentences += [f"Not asked in the variant shown: {notes.some_names(absent)}."] if absent else []
+    return sentences
 
 
 def _few_words(view: TaskView, least: int) -> str:

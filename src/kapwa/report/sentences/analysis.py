@@ -14,7 +14,7 @@ from kapwa.report import wording
 from kapwa.report.sentences.crossed import crossed_sentences
 from kapwa.report.sentences.depicted import depicted_sentences
 from kapwa.report.sentences.unmarked import unmarked_sentences
-from kapwa.report.view.analysis import AnalysisView, CorpusView, fine, matching, measure_words, span
+from kapwa.report.view.analysis import AnalysisView, CorpusView, fine, measure_words, span
 from kapwa.report.wording import isolate, label_text
 from kapwa.value_types import Row
 
@@ -48,7 +48,7 @@ def headline(view: AnalysisView) -> list[AnalysisHeadline]:
                 *_words_sentences(view, [corpus]),
                 *([] if view.analysis.unmarked.is_empty() else unmarked_sentences(view, corpus)),
                 *([] if view.analysis.depicted_tests.is_empty() else depicted_sentences(view, corpus)),
-                *_tau_sentences(view, corpus),
+                *filter(None, (tau_sentence(view, corpus, values) for values in view.values)),
             ],
         )
         for corpus in view.corpora
@@ -98,14 +98,14 @@ def _why_untested(view: AnalysisView, corpus: CorpusView, test: Row | None) -> s
 
 def variances(view: AnalysisView, corpus: CorpusView) -> tuple[float | None, float | None]:
     """Mean lexical variance over concepts, across and within identities."""
-    frame = matching(view.table("variance", corpus), estimator="corrected")
+    frame = view.table("variance", corpus).filter(estimator="corrected")
     across, within = (frame.select(pl.col(name).mean()).item() for name in ("across", "within"))
     return across, within
 
 
 def explained(view: AnalysisView, corpus: CorpusView) -> tuple[float | None, float | None]:
     """Mean PERMANOVA R² over concepts, and its expectation under shuffled names: (G − 1) / (N − 1)."""
-    frame = matching(view.table("variance", corpus), estimator="corrected").drop_nulls("permanova_r2")
+    frame = view.table("variance", corpus).filter(estimator="corrected").drop_nulls("permanova_r2")
     frame = frame.filter(pl.col("texts") > 1)
     share, floor = (
         frame.select(column.mean()).item()
@@ -133,18 +133,18 @@ def _changes_summed(view: AnalysisView) -> Iterator[str]:
 
 def _words_sentences(view: AnalysisView, corpora: Sequence[CorpusView]) -> list[str]:
     """The words that stand out most, names of the identities themselves left aside."""
-    found = [row for corpus in corpora for row in view.rows("words", corpus, topic="all", method="logodds")]
-    if not found:
+    rows = [row for corpus in corpora for row in view.rows("words", corpus, topic="all", method="logodds")]
+    if not rows:
         return []
     one, many = view.attribute
     # Each corpus comes with a risk of its own.
-    known = [row for row in found if wording.known(row["p_adjusted"])]
+    known = [row for row in rows if wording.known(row["p_adjusted"])]
     clear = [row for row in known if row["p_adjusted"] * len(corpora) < SIGNIFICANT]
     countries = {row["identity"]: row["country"] or "" for corpus in corpora for row in view.rows("identities", corpus)}
     best: dict[str, Row] = {}
     for row in sorted(clear, key=lambda row: (-row["z"], row["identity"], row["word"])):
-        own = names_itself(row["word"], row["identity"], countries.get(row["identity"], ""))
-        if not own and row["word"] not in {other["word"] for other in best.values()}:
+        is_own_name = names_itself(row["word"], row["identity"], countries.get(row["identity"], ""))
+        if not is_own_name and row["word"] not in {other["word"] for other in best.values()}:
             best.setdefault(row["identity"], row)
     if not best:
         return [
@@ -152,26 +152,21 @@ def _words_sentences(view: AnalysisView, corpora: Sequence[CorpusView]) -> list[
             f"over all words and {many})."
         ]
     shown = list(best.values())[:EXAMPLES]
-    told = ", ".join(
+    lists = ", ".join(
         f"“{isolate(label_text(row['word']))}” for {isolate(label_text(row['identity']))} "
         f"(in {wording.count(row['texts'], 'text')}; by chance {wording.decimal(row['expected'], 1)})"
         for row in shown
     )
     lead = "the word that stands out most is" if len(shown) == 1 else "the words that stand out most are"
     chance = "By chance: if names were shuffled among prompts of one concept whose texts are about equally long."
-    return [f"Apart from names, {lead} {told}. {chance}"]
+    return [f"Apart from names, {lead} {lists}. {chance}"]
 
 
 def names_itself(word: str, identity: str, country: str) -> bool:
     """Whether a word only names who was asked about: "japan" and "japanese's" for Japanese."""
-    parts = f"{identity} {country}".casefold().replace("-", " ").split()
+    names = f"{identity} {country}".casefold().replace("-", " ").split()
     text = word.casefold()
-    return text in parts or any(len(text) > 3 and text[:4] == part[:4] for part in parts)
-
-
-def _tau_sentences(view: AnalysisView, corpus: CorpusView) -> list[str]:
-    told = [tau_sentence(view, corpus, values) for values in view.values]
-    return [sentence for sentence in told if sentence]
+    return text in names or any(len(text) > 3 and text[:4] == name[:4] for name in names)
 
 
 def tau_sentence(view: AnalysisView, corpus: CorpusView, values: str) -> str:
@@ -186,14 +181,14 @@ def tau_sentence(view: AnalysisView, corpus: CorpusView, values: str) -> str:
         return f"By {view.values_words(values)}: {countries} are too few to tell whether like countries get like texts."
     verdict = _verdict([row for _, row in known])
     share = wording.decimal(50 * (1 + first["estimate"]), 0)
-    told = ", ".join(f"{_ends(row, first=k == 0)} by {measure_words(m)}" for k, (m, row) in enumerate(known))
+    by_measure = ", ".join(f"{_ends(row, first=k == 0)} by {measure_words(m)}" for k, (m, row) in enumerate(known))
     floor = span(first["floor_low"], first["floor_high"])
     shuffled = f"; shuffled names give {floor}" if floor else ""
     apart = span(first["countries_low"], first["countries_high"])
     others = f"; over countries the interval is {apart}" if apart else ""
     return (
         f"By {view.values_words(values)}, of two countries, the one nearer in values gets the more similar texts about "
-        f"{share} times in 100 (chance gives 50): {verdict}. τ is {told}{others}{shuffled} ({countries})."
+        f"{share} times in 100 (chance gives 50): {verdict}. τ is {by_measure}{others}{shuffled} ({countries})."
     )
 
 
@@ -205,18 +200,23 @@ def _verdict(rows: Sequence[Row]) -> str:
     """
     sides = {beyond_floor(row) for row in rows}
     if len(sides) > 1:
-        return "whether that is more than chance depends on the measure"
+        return "whether that is more than shuffled names give depends on the measure"
     if sides == {0}:
         return "that cannot be told from chance"
     if not all(map(beyond_chance, rows)):
         return f"that is beyond shuffled names, but not beyond {_MAPS}"
-    against = f"shuffled names and {_MAPS}" if all(wording.known(row["p_smooth"]) for row in rows) else "shuffled names"
-    told = f"that is {'more' if sides == {1} else 'less'} than chance"
+    mapped = all(wording.known(row["p_smooth"]) for row in rows)
+    against = f"shuffled names and {_MAPS}" if mapped else "shuffled names"
+    # Not "more than chance": unrelated maps in blocks of another kind give as much.
+    verdict = f"that is {'more' if sides == {1} else 'less'} than {against} give"
     unsure = [what for what, low, high in _OVER if not all(_without_zero(row[low], row[high]) for row in rows)]
-    asked = " and ".join(unsure)
-    few = f" for the {asked} asked, but these are too few or too different to speak for others" if asked else ""
-    mapped = against != "shuffled names"
-    return f"{told}{few} (compared with {against}{_OTHER_BLOCKS if mapped else ''})"
+    unsure_words = " and ".join(unsure)
+    few = (
+        f" for the {unsure_words} asked, but these are too few or too different to speak for others"
+        if unsure_words
+        else ""
+    )
+    return f"{verdict}{few}{_OTHER_BLOCKS if mapped else ''}"
 
 
 _MAPS = "simulated maps with the same spatial smoothness and the same likeness within M49 regions and languages"
@@ -270,5 +270,5 @@ def _ends(row: Row, *, first: bool = True, where: str = "") -> str:
     """A value with what stands in brackets after it: its interval (named where it is the first), and which corpus."""
     between = span(row["low"], row["high"])
     named = "95% interval " if first else ""
-    inside = "; ".join(part for part in (f"{named}{between}" if between else "", where) if part)
+    inside = "; ".join(clause for clause in (f"{named}{between}" if between else "", where) if clause)
     return fine(row["estimate"]) + (f" ({inside})" if inside else "")

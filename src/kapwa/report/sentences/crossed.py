@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from kapwa.report import wording
-from kapwa.report.view.analysis import AnalysisView, CorpusView, fine, matching, span
+from kapwa.report.view.analysis import AnalysisView, CorpusView, fine, span
 from kapwa.report.wording import isolate, label_text
 from kapwa.value_types import Row
 
@@ -18,7 +18,7 @@ SIGNIFICANT = 0.05
 
 def crossed_sentences(view: AnalysisView, corpus: CorpusView) -> list[str]:
     """What the attributes of crossed identities change, and what their levels have in common; else no sentence."""
-    frame = matching(view.table("factors", corpus), topic="all")
+    frame = view.table("factors", corpus).filter(topic="all")
     if not frame.height:
         return []
     return [_shares(frame), *_terms(frame), *_pairs(view, corpus)]
@@ -29,15 +29,15 @@ def _name(text: str) -> str:
 
 
 def _shares(frame: pl.DataFrame) -> str:
-    parts = [
+    clauses = [
         f"{_name(row['term'])} {_percent(row['share'])}"
         for row in frame.filter(pl.col("test") == "permutation").to_dicts()
     ]
     together = float(frame.filter(pl.col("test") == "t")["share"].sum())
     chance = frame.filter(pl.col("term") == SAMPLING)["share"].item()
     return (
-        f"Of all variance of the texts, these attributes alone explain: {', '.join(parts)}; their combinations, beyond "
-        f"the sum of these, {_percent(together)}; and sampling {_percent(chance)}."
+        f"Of all variance of the texts, these attributes alone explain: {', '.join(clauses)}; their combinations, "
+        f"beyond the sum of these, {_percent(together)}; and sampling {_percent(chance)}."
     )
 
 

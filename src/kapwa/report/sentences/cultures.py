@@ -56,7 +56,7 @@ def _across(view: TaskView, run: int, told_of: Held | None) -> str:
     items = items_words([int(row["n"]) for _, row in found], view.noun)
     known = wording.known(mean["low"]) and wording.known(mean["high"])
     parts = [f"95% interval {wording.interval(mean['low'], mean['high'], info, 1)}"] if known else []
-    parts += filter(None, [missing.beside(mean, info)])
+    parts += filter(None, [missing.missing_words(mean, info)])
     between = f" ({'; '.join(parts)})" if parts else ""
     over = wording.count(len({subject.culture for subject, _ in found}), "culture")
     told = f"{model} {phrase_words(info, value, items)} on average over {over}{between}"
@@ -104,7 +104,7 @@ def _count_words(view: TaskView, run: int) -> str:
     """In how many cultures a model beats guessing and every trick, and is below the ceiling; what is open."""
     ways: dict[str, Counter[str]] = {"base": Counter(), "best": Counter(), "top": Counter()}
     names: dict[str, dict[str, None]] = {"base": {}, "best": {}, "top": {}}
-    held = [one for (i, _), one in view.held(view.metric).items() if i == run]
+    held = [one for (i, _), one in view.scores_with_marks(view.metric).items() if i == run]
     for _, marks, said in held:
         if marks.base and marks.best:
             against = [said[mark] for mark in said if not mark.ceiling]
@@ -130,12 +130,22 @@ def _outcomes(ways: Counter[str], way: str, mark: str, lead: str, other: str) ->
     """Count all outcomes: "is below … in 1 of 16 cultures and above in none; in 15 the two cannot be …"."""
     total, unclear, undecided = ways.total(), ways["unclear"], ways["undecided"]
     if unclear == total:
-        one = "the one culture" if total == 1 else f"any of {wording.count(total, 'culture')}"
+        some = f"any of {wording.count(total, 'culture')}" if total > 2 else "either culture"
+        one = "the one culture" if total == 1 else some
         return f"cannot be told apart from {mark} in {one}"
     told = f"{lead} in {wording.of_all(ways[way], total, 'culture')}"
     told += f" and {other} in {total - ways[way] - unclear - undecided or 'none'}" if ways[way] < total else ""
     told += f"; in {unclear} the two cannot be told apart" if unclear else ""
     return f"{told}; in {undecided} it is not decided, because answers are missing" if undecided else told
+
+
+def _deviation_words(row: Row, info: MetricInfo) -> str:
+    """The interval of the standard deviation over cultures; "" where none is known or it holds all that can be."""
+    low, high = row["culture_sd_low"], row["culture_sd_high"]
+    if not (wording.known(low) and wording.known(high)) or (low <= 0 and high >= info.span):
+        return ""
+    least, most = (wording.points(end, info, 1) for end in (low, high))
+    return f"; 95% interval of the standard deviation {least.removesuffix(' points')} to {most}"
 
 
 def over_sentences(rows: Sequence[Row], info: MetricInfo, noun: tuple[str, str]) -> list[str]:
@@ -145,10 +155,9 @@ def over_sentences(rows: Sequence[Row], info: MetricInfo, noun: tuple[str, str])
         p = None if missing_share(row) > BESIDE else row["p_varies_holm"]
         named = {**row, "a": isolate(clean(row["a"])), "b": isolate(clean(row["b"]))}
         # An estimate that is told only where it is large is too large: the interval is told always, and alone.
-        sd = " to ".join(wording.points(row[end], info, 1) for end in ("culture_sd_low", "culture_sd_high"))
-        varies = f" How it varies between cultures cannot be told from noise ({wording.p_words(p)}; "
+        lead = "How it varies between cultures cannot be told from noise"
         if wording.known(p) and p < ALPHA:
-            varies = f" It varies between cultures by more than noise ({wording.p_words(p)}; "
-        varies += f"95% interval of the standard deviation {sd})."
+            lead = "It varies between cultures by more than noise"
+        varies = f" {lead} ({wording.p_words(p)}{_deviation_words(row, info)})."
         told.append(comparison_sentence(named, info, noun) + (varies if wording.known(p) else ""))
     return told

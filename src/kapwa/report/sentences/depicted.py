@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from kapwa.analysis.depicted import ADDRESS
 from kapwa.report import wording
 from kapwa.report.view.analysis import AnalysisView, CorpusView
 from kapwa.report.wording import isolate, label_text
@@ -20,30 +21,51 @@ WORDS: Final[Mapping[str, str]] = {
     "ages": "ages",
     "classes": "wealth",
     "settings": "town or country",
+    "address": "forms of address",
     "names": "names",
 }
 
 
 def depicted_sentences(view: AnalysisView, corpus: CorpusView) -> list[str]:
-    """In which attributes depicted people change, and who lies apart most; [] where nobody was counted."""
+    """Whether depicted people, and forms of address, change, and who lies apart most; [] where nobody was counted."""
     tests = [row for row in view.rows("depicted_tests", corpus) if wording.known(row["p_adjusted"])]
     if not tests:
         return []
+    people = [row for row in tests if row["attribute"] != ADDRESS]
+    clear = sorted((row for row in tests if is_clear(row)), key=lambda row: -row["difference"])
+    said = _of_people(view, people, len(tests)) if people else []
+    said += [_of_address(view, row) for row in tests if row["attribute"] == ADDRESS]
+    return [*said, *_apart(view, corpus, [row["attribute"] for row in clear])]
+
+
+def _of_people(view: AnalysisView, tests: Sequence[Row], tried: int) -> list[str]:
+    """Say by which attributes people change; ``tried``: over how many attributes the risk of error is."""
     one, many = view.attribute
-    tried = wording.count(len(tests), "attribute")
+    attributes = wording.count(len(tests), "attribute")
+    risk = f"risk of error 5% over all{f' {tried}' if tried > len(tests) else ''}"
     clear = sorted((row for row in tests if is_clear(row)), key=lambda row: -row["difference"])
     if not clear:
         return [
-            f"Whether the people in the texts change with the {one} cannot be told from chance by any of {tried} "
-            f"(risk of error 5% over all; chance: {many} exchanged among the prompts of a concept)."
+            f"Whether the people in the texts change with the {one} cannot be told from chance by any of {attributes} "
+            f"({risk}; chance: {many} exchanged among the prompts of a concept)."
         ]
     told = ", ".join(f"{WORDS[row['attribute']]} ({_change(row, first=k == 0)})" for k, row in enumerate(clear))
     return [
-        f"The people in the texts change with the {one} more than chance explains, by {len(clear)} of {tried}: {told}. "
-        f"So much more often people of two {many} are of two kinds than people of one (risk of error 5% over all; "
-        f"chance: {many} exchanged among the prompts of a concept).",
-        *_apart(view, corpus, [row["attribute"] for row in clear]),
+        f"The people in the texts change with the {one} more than chance explains, by {len(clear)} of {attributes}: "
+        f"{told}. So much more often people of two {many} are of two kinds than people of one ({risk}; "
+        f"chance: {many} exchanged among the prompts of a concept)."
     ]
+
+
+def _of_address(view: AnalysisView, row: Row) -> str:
+    """Say whether forms of address change."""
+    one, many = view.attribute
+    if not is_clear(row):
+        return f"Whether forms of address change with the {one} cannot be told from chance."
+    return (
+        f"Forms of address change with the {one} more than chance explains: so much more often those in texts of two "
+        f"{many} are of two kinds than those of one: {_change(row, first=True)}."
+    )
 
 
 def is_clear(row: Row) -> bool:

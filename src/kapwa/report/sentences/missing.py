@@ -1,4 +1,4 @@
-"""What is missing, in words: bounds beside a score, the sentence that stands first, verdicts that are not decided."""
+"""What is missing, in words: bounds beside a score, the first sentence, verdicts that are not decided."""
 
 from __future__ import annotations
 
@@ -26,16 +26,9 @@ _LEAST_BUDGET = 4096
 MOST_TOLD = 4
 
 
-def unranked_words(row: Mapping[str, object], info: MetricInfo) -> str:
+def unranked_words(row: Row, info: MetricInfo) -> str:
     """Why a score is no headline, for a place beside others."""
-    return "ended early, in the order of the data" if is_of_first(row) else beside(row, info)
-
-
-def bounds_words(row: Row, info: MetricInfo, digits: int = 1) -> str:
-    """Say between what a score lies, whatever the missing answers are: "40.1–64.1%"; "" where that is not known."""
-    if not (wording.known(row.get("least")) and wording.known(row.get("most"))):
-        return ""
-    return wording.interval(row["least"], row["most"], info, digits)
+    return "ended early, in the order of the data" if is_of_first(row) else missing_words(row, info)
 
 
 def between_words(row: Row, info: MetricInfo, digits: int = 1) -> str:
@@ -46,13 +39,15 @@ def between_words(row: Row, info: MetricInfo, digits: int = 1) -> str:
     return "between " + " and ".join(wording.amount(end, info, digits) for end in ends)
 
 
-def beside(row: Mapping[str, object], info: MetricInfo) -> str:
+def missing_words(row: Row, info: MetricInfo) -> str:
     """What stands beside a score of which more than one answer in a hundred is missing; else ""."""
-    share, bounds = share_of(row), bounds_words(row, info)
+    share, least, most = share_of(row), row.get("least"), row.get("most")
     if share <= BESIDE:
         return ""
     # Scores other than of right and wrong have no bounds.
-    return f"{wording.tidy_share(share)} missing: {bounds}" if bounds else f"{wording.tidy_share(share)} missing"
+    has_bounds = wording.known(least) and wording.known(most)
+    bounds = f": {wording.interval(least, most, info)}" if has_bounds else ""
+    return f"{wording.tidy_share(share)} missing{bounds}"
 
 
 def undecided_words(row: Mapping[str, object]) -> str:
@@ -78,10 +73,12 @@ def first_sentence(view: TaskView, run: int) -> str:
 
 def first_sentences(views: Sequence[TaskView]) -> list[str]:
     """What is missing of every run of several tasks (:func:`first_sentence`); of very many the first are told."""
-    told = [words for view in views for run in range(len(view.runs)) if (words := first_sentence(view, run))]
-    more = len(told) - MOST_TOLD
+    sentences = [words for view in views for run in range(len(view.runs)) if (words := first_sentence(view, run))]
+    more = len(sentences) - MOST_TOLD
     return (
-        told if more < 2 else [*told[:MOST_TOLD], f"In {more} more runs, more than 5% of the answers are missing, too."]
+        sentences
+        if more < 2
+        else [*sentences[:MOST_TOLD], f"In {more} more runs, more than 5% of the answers are missing, too."]
     )
 
 
@@ -90,13 +87,13 @@ def lost_words(view: TaskView, run: int) -> str:
     rows = [row for subject in view.subjects if (row := view.estimate(run, subject, view.metric)) is not None]
     manifest = view.runs[run].manifest
     totals = {name: sum(int(row.get(name) or 0) for row in rows) for name in ("asked", *MISSING)}
-    parts = []
+    clauses = []
     for name in MISSING:
         if totals[name]:
             lead = f"{totals[name]:,} of {wording.count(totals['asked'], 'answer')}"
             words = _WORDS[name][totals[name] > 1].format(limit=_limit_words(manifest))
-            parts.append(f"{lead} {words}: {_remedy(name, manifest)}")
-    return "; ".join(parts)
+            clauses.append(f"{lead} {words}: {_remedy(name, manifest)}")
+    return "; ".join(clauses)
 
 
 def thinks(manifest: JsonMapping) -> bool:
@@ -107,8 +104,8 @@ def thinks(manifest: JsonMapping) -> bool:
     model = manifest.get("model", {})
     if "budget" in model.get("description", {}).get("thinking_found", {}):
         return True
-    asked = model.get("fingerprint", {}).get("thinking")
-    return THOUGHTS in manifest.get("tables", ()) if asked is None else asked not in ("off", "own:off", "no")
+    setting = model.get("fingerprint", {}).get("thinking")
+    return THOUGHTS in manifest.get("tables", ()) if setting is None else setting not in ("off", "own:off", "no")
 
 
 def _limit(manifest: JsonMapping) -> int | None:
@@ -124,9 +121,9 @@ def _limit(manifest: JsonMapping) -> int | None:
 def _thinking_budget(manifest: JsonMapping) -> int | None:
     """The room for a thought beside the answer's: what was found to be sent, or what was asked."""
     model = manifest.get("model", {})
-    found = model.get("description", {}).get("thinking_found", {}).get("budget")
+    found_budget = model.get("description", {}).get("thinking_found", {}).get("budget")
     asked = model.get("fingerprint", {}).get("thinking_tokens")
-    return next((budget for budget in (found, asked) if isinstance(budget, int)), None)
+    return next((budget for budget in (found_budget, asked) if isinstance(budget, int)), None)
 
 
 def again_words(manifest: Mapping[str, object]) -> str:

@@ -50,31 +50,33 @@ def warnings(view: TaskView, *, several: bool = False) -> list[str]:
     ``several``: there are other tasks, so that what is of one run names its task. Failures that the first sentence
     about missing answers tells (:func:`kapwa.report.sentences.missing.first_sentence`) are not told again.
     """
-    said = []
+    sentences = []
     if any(run.manifest.get("data", {}).get("illustrative") for run in view.runs):
-        said.append(_SAMPLE_DATA_NOTE)
+        sentences.append(_SAMPLE_DATA_NOTE)
     if any(str(run.manifest["model"]["id"]) == EMBEDDED for run in view.runs):
         languages = {subject.language for subject in view.subjects}
         spoken = "no Filipino" if languages <= {"fil", "tl"} else "few of the languages asked here, if any"
-        said.append(_TINY_ENGLISH_NOTE.format(spoken=spoken))
+        sentences.append(_TINY_ENGLISH_NOTE.format(spoken=spoken))
     if view.task == SHORT_ANSWERS:
         from kapwa.languages.fallback import without_rules
 
-        said += without_rules(subject.language for subject in view.subjects)
-    for place, (label, run) in enumerate(zip(view.labels, view.runs, strict=True)):
+        sentences += without_rules(subject.language for subject in view.subjects)
+    for run_index, (label, run) in enumerate(zip(view.labels, view.runs, strict=True)):
         name = isolate(label) + (f", {view.title}" if several else "")
-        said += _run_warnings(name, run.manifest)
-        if not missing.first_sentence(view, place):
-            said += _failure_warnings(name, run.manifest)
-    said += [*_other_keys(view), *_rough_intervals(view)]
+        sentences += _run_warnings(name, run.manifest)
+        if not missing.first_sentence(view, run_index):
+            sentences += _failure_warnings(name, run.manifest)
+    sentences += [*_other_keys(view), *_rough_intervals(view)]
     whose = []
     for subject in view.subjects if view.split_variants else ():
-        asked = [variant for variant in view.variants if view.estimate(0, subject, view.metric, variant)]
-        if {view.language_of(subject, variant) for variant in asked} == {"en"} and len(asked) < len(view.variants):
+        variants_asked = [variant for variant in view.variants if view.estimate(0, subject, view.metric, variant)]
+        if {view.language_of(subject, variant) for variant in variants_asked} == {"en"} and len(variants_asked) < len(
+            view.variants
+        ):
             whose.append(isolate(subject.label))
     if whose:
-        said.append(f"{some_names(whose)}: in English only; each question is asked and counted once.")
-    return said
+        sentences.append(f"{some_names(whose)}: in English only; each question is asked and counted once.")
+    return sentences
 
 
 def _temperature_words(manifest: JsonMapping) -> str:
@@ -204,7 +206,7 @@ def methods(view: TaskView) -> JsonObject:
 
         limits += without_words(subject.language for subject in view.subjects)
     return {
-        "asked": [said for label, run in zip(view.labels, view.runs, strict=True) for said in _asked(label, run)],
+        "asked": [said for label, run in zip(view.labels, view.runs, strict=True) for said in _how_asked(label, run)],
         "intervals": [f"{method}: {METHODS[method]}" for method in METHODS if method in used]
         + [clean(method) for method in sorted(used - set(METHODS))],
         "by_text": view.task == SHORT_ANSWERS,
@@ -216,7 +218,7 @@ def methods(view: TaskView) -> JsonObject:
     }
 
 
-def _asked(label: str, run: Run) -> Iterator[str]:
+def _how_asked(label: str, run: Run) -> Iterator[str]:
     """How a run's answers came about, and what it noted of itself: rows that fitted nothing, answers from a cache."""
     manifest = run.manifest
     model, counts = manifest["model"], manifest.get("counts", {})
@@ -246,8 +248,8 @@ def title(views: Sequence[TaskView]) -> str:
     """How many models were asked about whom: "What 5 models know of 16 cultures"."""
     models = {label for view in views for label in view.labels}
     cultures = {subject.culture for view in views for subject in view.subjects} - {UNKNOWN_CULTURE}
-    asked = "What one model knows" if len(models) == 1 else f"What {len(models)} models know"
-    return f"{asked} of {wording.count(len(cultures), 'culture')}" if cultures else asked
+    subject_words = "What one model knows" if len(models) == 1 else f"What {len(models)} models know"
+    return f"{subject_words} of {wording.count(len(cultures), 'culture')}" if cultures else subject_words
 
 
 def origin(views: Sequence[TaskView]) -> tuple[str, list[tuple[str, str]], str]:

@@ -57,7 +57,7 @@ def readings(view: TaskView, subject: Subject) -> list[ScoreReading]:
     for i, label in enumerate(view.labels):
         row = view.estimate(i, subject, view.metric)
         if row is not None:
-            _, marks, said = view.held(view.metric).get((i, subject), (row, Marks(), {}))
+            _, marks, said = view.scores_with_marks(view.metric).get((i, subject), (row, Marks(), {}))
             found.append(ScoreReading(isolate(label), row, info, marks, view.noun, said))
     return found
 
@@ -84,7 +84,7 @@ def score_sentence(reading: ScoreReading) -> str:
         between = f"95% interval {wording.interval(low, high, info, digits)}"
     items = wording.count(int(row["n"]), *reading.noun)
     told = phrase_words(info, wording.amount(row["value"], info, digits), items)
-    gone = missing.beside(row, info)
+    gone = missing.missing_words(row, info)
     between += f"; {gone}" if gone else ""
     clauses = against_words(reading, digits)
     joint = ("; " if reading.marks.base else ". ") if clauses else ""
@@ -168,6 +168,8 @@ def _apart_words(reading: ScoreReading, mark: Mark) -> str:
     apart, low, high = mark.difference, mark.difference_low, mark.difference_high
     if not (wording.known(apart) and wording.known(low) and wording.known(high)):
         return ""
+    if not wording.excludes_any(low, high, info):
+        return ""
     # A model is held against people by keys of as many answers as they are, which the score beside it is not.
     fair = " by keys of equal size" if mark.paired_with else ""
     if not fair and abs(apart - (row["value"] - mark.value)) > 0.0005:
@@ -201,11 +203,13 @@ def comparison_sentence(row: Row, info: MetricInfo, noun: tuple[str, str]) -> st
     if is_clear(row):
         return f"{lead}: more than noise would explain ({told}).{equal}{undone_words(row)}"
     if is_undecided(row):
-        between = wording.change_interval(row["least_low"], row["most_high"], info)
-        unit = " points" if wording.is_share(info) else ""
+        low, high = row["least_low"], row["most_high"]
+        between = wording.change_interval(low, high, info) + (" points" if wording.is_share(info) else "")
+        could = f"the interval could lie anywhere from {between}"
+        could = could if wording.excludes_any(low, high, info) else "any difference is possible"
         return (
             f"{lead}. Which of the two is better is not decided: {missing.whose_missing(row)} are missing, and with "
-            f"others in their place the interval could lie anywhere from {between}{unit}.{equal}"
+            f"others in their place {could}.{equal}"
         )
     return f"{lead}: this cannot be told from noise ({told}{_why_unclear(row, info)}){_seen_words(row, info)}.{equal}"
 
@@ -218,7 +222,7 @@ def _difference_lead(row: Row, info: MetricInfo, noun: tuple[str, str]) -> str:
     if difference == 0:
         return f"{row['a']} and {row['b']} scored the same {over}"
     between = "too few to give an interval"
-    if wording.known(row["low"]):
+    if wording.excludes_any(row["low"], row["high"], info):
         between = f"95% interval {wording.change_interval(row['low'], row['high'], info, 1)}"
     if _is_rounded_off(row, info):
         return f"{row['a']} and {row['b']} scored the same within rounding {over} ({between})"

@@ -12,9 +12,9 @@ SIGNIFICANT = 0.05
 def unmarked_sentences(view: AnalysisView, corpus: CorpusView) -> list[str]:
     """Which share of the difference is vocabulary, whether any is left, how much repeats; [] where it was not asked."""
     rows = {str(row["removed"]): row for row in view.rows("unmarked", corpus)}
-    beside = {str(row["beside"]): row for row in view.rows("templates", corpus)}
-    said = [_vocabulary(rows["markers"], rows["other words"], view.attribute[1])] if rows else []
-    return [*said, _template(beside, view.attribute[0])] if beside else said
+    shares_of = {str(row["beside"]): row for row in view.rows("templates", corpus)}
+    sentences = [_vocabulary(rows["markers"], rows["other words"], view.attribute[1])] if rows else []
+    return [*sentences, _template(shares_of, view.attribute[0])] if shares_of else sentences
 
 
 def percent(value: float | None) -> str:
@@ -38,13 +38,15 @@ def _vocabulary(markers: Row, others: Row, many: str) -> str:
     if not wording.known(markers["gone_low"]):
         return f"{lead}, how much of the difference is gone cannot be told: the difference itself may be 0."
     left = "a difference is left" if _is_left(markers) else "no difference can be shown any more"
-    beside = "There are no other words as frequent."
+    other_words_sentence = "There are no other words as frequent."
     if others["words"]:
         by_itself = _share(others, "gone", "gone_low", "gone_high")
-        beside = f"Without other words as frequent ({percent(others['tokens_share'])} of all), {by_itself} is gone."
+        other_words_sentence = (
+            f"Without other words as frequent ({percent(others['tokens_share'])} of all), {by_itself} is gone."
+        )
     return (
         f"{lead}, {_share(markers, 'gone', 'gone_low', 'gone_high')} of the difference is gone: so much is vocabulary; "
-        f"{left}. {beside}"
+        f"{left}. {other_words_sentence}"
     )
 
 
@@ -52,9 +54,10 @@ def _is_left(row: Row) -> bool:
     return wording.known(row["p"]) and row["p"] < SIGNIFICANT and (row["low"] or 0) > 0
 
 
-def _template(beside: dict[str, Row], one: str) -> str:
+def _template(shares_of: dict[str, Row], one: str) -> str:
     other, same, elsewhere = (
-        _share(beside[name], "share", "low", "high") for name in ("other identities", "same prompt", "other concepts")
+        _share(shares_of[name], "share", "low", "high")
+        for name in ("other identities", "same prompt", "other concepts")
     )
     return (
         f"Of the words of a text that are left, {other} repeat, five or more in a row, from a text about another {one} "

@@ -61,19 +61,19 @@ def every_wording_sentence(view: TaskView, compared: Mapping[str, Sequence[Row]]
         for row in rows:
             if wording.known(row["difference"]):
                 pairs.setdefault((row["a"], row["b"]), []).append((sign * row["difference"], is_clear(row)))
-    whole = {pair: found for pair, found in pairs.items() if len(found) == len(wordings)}
+    whole = {pair: differences for pair, differences in pairs.items() if len(differences) == len(wordings)}
     if len(wordings) < 2 or not whole:
         return ""
     over = "Over both wordings" if len(wordings) == 2 else f"Over all {len(wordings)} wordings"
     if len(whole) == 1:
-        ((pair, found),) = whole.items()
-        return f"{over}, {_one_pair(view, pair, found)}"
+        ((pair, differences),) = whole.items()
+        return f"{over}, {_one_pair(view, pair, differences)}"
     every = none = opposite = 0
-    for found in whole.values():
-        clear = [ahead for ahead, is_told in found if is_told]
+    for differences in whole.values():
+        clear = [ahead for ahead, is_told in differences if is_told]
         turned = {ahead > 0 for ahead in clear} == {True, False}
         opposite += turned
-        every += len(clear) == len(found) and not turned
+        every += len(clear) == len(differences) and not turned
         none += not clear
     some = len(whole) - every - none
     return (
@@ -83,19 +83,19 @@ def every_wording_sentence(view: TaskView, compared: Mapping[str, Sequence[Row]]
     )
 
 
-def _one_pair(view: TaskView, pair: tuple[str, str], found: Sequence[tuple[float, bool]]) -> str:
+def _one_pair(view: TaskView, pair: tuple[str, str], differences: Sequence[tuple[float, bool]]) -> str:
     """In how many wordings the better of two models is ahead, and between what the difference lies."""
-    turn = 1 if sum(ahead for ahead, _ in found) >= 0 else -1
+    turn = 1 if sum(ahead for ahead, _ in differences) >= 0 else -1
     first, second = (isolate(name) for name in pair[::turn])
-    ahead = sum(turn * value > 0 for value, _ in found)
-    clear = sum(turn * value > 0 for value, is_told in found if is_told)
-    against = sum(turn * value < 0 for value, is_told in found if is_told)
+    ahead = sum(turn * value > 0 for value, _ in differences)
+    clear = sum(turn * value > 0 for value, is_told in differences if is_told)
+    against = sum(turn * value < 0 for value, is_told in differences if is_told)
     # Scores of which lower ones are better have differences of the other sign.
-    ends = [direction(view, view.metric) * turn * value for value, _ in found]
+    ends = [direction(view, view.metric) * turn * value for value, _ in differences]
     unit = " points" if wording.is_share(view.metrics[view.metric]) else ""
     between = wording.change_interval(min(ends), max(ends), view.metrics[view.metric])
     more = f", {second} beyond noise in {against}" if against else ""
     return (
-        f"{first} is ahead of {second} in {ahead} of {len(found)}, beyond noise in {clear or 'none'}{more}; "
+        f"{first} is ahead of {second} in {ahead} of {len(differences)}, beyond noise in {clear or 'none'}{more}; "
         f"the difference is {between}{unit}."
     )

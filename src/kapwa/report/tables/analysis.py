@@ -16,7 +16,6 @@ from kapwa.report.view.analysis import (
     AnalysisView,
     CorpusKey,
     fine,
-    matching,
     measure_words,
     short,
     span,
@@ -42,7 +41,7 @@ _ANALYSIS_CORRELATIONS_NOTE = (
     "Small: 95% intervals over concepts, and p when survey values are permuted; smooth: p by simulated maps with the "
     "same spatial smoothness and the same likeness within regions and languages (significant at 2%). Over countries: "
     "95% interval by leaving groups of countries out. Bold: outside what shuffled names and simulated maps give. "
-    "{partial}Least: the smallest p that so many permutations can give. “As released” ranks country names "
+    "{partial}Least: the smallest p that this many permutations can give. “As released” ranks country names "
     "alphabetically, so it is reference only. The CSV holds the same by topic."
 )
 
@@ -129,7 +128,7 @@ def quartiles_table(view: AnalysisView) -> Table | None:
     rows = []
     names = list(dict.fromkeys(one.key.corpus for one in view.corpora))  # in the order of the charts, tasks together
     for corpus in sorted(view.corpora, key=lambda one: names.index(one.key.corpus)):
-        frame = matching(view.table("variance", corpus), estimator="corrected").drop_nulls(["across", "within"])
+        frame = view.table("variance", corpus).filter(estimator="corrected").drop_nulls(["across", "within"])
         for side in ("across", "within") if frame.height else ():
             quartiles = np.quantile(frame[side].to_numpy(), [0.25, 0.5, 0.75]).tolist()
             rows.append([*corpus.key, side, *quartiles, frame.height])
@@ -204,7 +203,7 @@ def _grey_reference(column: Column) -> Column:
 def correlation_table(view: AnalysisView) -> Table | None:
     """τ and the Mantel tests of every corpus, values table and measure, with floors and the released value."""
     frame = view.analysis.correlations
-    place = ("corpus", "task", "values", "measure")
+    keys = ("corpus", "task", "values", "measure")
     methods: dict[tuple[str, ...], dict[str, Row]] = {}
     for corpus, values, measure in product(view.corpora, view.values, view.measures):
         for row in view.rows("correlations", corpus, values=values, measure=measure, topic="all"):
@@ -213,7 +212,7 @@ def correlation_table(view: AnalysisView) -> Table | None:
         return None
 
     def of_method(method: str, cell: Callable[[Row | None], Cell]) -> Callable[[Row], Cell]:
-        return lambda row: cell(methods[tuple(row[name] for name in place)].get(method))
+        return lambda row: cell(methods[tuple(row[name] for name in keys)].get(method))
 
     def countries(tau: Row | None) -> Cell:
         return Cell(span(tau["countries_low"], tau["countries_high"]) if tau else wording.NOTHING, number=True)
@@ -231,9 +230,9 @@ def correlation_table(view: AnalysisView) -> Table | None:
     # What partial Mantel tests take out.
     partial = frame.filter(pl.col("method") == "partial mantel")
     controls = sorted({label_text(name) for name in partial["controls"] if name})
-    told = f"Partial r: what is left once {isolate(' and '.join(controls))} is taken out. " if controls else ""
+    control_note = f"Partial r: what is left once {isolate(' and '.join(controls))} is taken out. " if controls else ""
     counts = [max((row["n"] or 0 for row in by_method.values()), default=0) for by_method in methods.values()]
-    shown = pl.DataFrame(list(methods), schema=dict.fromkeys(place, pl.String), orient="row")
+    shown = pl.DataFrame(list(methods), schema=dict.fromkeys(keys, pl.String), orient="row")
     return Table(
         key="analysis-correlations",
         caption="Do countries with similar values get similar texts?",
@@ -250,7 +249,7 @@ def correlation_table(view: AnalysisView) -> Table | None:
             count_column("Countries", "countries"),
         ],
         shown=shown.with_columns(countries=pl.Series(counts, dtype=pl.Int64)),
-        note=_ANALYSIS_CORRELATIONS_NOTE.format(partial=told),
+        note=_ANALYSIS_CORRELATIONS_NOTE.format(partial=control_note),
     )
 
 
@@ -279,16 +278,21 @@ def _partial_note(view: AnalysisView, rows: Sequence[Row]) -> str:
     """Say what partial tests are, and how small their p can be at all."""
     possible = sorted({least for least in map(view.least_p, rows) if least is not None})
     least = " to ".join(f"{p:.2g}" for p in dict.fromkeys((*possible[:1], *possible[-1:])))
-    smallest = f" Its p cannot be less than {least}: so many permutations give no smaller one." if least else ""
-    return f"Partial r: Mantel's r over all pairs of countries, after the distances held fixed are taken out.{smallest}"
+    smallest = f" Its p cannot be less than {least}: this many permutations give no smaller one." if least else ""
+    return (
+        "Partial r: Mantel's r over all pairs of countries, after the distances held fixed are taken out."
+        f"{smallest} Across countries, the plain p finds a relation in half or more of the simulations without one, "
+        "because neighbouring countries are alike. Read p smooth: it is wrong in 4 to 12 of 100 simulations, and in "
+        "most where values come in blocks that are not geographic."
+    )
 
 
 def _p_small(row: Row | None, least: float | None = None) -> str:
     if row is None or not wording.known(row["p"]):
         return ""
-    told = f"\nleast {least:.2g}" if least is not None else ""
+    least_words = f"\nleast {least:.2g}" if least is not None else ""
     smooth = f"\nsmooth {wording.p_words(row['p_smooth'])}" if wording.known(row["p_smooth"]) else ""
-    return wording.p_words(row["p"]) + told + smooth
+    return wording.p_words(row["p"]) + least_words + smooth
 
 
 def _mantel(view: AnalysisView, row: Row | None) -> Cell:

@@ -19,7 +19,6 @@ from kapwa.report.view.analysis import (
     AnalysisView,
     CorpusView,
     fine,
-    matching,
     measure_words,
     short,
     span,
@@ -37,9 +36,9 @@ SIGNIFICANT = 0.05
 def concept_list(view: AnalysisView, corpus: CorpusView) -> Table | None:
     """Variance and τ of every concept, the largest difference first; None where there is none."""
     gap = (pl.col("across") - pl.col("within")).alias("gap")
-    concepts = matching(view.table("variance", corpus), estimator="corrected").with_columns(gap)
+    concepts = view.table("variance", corpus).filter(estimator="corrected").with_columns(gap)
     ordered = concepts.sort("gap", "topic", "concept", descending=[True, False, False], nulls_last=True)
-    taus, kinds = _of_kinds(view, matching(view.table("concept_taus", corpus), estimator="corrected"))
+    taus, kinds = _of_kinds(view, view.table("concept_taus", corpus).filter(estimator="corrected"))
     taus = taus.select("topic", "concept", "kind", "floor_low", "floor_high", estimate="tau")
     rows = ordered.head(MOST_ROWS).join(taus, on=["topic", "concept"], how="left", maintain_order="left_right")
 
@@ -93,14 +92,14 @@ def _significant(p: float | None) -> bool:
 
 def country_list(view: AnalysisView, corpus: CorpusView) -> Table | None:
     """Mean τ of every country with its interval, by the alphabet; None where there is none."""
-    taus, kinds = _of_kinds(view, matching(view.table("anchors", corpus), estimator="corrected"))
-    place = ["identity", "country"]
+    taus, kinds = _of_kinds(view, view.table("anchors", corpus).filter(estimator="corrected"))
+    keys = ["identity", "country"]
     taus = taus.with_columns(pl.col("country").fill_null(""))
-    every = taus.select(place).unique().sort(place)
-    rows = every.head(MOST_ROWS).join(taus, on=place, maintain_order="left_right")
+    every = taus.select(keys).unique().sort(keys)
+    rows = every.head(MOST_ROWS).join(taus, on=keys, maintain_order="left_right")
 
     def name(row: Row) -> Cell:
-        identity, country = (isolate(label_text(row[column])) for column in place)
+        identity, country = (isolate(label_text(row[column])) for column in keys)
         return Cell(identity, country if country != identity else "")
 
     def tau(row: Row) -> Cell:
@@ -119,19 +118,21 @@ def country_list(view: AnalysisView, corpus: CorpusView) -> Table | None:
         frame=rows,
         columns=columns,
         note=_shown(min(MOST_ROWS, every.height), every.height),
-        by=place,
+        by=keys,
         across=("kind", kinds),
     )
 
 
 def word_list(view: AnalysisView, corpus: CorpusView) -> Table | None:
     """The words that mark each identity, by log-odds with z and by TF-IDF; None where there are none."""
-    frame = matching(view.table("words", corpus), topic="all").filter(pl.col("rank") <= MOST_WORDS)
+    frame = view.table("words", corpus).filter(topic="all").filter(pl.col("rank") <= MOST_WORDS)
     every = frame["identity"].unique().sort()
-    kept = frame.filter(pl.col("identity").is_in(every.head(MOST_ROWS).implode())).sort("identity", "method", "rank")
+    shown_words = frame.filter(pl.col("identity").is_in(every.head(MOST_ROWS).implode())).sort(
+        "identity", "method", "rank"
+    )
     rows = [
-        (identity, method, words_of(part.to_dicts()))
-        for (identity, method), part in kept.group_by("identity", "method", maintain_order=True)
+        (identity, method, words_of(group.to_dicts()))
+        for (identity, method), group in shown_words.group_by("identity", "method", maintain_order=True)
     ]
     columns = [
         Column(view.attribute[0].capitalize(), lambda row: Cell(isolate(label_text(row["identity"])))),
@@ -165,5 +166,5 @@ def words_of(rows: Sequence[Row]) -> str:
 def measure_legend(view: AnalysisView) -> str:
     """What the short names of measures mean, after a space; "" where they are their names."""
     named = [(short(name), measure_words(name)) for name in view.measures]
-    told = [f"{brief} is {name}" for brief, name in named if brief != name]
-    return f" {'; '.join(told)}." if told else ""
+    explained = [f"{brief} is {name}" for brief, name in named if brief != name]
+    return f" {'; '.join(explained)}." if explained else ""

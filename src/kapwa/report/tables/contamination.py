@@ -160,8 +160,8 @@ def _halves(view: TaskView, public: Run, private: Run) -> ObservedRow:
         raise UsageError("The public and the private run have the same items.", hint="Name another run.")
     if not set(first["culture"]) & set(second["culture"]):
         raise UsageError("The public and the private run have no culture in common.", hint="Name another run.")
-    found = apart(first, second, share=True)
-    return _row("halves", "public items", "private items", found, "scores higher on the public items")
+    comparison = apart(first, second, share=True)
+    return _row("halves", "public items", "private items", comparison, "scores higher on the public items")
 
 
 def _form(view: TaskView, public: Run, other: Run) -> ObservedRow:
@@ -171,8 +171,8 @@ def _form(view: TaskView, public: Run, other: Run) -> ObservedRow:
     moved = change(_items(other, view), _items(public, view), share=True, level=LEVEL)
     if not moved.comparison.n:
         raise UsageError(f"{other.path} shares no item with {public.path}.", hint="Name a run of the same items.")
-    found = _paired(moved)
-    return _row("form", "as published", label_text(other.label), found, "scores higher on the published form")
+    comparison = _paired(moved)
+    return _row("form", "as published", label_text(other.label), comparison, "scores higher on the published form")
 
 
 def _paired(moved: SeriesChange) -> Apart | None:
@@ -194,27 +194,27 @@ def _paired(moved: SeriesChange) -> Apart | None:
     )
 
 
-def _row(kind: Kind, what: str, against: str, found: Apart | None, claim: str) -> ObservedRow:
+def _row(kind: Kind, what: str, against: str, comparison: Apart | None, claim: str) -> ObservedRow:
     """Say in one sentence what the interval shows."""
     empty = ObservedRow(kind, what, against, *(None,) * 10, sentence="", cannot_show=CANNOT[kind])
-    if found is None:
+    if comparison is None:
         return replace(empty, sentence=f"{what} and {against}: too few items to compare them.".capitalize())
-    told = wording.difference_words(found._asdict(), wording.SHARE)
-    sentence = f"The model {claim}: {told}."
-    if not found.shown:
-        sentence = f"It is not shown that the model {claim}: {told}."
+    difference = wording.difference_words(comparison._asdict(), wording.SHARE)
+    sentence = f"The model {claim}: {difference}."
+    if not comparison.shown:
+        sentence = f"It is not shown that the model {claim}: {difference}."
     return replace(
         empty,
-        first=found.first,
-        second=found.second,
-        difference=found.difference,
-        low=found.low,
-        high=found.high,
-        n_first=found.n[0],
-        n_second=found.n[1],
-        missing_first=found.missing[0],
-        missing_second=found.missing[1],
-        shown="yes" if found.shown else None,
+        first=comparison.first,
+        second=comparison.second,
+        difference=comparison.difference,
+        low=comparison.low,
+        high=comparison.high,
+        n_first=comparison.n[0],
+        n_second=comparison.n[1],
+        missing_first=comparison.missing[0],
+        missing_second=comparison.missing[1],
+        shown="yes" if comparison.shown else None,
         sentence=sentence,
     )
 

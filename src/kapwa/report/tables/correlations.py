@@ -43,11 +43,13 @@ class MeasuredScore(NamedTuple):
 def sampling_errors(view: TaskView, run: int, metric: str) -> Errors:
     """Of a metric's mean in each culture, language and variant, the error by cluster (``stats.correlation``)."""
     over = ("culture", "language", "variant")
-    kept = view.runs[run].scores.filter((pl.col("metric") == metric) & pl.col("value").is_not_null())
-    items = kept.group_by(*over, "item_id", maintain_order=True).agg(pl.col("value").mean(), pl.col("cluster").first())
-    part = (pl.col("value") - pl.col("value").mean().over(over)) / pl.len().over(over)
+    scored = view.runs[run].scores.filter((pl.col("metric") == metric) & pl.col("value").is_not_null())
+    items = scored.group_by(*over, "item_id", maintain_order=True).agg(
+        pl.col("value").mean(), pl.col("cluster").first()
+    )
+    share = (pl.col("value") - pl.col("value").mean().over(over)) / pl.len().over(over)
     groups = pl.col("cluster").n_unique().over(over)
-    summed = items.with_columns(part=part * (groups / (groups - 1)).sqrt()).filter(groups > 1)
+    summed = items.with_columns(part=share * (groups / (groups - 1)).sqrt()).filter(groups > 1)
     errors: dict[tuple[str, str, str], dict[str, float]] = {}
     by_cluster = summed.group_by(*over, "cluster", maintain_order=True).agg(pl.sum("part"))
     for culture, language, variant, cluster, error in by_cluster.iter_rows():
@@ -57,9 +59,18 @@ def sampling_errors(view: TaskView, run: int, metric: str) -> Errors:
 
 def mean_error(errors: Errors, view: TaskView, cells: Sequence[tuple[Subject, str]]) -> dict[str, float]:
     """The error, by cluster, of the mean over some cultures and variants; {} unless it is known of each."""
-    parts = [errors.get((subject.culture, view.language_of(subject, name), name), {}) for subject, name in cells]
-    clusters = dict.fromkeys(cluster for part in parts for cluster in part) if all(parts) else {}
-    return {cluster: sum(part.get(cluster, 0.0) for part in parts) / len(parts) for cluster in clusters}
+    errors_of_cells = [
+        errors.get((subject.culture, view.language_of(subject, name), name), {}) for subject, name in cells
+    ]
+    clusters = (
+        dict.fromkeys(cluster for cell_errors in errors_of_cells for cluster in cell_errors)
+        if all(errors_of_cells)
+        else {}
+    )
+    return {
+        cluster: sum(cell_errors.get(cluster, 0.0) for cell_errors in errors_of_cells) / len(errors_of_cells)
+        for cluster in clusters
+    }
 
 
 def correlate(x: Sequence[MeasuredScore], y: Sequence[MeasuredScore]) -> Disattenuated:
@@ -79,15 +90,17 @@ def metric_correlations(columns: Mapping[str, Sequence[MeasuredScore]]) -> pl.Da
 
     None below two metrics and below the four models of which a correlation has an interval.
     """
-    columns = {name: found for name, found in columns.items() if any(one.value is not None for one in found)}
+    columns = {
+        name: estimates for name, estimates in columns.items() if any(one.value is not None for one in estimates)
+    }
     if len(columns) < 2 or len(next(iter(columns.values()))) < LEAST:
         return None
-    values = {name: [one.value for one in found] for name, found in columns.items()}
+    values = {name: [one.value for one in estimates] for name, estimates in columns.items()}
     plain = correlate_metrics(pl.DataFrame(values, schema=dict.fromkeys(values, pl.Float64)))
     rows = [
-        (a, b, "disattenuated", found.value, found.low, found.high, None, found.n)
+        (a, b, "disattenuated", estimates.value, estimates.low, estimates.high, None, estimates.n)
         for a, b in combinations(columns, 2)
-        for found in (correlate(columns[a], columns[b]),)
+        for estimates in (correlate(columns[a], columns[b]),)
     ]
     return pl.concat([plain, pl.DataFrame(rows, schema=CORRELATION_SCHEMA, orient="row")])
 
@@ -123,7 +136,7 @@ UNDEFINED = "the scores differ by no more than their errors"
 def correlation_table(frame: pl.DataFrame, key: str, caption: str, shown: int) -> Table:
     """How far metrics agree across models: pairs of the first ``shown`` metrics; the CSV holds all of them."""
     first = list(dict.fromkeys([*frame["metric_a"], *frame["metric_b"]]))[:shown]
-    kept = frame.filter(pl.col("metric_a").is_in(first) & pl.col("metric_b").is_in(first))
+    among_first = frame.filter(pl.col("metric_a").is_in(first) & pl.col("metric_b").is_in(first))
     without = {"pearson": "all on one line", "spearman": "one order", "disattenuated": UNDEFINED}
     heads = ("Pearson r", "Spearman ρ", "r without sampling error")
 
@@ -139,7 +152,7 @@ def correlation_table(frame: pl.DataFrame, key: str, caption: str, shown: int) -
             Column("", coefficient, spread=True, none=NO_SPREAD),
             count_column("Runs", "runs"),
         ],
-        shown=kept.with_columns(runs=pl.col("n").max().over("metric_a", "metric_b")),
+        shown=among_first.with_columns(runs=pl.col("n").max().over("metric_a", "metric_b")),
         by=["metric_a", "metric_b"],
         across=("coefficient", dict(zip(without, heads, strict=True))),
         note=_CORRELATIONS_NOTE,

@@ -9,7 +9,7 @@ from kapwa.report.sentences.crossed import likeness
 from kapwa.report.tables.analysis_lists import MOST_WORDS, words_of
 from kapwa.report.tables.columns import count_column, p_column
 from kapwa.report.tables.table import NONE, Cell, Column, Table
-from kapwa.report.view.analysis import AnalysisView, CorpusView, fine, matching, span
+from kapwa.report.view.analysis import AnalysisView, CorpusView, fine, span
 from kapwa.report.wording import isolate, label_text
 from kapwa.value_types import Row
 
@@ -31,7 +31,7 @@ def _estimate(head: str, name: str) -> Column:
 def factor_table(view: AnalysisView, corpus: CorpusView) -> Table | None:
     """The variance that each attribute and combination adds; None where identities are not crossed."""
     frame = view.table("factors", corpus)
-    shown = matching(frame, topic="all")
+    shown = frame.filter(topic="all")
 
     def statistic(row: Row) -> Cell:
         test = _TESTS.get(row["test"], "")
@@ -96,8 +96,8 @@ def level_words(view: AnalysisView, corpus: CorpusView) -> Table | None:
     """The words that mark each level of each attribute, by log-odds; None where there are none."""
     frame = view.table("factor_words", corpus).filter(pl.col("rank") <= MOST_WORDS)
     rows = [
-        (factor, level, words_of([{**row, "method": "logodds"} for row in part.to_dicts()]))
-        for (factor, level), part in frame.group_by("factor", "level", maintain_order=True)
+        (factor, level, words_of([{**row, "method": "logodds"} for row in group.to_dicts()]))
+        for (factor, level), group in frame.group_by("factor", "level", maintain_order=True)
     ]
     if not rows:
         return None

@@ -64,7 +64,7 @@ def identities_table(view: AnalysisView, corpus: CorpusView) -> Table | None:
     most = kinds.agg(most=pl.concat_str("kind", pl.lit(" "), (100 * pl.col("share")).round(1), pl.lit("%")))
     joined = most.with_columns(pl.col("most").list.head(SHOWN_KINDS).list.join(", "))
     whole = frame.join(joined, on=["attribute", "identity"], how="left", maintain_order="left")
-    order = pl.col("attribute").replace_strict({name: place for place, name in enumerate(WORDS)}, default=len(WORDS))
+    order = pl.col("attribute").replace_strict({name: index for index, name in enumerate(WORDS)}, default=len(WORDS))
     whole = whole.sort(order, pl.col("apart"), descending=[False, True], nulls_last=True, maintain_order=True)
     return Table(
         key=f"depicted-by-{corpus.number}",

@@ -66,24 +66,24 @@ def with_item_changes(frame: pl.DataFrame, view: TaskView) -> pl.DataFrame:
 
     See :func:`kapwa.stats.culture_means.change_over_items`; null for fewer than two items.
     """
-    place = ("culture", "language", "item_id")
+    keys = ("culture", "language", "item_id")
     values = {
-        (label, metric): view.item_values(run, metric).select(*place, "value")
+        (label, metric): view.item_values(run, metric).select(*keys, "value")
         for run, label in enumerate(view.labels)
         for metric in frame["metric"].unique()
     }
     both = {
-        (a, b, metric): values[a, metric].join(values[b, metric], on=place, suffix="_b")
+        (a, b, metric): values[a, metric].join(values[b, metric], on=keys, suffix="_b")
         for a, b, metric in frame.select("a", "b", "metric").unique().iter_rows()
     }
-    found: list[tuple[float | None, float | None]] = []
+    changes: list[tuple[float | None, float | None]] = []
     for row in frame.iter_rows(named=True):
         items = both[row["a"], row["b"], row["metric"]]
         for name in ("culture", "language"):
             items = items if row[name] is None else items.filter(pl.col(name) == row[name])
         change = change_over_items((items["value"] - items["value_b"]).to_numpy(), items["culture"].to_list())
-        found.append(change or (None, None))
-    columns = zip(("item_sd", "items_reversed"), zip(*found, strict=True), strict=True)
+        changes.append(change or (None, None))
+    columns = zip(("item_sd", "items_reversed"), zip(*changes, strict=True), strict=True)
     return frame.with_columns(pl.Series(name, column, pl.Float64) for name, column in columns)
 
 
@@ -158,7 +158,7 @@ def run_comparison_table(
     def info_of(row: Row) -> MetricInfo:
         return metrics.get(row["metric"], UNDESCRIBED)
 
-    def place(row: Row) -> Cell:
+    def subgroup_cell(row: Row) -> Cell:
         words = [row[name] or ("all" if name != "culture" else f"mean of {row['cultures']}") for name in by]
         return Cell(", ".join(map(label_text, words)), strong=is_clear(row))
 
@@ -181,7 +181,7 @@ def run_comparison_table(
         caption="How the two differ",
         frame=frame,
         columns=[
-            Column(", ".join(by).capitalize(), place),
+            Column(", ".join(by).capitalize(), subgroup_cell),
             Column("Difference" if mixed else units.pop(), change),
             Column("95% interval", between),
             p_column("p (Holm)", "p_holm"),
@@ -225,7 +225,7 @@ def confusion_table(view: TaskView, confusion: Confusion) -> Table:
     """Whose answers were given most often in place of a culture's own, the largest shares; the CSV holds every pair."""
     label, share = view.labels[confusion.run], wording.SHARE
 
-    def part(row: Row) -> Cell:
+    def share_cell(row: Row) -> Cell:
         between = wording.interval(row.get("low"), row.get("high"), share)
         return Cell(wording.amount(row["share"], share), between, number=True)
 
@@ -238,7 +238,7 @@ def confusion_table(view: TaskView, confusion: Confusion) -> Table:
         columns=[
             Column("Asked about", lambda row: Cell(culture_name(row["culture"]))),
             Column("Whose answer", lambda row: Cell(culture_name(row["other"]))),
-            Column("Share of wrong answers", part),
+            Column("Share of wrong answers", share_cell),
         ],
         shown=ranked.head(MOST_OTHERS),
         note=_CONFUSION_NOTE,
@@ -248,14 +248,14 @@ def confusion_table(view: TaskView, confusion: Confusion) -> Table:
 def scale_table(view: TaskView, run: int, frame: pl.DataFrame) -> Table:
     """Which label a model chooses where another is right, over all cultures; the CSV holds each culture and metric."""
     first = {name: frame[name][0] for name in ("variant", "metric")}
-    kept = frame.filter(**first)
+    of_first = frame.filter(**first)
     # Of several languages the labels of the one with most questions stand for all.
     labels: dict[int | None, str] = {}
-    for row in kept.sort(pl.sum("n").over("language"), descending=True, maintain_order=True).iter_rows(named=True):
+    for row in of_first.sort(pl.sum("n").over("language"), descending=True, maintain_order=True).iter_rows(named=True):
         labels.setdefault(row["right_place"], clean(row["right"]))
         labels.setdefault(row["chosen_place"], clean(row["chosen"] or "no one label"))
-    heads = {place: labels[place] for place in sorted(labels, key=lambda place: (place is None, place))}
-    pairs = kept.group_by("right_place", "chosen_place").agg(pl.sum("n"))
+    heads = {step: labels[step] for step in sorted(labels, key=lambda step: (step is None, step))}
+    pairs = of_first.group_by("right_place", "chosen_place").agg(pl.sum("n"))
     shown = pairs.with_columns(of=pl.sum("n").over("right_place")).sort("right_place")
     note = "In per cent of the questions where the label of the row is right."
     agreement = dict(view.table("scale_agreement")).get(run, pl.DataFrame())

@@ -51,7 +51,7 @@ def errata_sections(views: Sequence[TaskView], path: Path) -> dict[str, ErrataSe
     """
     errata = read_errata(path)
     keys = {view.slug: list(dict.fromkeys(_keys(view))) for view in views}
-    everything = [key for part in keys.values() for key in part]
+    everything = [key for keys_of_reason in keys.values() for key in keys_of_reason]
     partly = any(_is_selection(run.manifest) for view in views for run in view.runs)
     chosen = errata.left_out(everything, None if partly else lambda: everything)
     note = errata_note(errata, chosen)
@@ -82,22 +82,22 @@ def _is_selection(manifest: JsonMapping) -> bool:
 
 def _rows(view: TaskView, left: Collection[str], cultures: Collection[str]) -> Iterator[ErrataRow]:
     """Yield each system's headline metrics in the cultures touched, and over all: with all items, and without some."""
-    kept = ~pl.col("item_id").is_in(list(left))
+    remaining = ~pl.col("item_id").is_in(list(left))
     # Without one of its items a group is none.
     for metric in (name for name in view.headline if not name.startswith(LEADING)):
         for i, label in enumerate(view.labels):
             items = view.item_values(i, metric)
             values = [
-                part.group_by("culture", maintain_order=True).agg(pl.col("value").mean(), n=pl.len())
-                for part in (items, items.filter(kept))
+                subset.group_by("culture", maintain_order=True).agg(pl.col("value").mean(), n=pl.len())
+                for subset in (items, items.filter(remaining))
             ]
-            shown = [(culture, [part.filter(culture=culture) for part in values]) for culture in sorted(cultures)]
+            shown = [(culture, [subset.filter(culture=culture) for subset in values]) for culture in sorted(cultures)]
             if items["culture"].n_unique() > 1:
                 shown.append((OVER_ALL, values))
-            for culture, parts in shown:
-                before, after = (part.select(pl.col("value").mean()).item() for part in parts)
+            for culture, subsets in shown:
+                before, after = (subset.select(pl.col("value").mean()).item() for subset in subsets)
                 difference = None if before is None or after is None else after - before
-                counts = [int(part["n"].sum()) for part in parts]
+                counts = [int(subset["n"].sum()) for subset in subsets]
                 yield ErrataRow(
                     task=view.task,
                     model=label,
@@ -115,17 +115,17 @@ def _sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
     """Tell each system's first headline metric, over all cultures where there are several."""
     info = view.metrics[view.metric]
     rows = frame.filter(metric=view.metric).unique("model", keep="last", maintain_order=True)
-    said = []
+    sentences = []
     for row in rows.iter_rows(named=True):
         before, after = (wording.amount(row[name], info, 1) for name in ("value", "value_without"))
         gone = wording.count(row["n"] - row["n_without"], *view.noun)
-        said.append(
-            f"{isolate(clean(row['model']))}: {before} with all {wording.count(row['n'], *view.noun)}, {after} without "
+        sentences.append(
+            f"{isolate(clean(row['model']))}: {before} with {wording.count(row['n'], *view.noun)}, {after} without "
             f"{gone} of the errata: {wording.change(row['difference'], info, 1)} "
             f"{'points' if wording.is_share(info) else ''}".rstrip()
             + "."
         )
-    return said
+    return sentences
 
 
 def _table(view: TaskView, frame: pl.DataFrame) -> Table:

@@ -72,11 +72,11 @@ def items_block(audit: ItemAudit) -> PageSection:
 
 
 def _sentences(audit: ItemAudit) -> list[str]:
-    said = []
+    sentences = []
     for (who, variant), items in audit.items.group_by("who", "variant", maintain_order=True):
         dead = {name: items.filter(dead=name).height for name in ("nobody right", "all right")}
         named = f" ({variant})" if variant else ""
-        said.append(
+        sentences.append(
             f"{wording.count(items.height, 'item')}, answered by {who}{named}: {dead['nobody right']} that nobody gets "
             f"right, {dead['all right']} that all get right."
         )
@@ -84,18 +84,18 @@ def _sentences(audit: ItemAudit) -> list[str]:
     options = unique.filter(pl.col("length").is_not_null())
     for length in ("longest", "shortest"):
         if options.filter(length=length).height:
-            said.append(
+            sentences.append(
                 f"The right option is the {length} of {options.filter(length=length).height} of {options.height} items."
             )
     if audit.errata.height:
         counts = audit.errata["culture"].value_counts(sort=True)
         named = ", ".join(f"{culture or 'no culture'} {n}" for culture, n in counts.iter_rows())
-        said.append(f"Proposed for people to look at: {wording.count(audit.errata.height, 'item')} ({named}).")
+        sentences.append(f"Proposed for people to look at: {wording.count(audit.errata.height, 'item')} ({named}).")
     for row in audit.consensus.filter(verdict="several cultures").iter_rows(named=True):
-        said.append(
+        sentences.append(
             f"People of {row['culture'] or 'these answers'} answer as several cultures: ask them, and delete nothing."
         )
-    return said
+    return sentences
 
 
 def _different(audit: ItemAudit) -> pl.DataFrame:

@@ -29,9 +29,9 @@ def labels_of(view: TaskView) -> Iterator[tuple[str, str, list[int]]]:
     """
     for kind, labels in view.manifest.get("data", {}).get("labels", {}).items():
         for label, cultures in labels.items():
-            places = [place for place, subject in enumerate(view.subjects) if subject.culture in cultures]
-            if places:
-                yield label_text(kind), label_text(label), places
+            indices = [index for index, subject in enumerate(view.subjects) if subject.culture in cultures]
+            if indices:
+                yield label_text(kind), label_text(label), indices
 
 
 def estimate_over(
@@ -44,11 +44,11 @@ def estimate_over(
     if len(subjects) == 1:
         return view.estimate(run, subjects[0], metric)
     rows = [(subject.culture, view.language_of(subject, view.variant)) for subject in subjects]
-    places = pl.DataFrame(rows, schema=["culture", "language"], orient="row")
-    kept = items.join(places, on=["culture", "language"], how="semi", maintain_order="left")
-    if not kept.height:
+    wanted = pl.DataFrame(rows, schema=["culture", "language"], orient="row")
+    of_subjects = items.join(wanted, on=["culture", "language"], how="semi", maintain_order="left")
+    if not of_subjects.height:
         return None
-    mean = mean_over_cultures(kept, share=holds_shares(view.metrics[metric], kept["value"]))
+    mean = mean_over_cultures(of_subjects, share=holds_shares(view.metrics[metric], of_subjects["value"]))
     return {**mean, "ended_in_order": view.ended_in_order[run]}
 
 
@@ -60,8 +60,8 @@ def label_table(view: TaskView) -> Table | None:
     labels, rows = list(labels_of(view)), []
     for metric, (run, model) in product(view.headline if labels else (), enumerate(view.labels)):
         items = view.asked_items(run, metric)
-        for kind, label, places in labels:
-            subjects = [view.subjects[place] for place in places]
+        for kind, label, indices in labels:
+            subjects = [view.subjects[index] for index in indices]
             row = estimate_over(view, run, metric, items, subjects)
             if row is not None:
                 cultures = "; ".join(subject.label for subject in subjects)

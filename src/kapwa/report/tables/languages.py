@@ -10,7 +10,7 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.tables.table import NONE, Cell, Column, Table, frame_of
-from kapwa.report.view.comparisons import Contrast, contrasts, part_names, part_words
+from kapwa.report.view.comparisons import Contrast, axis_names, axis_words, contrasts
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import clean, isolate
 from kapwa.stats.clusters import FloatArray, none_if_nan
@@ -108,7 +108,7 @@ def language_or_culture_table(view: TaskView) -> Table | None:
     info = view.metrics[view.metric]
 
     def system(row: Row) -> Cell:
-        prompt = part_words(row["first"].partition("/")[2])
+        prompt = axis_words(row["first"].partition("/")[2])
         names = [isolate(clean(row["model"]))] if len(view.runs) > 1 else []
         # A name in a script that runs to the left stands last, so that it turns nothing around.
         small = [f"{prompt}, {wording.count(row['cultures'], 'culture')}", *names]
@@ -127,7 +127,7 @@ def language_or_culture_table(view: TaskView) -> Table | None:
         return Cell(number, between, number=True, strong=row[f"{name}_low"] > 0)
 
     shown = frame_of(LanguageRow, rows)
-    first, second = part_names({"a": shown["first"][0], "b": shown["second"][0]}, "asked")
+    first, second = axis_names({"a": shown["first"][0], "b": shown["second"][0]}, "asked")
     return Table(
         key=f"{view.slug}-language-or-culture",
         caption=f"Language or culture ({first} − {second}): {view.titles[view.metric]}",
@@ -162,12 +162,12 @@ def _both(view: TaskView, contrast: Contrast, first: pl.DataFrame, second: pl.Da
         for subject in view.subjects
         if view.language_of(subject, contrast.first) != view.language_of(subject, contrast.second)
     ]
-    kept = first.filter(pl.col("culture").is_in(wanted)).select(*_PLACE, first="value")
-    return kept.join(second.select(*_PLACE, second="value"), on=_PLACE).sort(_PLACE)
+    scored = first.filter(pl.col("culture").is_in(wanted)).select(*_PLACE, first="value")
+    return scored.join(second.select(*_PLACE, second="value"), on=_PLACE).sort(_PLACE)
 
 
 def _row(view: TaskView, run: int, contrast: Contrast, measure: str, both: pl.DataFrame) -> LanguageRow:
-    found = effects(both)
+    effect_sizes = effects(both)
     return LanguageRow(
         model=view.labels[run],
         metric=view.metric,
@@ -176,24 +176,27 @@ def _row(view: TaskView, run: int, contrast: Contrast, measure: str, both: pl.Da
         second=contrast.second,
         cultures=both["culture"].n_unique(),
         items=both.height,
-        effect=found.language.value,
-        low=found.language.low,
-        high=found.language.high,
-        interaction_sd=found.interaction.sd,
-        interaction_low=found.interaction.low,
-        interaction_high=found.interaction.high,
-        p_interaction=found.interaction.p,
-        first_sd=found.first.sd,
-        first_low=found.first.low,
-        first_high=found.first.high,
-        second_sd=found.second.sd,
-        second_low=found.second.low,
-        second_high=found.second.high,
+        effect=effect_sizes.language.value,
+        low=effect_sizes.language.low,
+        high=effect_sizes.language.high,
+        interaction_sd=effect_sizes.interaction.sd,
+        interaction_low=effect_sizes.interaction.low,
+        interaction_high=effect_sizes.interaction.high,
+        p_interaction=effect_sizes.interaction.p,
+        first_sd=effect_sizes.first.sd,
+        first_low=effect_sizes.first.low,
+        first_high=effect_sizes.first.high,
+        second_sd=effect_sizes.second.sd,
+        second_low=effect_sizes.second.low,
+        second_high=effect_sizes.second.high,
     )
 
 
 def _spread(values: FloatArray, cultures: list[str], clusters: list[str]) -> Spread:
-    found = spread_of(
+    variation = spread_of(
         means_of_valid(values, codes_of(values, cultures, clusters)), tuple(sorted(set(cultures))), seed=0, ranked=False
     )
-    return Spread() if found is None else Spread(found.sd, found.sd_low, found.sd_high, none_if_nan(found.p_value))
+    if variation is None:
+        return Spread()
+    sd, low, high = variation.deviation
+    return Spread(sd, low, high, none_if_nan(variation.p_value))

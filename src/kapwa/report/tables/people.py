@@ -77,9 +77,9 @@ def people_blocks(runs: Sequence[Run], views: Sequence[TaskView], paths: Sequenc
             used |= set(about)
             choices = read_choices(about, items, key=sheets.choice_keys or None, some=True)
             made = choices.frame.filter(pl.col("option").is_not_null())["item_id"].unique().to_list()
-            for culture, found in baselines(choices, items).items():
-                view.add_ceilings(found.ceilings(metrics, note=culture))
-                blocks.append(_choice_block(view, culture, found, made))
+            for culture, baseline in baselines(choices, items).items():
+                view.add_ceilings(baseline.ceilings(metrics, note=culture))
+                blocks.append(_choice_block(view, culture, baseline, made))
             blocks[-1].notes = dict.fromkeys((*blocks[-1].notes, *choices.notes))
     for path, _ in sheets.choices:
         if path not in used:
@@ -91,8 +91,8 @@ def people_blocks(runs: Sequence[Run], views: Sequence[TaskView], paths: Sequenc
         ratings = read_ratings(rated, rubric=rubric, key=sheets.rating_keys or None)
         # A plain table does not name the culture; the runs do.
         cultures = dict(row for run in runs for row in run.items.select("item_id", "culture").rows())
-        told = pl.when(pl.col("culture") == "").then(pl.col("item_id").replace_strict(cultures, default=""))
-        frame = ratings.verdicts.with_columns(culture=told.otherwise("culture"))
+        culture_of_row = pl.when(pl.col("culture") == "").then(pl.col("item_id").replace_strict(cultures, default=""))
+        frame = ratings.verdicts.with_columns(culture=culture_of_row.otherwise("culture"))
         blocks.append(rating_block(analyse_ratings(replace(ratings, verdicts=frame))))
     return [*blocks, preference_block(read_preferences(sheets.pairs))] if sheets.pairs else blocks
 
@@ -147,20 +147,20 @@ def export_people_csv(
 
 
 def _sheets(paths: Sequence[Path]) -> Sheets:
-    found = Sheets([], {}, [], [], [])
+    sheets = Sheets([], {}, [], [], [])
     for path in paths:
         rows = read_sheet(path)
         header = set(header_of(rows))
         if header >= set(CHOICE_KEY):
-            found.choice_keys.append(path)
+            sheets.choice_keys.append(path)
         elif header >= set(RATING_KEY) and "rater" not in header:
-            found.rating_keys.append(path)
+            sheets.rating_keys.append(path)
         elif header >= set(PAIR_COLUMNS):
-            found.pairs.append(path)
+            sheets.pairs.append(path)
         elif (rubric := rubric_of_sheet(path)) is not None:
-            found.ratings.setdefault(rubric.name, []).append(path)
+            sheets.ratings.setdefault(rubric.name, []).append(path)
         elif "item_id" in header:
-            found.choices.append((path, {row.cells["item_id"].strip().lstrip("0") for row in rows}))
+            sheets.choices.append((path, {row.cells["item_id"].strip().lstrip("0") for row in rows}))
         else:
             raise DataError(
                 "holds neither choices nor ratings.",
@@ -168,12 +168,12 @@ def _sheets(paths: Sequence[Path]) -> Sheets:
                 row=1,
                 hint="Choices have a column 'item_id', ratings a column for each criterion.",
             )
-    return found
+    return sheets
 
 
-def _choice_block(view: TaskView, culture: str, found: HumanBaseline, made: Sequence[str]) -> PageSection:
+def _choice_block(view: TaskView, culture: str, baseline: HumanBaseline, made: Sequence[str]) -> PageSection:
     """What people of a culture chose, and what the models score on the same items."""
-    same = pl.col("item_id").is_in(made) & (pl.col("variant") == found.variant)
+    same = pl.col("item_id").is_in(made) & (pl.col("variant") == baseline.variant)
     chosen = (pl.col("culture") == culture) & (pl.col("metric") == view.metric) & same
     scores = [run.scores.filter(chosen)["value"].mean() for run in view.runs]
     models = ", ".join(
@@ -182,7 +182,7 @@ def _choice_block(view: TaskView, culture: str, found: HumanBaseline, made: Sequ
         if isinstance(score, float)
     )
     whose = f"{view.task}, {isolate(culture_name(culture))}"
-    return choice_block(found, f"{view.slug}-people-{culture}", whose, view.noun, models)
+    return choice_block(baseline, f"{view.slug}-people-{culture}", whose, view.noun, models)
 
 
 def choice_block(baseline: HumanBaseline, key: str, whose: str, noun: tuple[str, str], models: str = "") -> PageSection:

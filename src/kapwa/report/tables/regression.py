@@ -113,8 +113,8 @@ class RegressionVerdict:
 
     def as_dict(self) -> JsonObject:
         """The same for programs."""
-        told = {"outcome": self.outcome, "margin": self.margin, "metric": self.metric, "sentence": self.sentence}
-        return {**told, "incomplete": bool(self.incomplete), "rows": self.rows}
+        record = {"outcome": self.outcome, "margin": self.margin, "metric": self.metric, "sentence": self.sentence}
+        return {**record, "incomplete": bool(self.incomplete), "rows": self.rows}
 
     def junit(self, *, strict: bool) -> str:
         """A JUnit file: a test case for each row; ``strict``: what is inconclusive fails, else it is skipped."""
@@ -196,14 +196,14 @@ def _with_old_items(old: Run, new: Run, view: TaskView, culture: str | None, mar
 
 def is_random_part(new: Row, old: Row) -> bool:
     """Whether the items of a new run are a random part of those of an old one, by their manifests."""
-    part, whole = new["selection"], old["selection"]
-    if (part.get("where") or {}) != (whole.get("where") or {}) or old.get("status") == "stopped":
+    selected, whole = new["selection"], old["selection"]
+    if (selected.get("where") or {}) != (whole.get("where") or {}) or old.get("status") == "stopped":
         return False
     if whole.get("limit") is not None and whole.get("draw_seed") is None:
         return False  # the old run's own are those that come first
     stopped_at_random = new.get("status") == "stopped" and new.get("order") == "random"
-    same_items = part.get("limit") == whole.get("limit")
-    drawn = part.get("limit") is not None and part.get("draw_seed") is not None
+    same_items = selected.get("limit") == whole.get("limit")
+    drawn = selected.get("limit") is not None and selected.get("draw_seed") is not None
     return (stopped_at_random and same_items) or (drawn and new.get("status") != "stopped")
 
 
@@ -213,9 +213,9 @@ def _controlled_row(row: Row, controlled: Controlled | None) -> Cells:
         return {**row, "control_saves": None, "control_phi": None}
     compared = controlled.comparison
     names = ("difference", "low", "high", "least_low", "least_high", "most_low", "most_high", "p_over")
-    told = {name: getattr(compared, name) for name in names}
-    told |= {"a_value": compared.b_value, "b_value": compared.a_value}
-    return {**row, **told, "control_saves": controlled.saves, "control_phi": controlled.phi}
+    fields = {name: getattr(compared, name) for name in names}
+    fields |= {"a_value": compared.b_value, "b_value": compared.a_value}
+    return {**row, **fields, "control_saves": controlled.saves, "control_phi": controlled.phi}
 
 
 def _control_note(controlled: Mapping[str | None, Controlled | None], view: TaskView) -> str:
@@ -224,7 +224,7 @@ def _control_note(controlled: Mapping[str | None, Controlled | None], view: Task
     if not used:
         return ""
     names = {subject.culture: subject.label for subject in view.subjects}
-    told = [
+    sentences = [
         f"{'the mean' if culture is None else names.get(culture, culture)} (φ {wording.decimal(one.phi, 2)}, "
         f"{wording.tidy_share(one.saves)} of the variance)"
         for culture, one in used.items()
@@ -232,19 +232,19 @@ def _control_note(controlled: Mapping[str | None, Controlled | None], view: Task
     more = max(one.more for one in used.values())
     return (
         f"The old run was asked {wording.count(more, *view.noun)} more; those of the new run are a random part of its. "
-        f"Its answers to them make these intervals narrower: {', '.join(told)}. There, “old” is its score on all "
+        f"Its answers to them make these intervals narrower: {', '.join(sentences)}. There, “old” is its score on all "
         f"{view.noun[1]}, and “new” is what the new run would score on them."
     )
 
 
 def _incomplete(view: TaskView, record: Row, max_missing: float) -> str:
     """Say what is missing of each run and why, where it is more than was allowed."""
-    parts = []
+    reasons = []
     for run, name in enumerate(("old", "new")):
         share = record[f"missing_{name}"]
         if share > max_missing:
             why = missing.lost_words(view, run)
-            parts.append(
+            reasons.append(
                 f"{wording.tidy_share(share)} of the answers of the {name} run are missing{f' ({why})' if why else ''}"
             )
     early = [
@@ -252,22 +252,22 @@ def _incomplete(view: TaskView, record: Row, max_missing: float) -> str:
         for name, ended in zip(("old", "new"), view.ended_in_order, strict=True)
         if ended
     ]
-    if not parts:
+    if not reasons:
         return f"Incomplete: {' and '.join(early)}." if early else ""
-    parts += early
+    reasons += early
     allowed = f", more than the {wording.tidy_share(max_missing)} allowed" if max_missing else ""
-    return f"Incomplete: {'; '.join(parts)}{allowed}."
+    return f"Incomplete: {'; '.join(reasons)}{allowed}."
 
 
 def _record(row: Row, view: TaskView, sign: int) -> JsonObject:
     """Read a row of ``compare(old, new)``, new − old; ``sign``: 1 where a higher score is better, else -1."""
-    places = {subject.culture: subject.label for subject in view.subjects if subject.language == row["language"]}
+    labels = {subject.culture: subject.label for subject in view.subjects if subject.language == row["language"]}
     gains = _gains(row, sign)
     # One-sided, that the loss is not above the margin, with what is missing counted against that; 1 for a gain.
     p = row["p_over"] if row["p_over"] is not None and sign * row["difference"] < 0 else 1.0
-    place = places.get(row["culture"], row["culture"] or f"mean of {wording.count(row['cultures'], 'culture')}")
+    label = labels.get(row["culture"], row["culture"] or f"mean of {wording.count(row['cultures'], 'culture')}")
     return {
-        **{"place": place, "culture": row["culture"], "cultures": row["cultures"], "n": row["n"]},
+        **{"place": label, "culture": row["culture"], "cultures": row["cultures"], "n": row["n"]},
         **{"clusters": row["clusters"], "old": row["a_value"], "new": row["b_value"]},
         **{name: row[name] for name in ("difference", "low", "high")},
         **gains,
@@ -348,6 +348,6 @@ def _note(old: Run, new: Run, rows: list[Cells]) -> str:
         notes.append("The mean decides. A culture’s line holds by itself; “regression” allows for all of them (Holm).")
     lost = rows[0]["only_a"] + rows[0]["only_b"]
     notes += [f"Left out: {wording.count(lost, 'item')} that only one run measured."] if lost else []
-    asked = {*old.scores["culture"].drop_nulls(), *new.scores["culture"].drop_nulls()}
-    lacking = ", ".join(map(wording.culture_name, sorted(asked - {row["culture"] for row in rows})))
+    cultures = {*old.scores["culture"].drop_nulls(), *new.scores["culture"].drop_nulls()}
+    lacking = ", ".join(map(wording.culture_name, sorted(cultures - {row["culture"] for row in rows})))
     return " ".join([*notes, *([f"Not compared, for only one run measured it: {lacking}."] if lacking else [])])

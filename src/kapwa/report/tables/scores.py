@@ -155,7 +155,7 @@ def score_cell(
         # People are compared by a metric of their own; another ceiling, such as reference answers, by the same.
         whose = "the ceiling" if by == row["metric"] else f"people’s score by {by}"
         small += f"; {wording.ratio(*share)} of {whose}"
-    if gone := missing.beside(row, info):
+    if gone := missing.missing_words(row, info):
         small += f"; {gone}"
     if row.get("rank_low") is not None:
         small += f"; {wording.rank(row['rank_low'], row['rank_high'])}"
@@ -172,8 +172,8 @@ def mark_cells(view: TaskView, subject: Subject | None, metric: str) -> tuple[Ce
         floor = Cell(wording.amount(base.value, info), base.words + trick)
     if top is None:
         return floor, NONE
-    own = f" ({wording.interval(top.low, top.high, info)})" if wording.known(top.low) else ""
-    return floor, Cell(wording.amount(top.value, info), top.words + own, number=True)
+    interval = f" ({wording.interval(top.low, top.high, info)})" if wording.known(top.low) else ""
+    return floor, Cell(wording.amount(top.value, info), top.words + interval, number=True)
 
 
 def _of_variant(view: TaskView) -> str:
@@ -234,7 +234,7 @@ def culture_table(view: TaskView, metric: str) -> Table | None:
         return None
     marks = {subject.label: mark_cells(view, subject, metric) for subject in subjects}
     # Floors and people are left out where there are none; the floor is named once where all share it.
-    kept = [side for side in (0, 1) if not all(pair[side].muted for pair in marks.values())]
+    shown_sides = [side for side in (0, 1) if not all(pair[side].muted for pair in marks.values())]
     names = {floor.small for floor, _ in marks.values() if floor.text != wording.NOTHING}
 
     def subject_cell(row: Row) -> Cell:
@@ -249,7 +249,7 @@ def culture_table(view: TaskView, metric: str) -> Table | None:
 
     shown = _labelled(view, subjects, metric)
     columns = [Column("Culture", subject_cell), Column("", score, spread=True)]
-    columns += [Column(MARKS[side], partial(mark_cell, side)) for side in kept]
+    columns += [Column(MARKS[side], partial(mark_cell, side)) for side in shown_sides]
     every = product(view.subjects, view.variants, enumerate(view.labels))
     notes = [f"{FLOOR}: {next(iter(names))}." if len(names) == 1 else "", of_people_note(view, [metric])]
     if info.higher_is_better is None:  # most words are no first rank
@@ -343,9 +343,9 @@ def counts_table(view: TaskView) -> Table:
 def _counted(view: TaskView) -> pl.DataFrame:
     """How many answers became what, a row a model, culture and variant; of a flag that no run has, null."""
     rows = []
-    places = list(product(view.subjects, view.variants))
-    places.sort(key=lambda place: view.variants.index(place[1]))
-    for (i, model), (subject, variant) in product(enumerate(view.labels), places):
+    pairs = list(product(view.subjects, view.variants))
+    pairs.sort(key=lambda pair: view.variants.index(pair[1]))
+    for (i, model), (subject, variant) in product(enumerate(view.labels), pairs):
         row = view.estimate(i, subject, view.metric, variant)
         if row is None:
             continue

@@ -89,19 +89,19 @@ def thinking_sentence(a: Run, b: Run, compared: pl.DataFrame) -> str:
     if not known:
         return ""
     info = a.metrics[metric]
-    told = sorted(known, key=lambda row: (not is_clear(row), -abs(row["difference"])))
-    parts = [_effect(row, info, turned=thinks[0]) for row in told[:MOST_TOLD]]
-    more = len(told) - len(parts)
-    parts += [f"{more} more in the table"] if more else []
+    by_size = sorted(known, key=lambda row: (not is_clear(row), -abs(row["difference"])))
+    effects = [_effect(row, info, turned=thinks[0]) for row in by_size[:MOST_TOLD]]
+    more = len(by_size) - len(effects)
+    effects += [f"{more} more in the table"] if more else []
     clear, still_open = sum(map(is_clear, known)), sum(map(is_undecided, known))
     verdict = f"more than noise in {wording.of_all(clear, len(known), 'culture')}"
     verdict += f", not decided in {still_open}, because answers are missing" if still_open else ""
-    return f"What thinking does to {label_text(info.title or metric)}: {', '.join(parts)}; {verdict}."
+    return f"What thinking does to {label_text(info.title or metric)}: {', '.join(effects)}; {verdict}."
 
 
 def _effect(row: Row, info: MetricInfo, *, turned: bool) -> str:
     """The change in one culture with its interval; ``turned``: the first run is the one that thinks."""
-    ends = ("low", "high") if wording.known(row["low"]) and wording.known(row["high"]) else ()
+    ends = ("low", "high") if wording.excludes_any(row["low"], row["high"], info) else ()
     change, *between = (-row[name] if turned else row[name] for name in ("difference", *ends))
     words = f"{culture_name(row['culture'])} {wording.difference(change, info)}"
     if not between:

@@ -207,7 +207,7 @@ def flip_table(track: Track) -> Table | None:
 
 def _row(track: Track, step: TrackedStep) -> CheckpointRow:
     point, estimate, view = step.point, step.estimate, track.view
-    told = estimate if step.scored and estimate is not None else {}
+    shown_estimate = estimate if step.scored and estimate is not None else {}
     return CheckpointRow(
         task=view.task,
         checkpoint=wording.label_text(point.name),
@@ -216,7 +216,7 @@ def _row(track: Track, step: TrackedStep) -> CheckpointRow:
         stopped=stopped_words(step) or None,
         metric=view.metric,
         variant=view.variant,
-        **{name: told.get(name) for name in ("value", "low", "high", "n")},
+        **{name: shown_estimate.get(name) for name in ("value", "low", "high", "n")},
         missing=None if estimate is None else estimate.get("missing"),
         **_moved("before", step.before),
         gained=step.before and step.before.gained,
@@ -237,10 +237,10 @@ def _row(track: Track, step: TrackedStep) -> CheckpointRow:
 
 def _moved(name: str, moved: SeriesChange | None) -> JsonObject:
     if moved is None:
-        return dict.fromkeys((name, *(f"{name}_{part}" for part in ("low", "high", "level", "shown"))))
+        return dict.fromkeys((name, *(f"{name}_{suffix}" for suffix in ("low", "high", "level", "shown"))))
     low, high = outer(moved)
-    told: JsonObject = {name: moved.comparison.difference, f"{name}_low": low, f"{name}_high": high}
-    return {**told, f"{name}_level": moved.level, f"{name}_shown": moved.shown}
+    cells: JsonObject = {name: moved.comparison.difference, f"{name}_low": low, f"{name}_high": high}
+    return {**cells, f"{name}_level": moved.level, f"{name}_shown": moved.shown}
 
 
 def _culture_rows(step: TrackedStep) -> Iterator[CultureChangeRow]:
@@ -309,12 +309,12 @@ def _sentences(track: Track) -> Iterator[str]:
         return
     scored = [step for step in track.steps if step.scored]
     names = [wording.isolate(wording.label_text(step.point.name)) for step in scored]
-    told = _with_interval(last.first, track.info)
+    change = _with_interval(last.first, track.info)
     between = f"from {names[0]} to {names[-1]}"
     if last.first.shown:
-        yield f"The score {_VERBS[last.first.shown]} {between}: {told}."
+        yield f"The score {_VERBS[last.first.shown]} {between}: {change}."
     else:
-        yield f"Whether the score changed {between} is open: {told}."
+        yield f"Whether the score changed {between} is open: {change}."
     if track.trend is not None:
         yield _trend_sentence(track, len(scored))
     yield from _neighbours(track, names)
@@ -328,10 +328,10 @@ def _sentences(track: Track) -> Iterator[str]:
 def _trend_sentence(track: Track, several: int) -> str:
     moved = track.trend
     assert moved is not None
-    told = f"{_with_interval(moved, track.info)} for each checkpoint, over {several}, on {_items(track, moved)}"
+    trend_words = f"{_with_interval(moved, track.info)} for each checkpoint, over {several}, on {_items(track, moved)}"
     if moved.shown:
-        return f"Over all checkpoints it {_NOW[moved.shown]}: {told}."
-    return f"A trend over all checkpoints is not shown: {told}."
+        return f"Over all checkpoints it {_NOW[moved.shown]}: {trend_words}."
+    return f"A trend over all checkpoints is not shown: {trend_words}."
 
 
 def _neighbours(track: Track, names: list[str]) -> Iterator[str]:
@@ -382,12 +382,12 @@ def _cost_sentence(track: Track) -> str:
     tokens = f"{sums['read']:,.0f} input and {sums['written']:,.0f} output tokens"
     if not (sums["read"] or sums["written"]):
         tokens = "tokens not known"
-    told = f"Cost: {sums['requests']:,.0f} requests, {tokens}, {wording.duration(sums['seconds'])}."
+    cost_words = f"Cost: {sums['requests']:,.0f} requests, {tokens}, {wording.duration(sums['seconds'])}."
     saved = sum(point.not_asked for point in points)
     if saved:
         share = saved / sum(point.requests for point in points)
-        told += f" Stopping early saved {saved:,} requests ({wording.tidy_share(share)} of all)."
-    return told
+        cost_words += f" Stopping early saved {saved:,} requests ({wording.tidy_share(share)} of all)."
+    return cost_words
 
 
 def _notes(track: Track) -> Iterator[str]:

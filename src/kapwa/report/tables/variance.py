@@ -45,8 +45,8 @@ def variance_table(view: TaskView) -> Table | None:
     for i, label in enumerate(view.labels):
         grid = score_grid(view, i, variants)
         if grid.values.shape[1:] != (1, 1) and grid.units:
-            found = variance_components(grid.values, [culture for culture, _ in grid.units])
-            rows += _component_rows(label, found)
+            decomposition = variance_components(grid.values, [culture for culture, _ in grid.units])
+            rows += _component_rows(label, decomposition)
     if not rows:
         return None
     frame = frame_of(VarianceRow, rows)
@@ -87,9 +87,9 @@ class VarianceRow(NamedTuple):
     samples: int | None
 
 
-def _component_rows(label: str, found: Decomposition) -> list[VarianceRow]:
+def _component_rows(label: str, decomposition: Decomposition) -> list[VarianceRow]:
     """The components that a design can tell apart."""
-    known = [component for component in found.components if component.variance is not None]
+    known = [component for component in decomposition.components if component.variance is not None]
     rows = []
     for component in known:
         # What a design cannot tell apart from a component is part of it.
@@ -104,11 +104,11 @@ def _component_rows(label: str, found: Decomposition) -> list[VarianceRow]:
                 high=component.high,
                 error=component.error,
                 freedom=component.freedom,
-                cultures=found.cultures,
-                items=found.items,
-                left_out=found.left_out,
-                prompts=found.prompts,
-                samples=found.samples,
+                cultures=decomposition.cultures,
+                items=decomposition.items,
+                left_out=decomposition.left_out,
+                prompts=decomposition.prompts,
+                samples=decomposition.samples,
             )
         )
     return rows
@@ -136,6 +136,6 @@ def _interval(row: Row, info: MetricInfo) -> str:
 
 
 def _share(row: Row, name: str) -> str:
-    part, total = row[name], row[f"total_{name}"]
+    variance, total = row[name], row[f"total_{name}"]
     few = (row["freedom"] or 0) < FEWEST
-    return NONE.text if few or part is None or total <= 0 else f"{100 * max(part, 0.0) / total:.0f}%"
+    return NONE.text if few or variance is None or total <= 0 else f"{100 * max(variance, 0.0) / total:.0f}%"

@@ -49,9 +49,9 @@ def render_analysis(analysis: Analysis) -> Group:
 
     view = AnalysisView(analysis)
     lines: list[RenderableType] = []
-    for told in headline(view):
-        lines += [Text(plain(told.heading), style="bold")] if told.heading else []
-        lines += [*(Text(plain(sentence)) for sentence in told.sentences), Text("")]
+    for line in headline(view):
+        lines += [Text(plain(line.heading), style="bold")] if line.heading else []
+        lines += [*(Text(plain(sentence)) for sentence in line.sentences), Text("")]
     lines.append(terminal_table(glance_table(view).only(*_OF_GLANCE), MOST_ROWS, title=True))
     for corpus in view.corpora:
         if (factors := factor_table(view, corpus)) is not None:

@@ -31,9 +31,9 @@ def render_check(report: CheckReport, *, every: bool = False) -> RenderableType:
     counts = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     for name, value in report.counts.items():
         counts.add_row(name, f"{value:.6g}" if isinstance(value, float) else str(value))
-    parts: list[RenderableType] = [Text(f"{report.path}: {report.suite}", style="bold")]
+    renderables: list[RenderableType] = [Text(f"{report.path}: {report.suite}", style="bold")]
     if report.counts:
-        parts.append(counts)
+        renderables.append(counts)
     ranks = list(_ORDER)
     ordered = sorted(report.findings, key=lambda finding: ranks.index(finding.severity))
     for severity, findings in groupby(ordered, key=lambda finding: finding.severity):
@@ -54,9 +54,9 @@ def render_check(report: CheckReport, *, every: bool = False) -> RenderableType:
             cells = (str(path.relative_to(report.path)) if inside else path.name, row, finding.column or "")
             # Text, not markup: a finding may quote square brackets from the data.
             table.add_row(*map(Text, cells), Text(message))
-        parts += [Text(f"\n{title}", style=style), table]
+        renderables += [Text(f"\n{title}", style=style), table]
     if not every and len(report.findings) > len(kinds_of(report.findings, least=_ROWS + 1)):
-        parts.append(Text("\nFindings of one kind share one line, with … for what differs; --all lists each."))
+        renderables.append(Text("\nFindings of one kind share one line, with … for what differs; --all lists each."))
     if not report.findings:
-        parts.append(Text("\nNo problems were found."))
-    return Group(*parts)
+        renderables.append(Text("\nNo problems were found."))
+    return Group(*renderables)

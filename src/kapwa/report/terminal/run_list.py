@@ -29,33 +29,33 @@ def list_runs(folder: Path) -> list[Cells]:
     """
     if not folder.is_dir():
         raise RunError(f"{folder} is not a folder.", hint="Name the folder that holds the run folders.")
-    places = {file.parent for name in (NAME, JOURNAL) for file in folder.glob(f"*/{name}")}
-    found = [_row(place) for place in sorted(places)]
-    return sorted(found, key=lambda row: row["date"] or "", reverse=True)
+    folders = {file.parent for name in (NAME, JOURNAL) for file in folder.glob(f"*/{name}")}
+    rows = [_row(run_folder) for run_folder in sorted(folders)]
+    return sorted(rows, key=lambda row: row["date"] or "", reverse=True)
 
 
-def _row(place: Path) -> Cells:
+def _row(folder: Path) -> Cells:
     try:
-        run = Run(place)
+        run = Run(folder)
         state, detail = ("complete", "") if run.complete else ("failed", f"{run.failed} without an answer")
         if run.stopped:
             state, detail = "stopped", f"{run.manifest['counts']['not_asked']} not asked"
-        score, told = _headline(run), dict(run.manifest)
+        score, manifest = _headline(run), dict(run.manifest)
     except KapwaError as error:
-        told = RUN.peek(place) or {}
+        manifest = RUN.peek(folder) or {}
         state, detail, score = "damaged", error.summary, _NO_SCORE
         if isinstance(error, UnfinishedRunError):
-            state, detail = "unfinished", _answer_count(place)
-    model = told.get("model")
+            state, detail = "unfinished", _answer_count(folder)
+    model = manifest.get("model")
     name = str(model.get("id", "")) if isinstance(model, dict) else ""
     return {
-        "path": str(place),
-        "task": str(told.get("task", "")),
+        "path": str(folder),
+        "task": str(manifest.get("task", "")),
         "model": name,
-        "label": str(told.get("label") or brief_model(name)),
+        "label": str(manifest.get("label") or brief_model(name)),
         "state": state,
         "detail": detail,
-        "date": finished if isinstance(finished := told.get("finished"), str) else _changed(place),
+        "date": finished if isinstance(finished := manifest.get("finished"), str) else _changed(folder),
         **score,
     }
 
@@ -64,32 +64,32 @@ def _headline(run: Run) -> JsonObject:
     view = arrange([run])[0]
     cultures = sum(view.estimate(0, subject, view.metric) is not None for subject in view.subjects)
     ((row,),) = model_rows([(view, view.metric)]).values()
-    info, found = view.metrics[view.metric], row or {}
-    value, low, high = (found.get(name) for name in ("value", "low", "high"))
-    gone = missing.beside(found, info)
+    info, estimate = view.metrics[view.metric], row or {}
+    value, low, high = (estimate.get(name) for name in ("value", "low", "high"))
+    gone = missing.missing_words(estimate, info)
     between = "; ".join(filter(None, [wording.interval(low, high, info), gone]))
     words = f"{view.metric} {wording.amount(value, info)} ({between})"
-    if is_unranked(found):
-        words = f"{view.metric}: no score, {missing.unranked_words(found, info)}"
-    if is_of_first(found):
+    if is_unranked(estimate):
+        words = f"{view.metric}: no score, {missing.unranked_words(estimate, info)}"
+    if is_of_first(estimate):
         value = low = high = None
     words += f", mean of {cultures} cultures" if cultures > 1 else ""
-    if found.get("value") is None and info.judged_by == "verdicts":
+    if estimate.get("value") is None and info.judged_by == "verdicts":
         words = "waits for verdicts"
     return {"metric": view.metric, "value": value, "low": low, "high": high, "cultures": cultures, "score": words}
 
 
-def _answer_count(place: Path) -> str:
+def _answer_count(folder: Path) -> str:
     try:
-        with AnswerStore(place / JOURNAL, mode="read") as store:
+        with AnswerStore(folder / JOURNAL, mode="read") as store:
             return f"{wording.count(store.counts().answered, 'answer')} kept"
     except RunError as error:
         return error.summary
 
 
-def _changed(place: Path) -> str | None:
+def _changed(folder: Path) -> str | None:
     """When a run that does not say it was last written to."""
-    times = [file.stat().st_mtime for file in (place / NAME, place / JOURNAL) if file.exists()]
+    times = [file.stat().st_mtime for file in (folder / NAME, folder / JOURNAL) if file.exists()]
     return datetime.fromtimestamp(max(times), tz=UTC).isoformat(timespec="seconds") if times else None
 
 
@@ -99,6 +99,6 @@ def run_lines(rows: list[Cells]) -> list[str]:
     for row in rows:
         state = f"{row['state']}: {row['detail']}" if row["detail"] else row["state"]
         date = (row["date"] or "")[:16].replace("T", " ")
-        parts = (row["task"], row["label"], state, row["score"], date and f"{date} UTC")
-        lines += [row["path"], "  " + " · ".join(wording.label_text(part) for part in parts if part)]
+        fields = (row["task"], row["label"], state, row["score"], date and f"{date} UTC")
+        lines += [row["path"], "  " + " · ".join(wording.label_text(field) for field in fields if field)]
     return lines

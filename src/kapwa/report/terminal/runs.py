@@ -84,17 +84,17 @@ def _cultures(view: TaskView) -> str:
     if len(view.subjects) > MOST_IN_A_LINE:
         words = spread_words(view, 0).lstrip(".: ")
         return plain(words[:1].upper() + words[1:])
-    info, parts = view.metrics[view.metric], []
+    info, cells = view.metrics[view.metric], []
     for subject in view.subjects:
         row = view.estimate(0, subject, view.metric) or dict.fromkeys(("value", "low", "high"))
         between = wording.interval(row["low"], row["high"], info)
-        gone = missing.beside(row, info)
+        gone = missing.missing_words(row, info)
         if is_unranked(row):
-            parts.append(f"{subject.label} – (no score: {gone})")
+            cells.append(f"{subject.label} – (no score: {gone})")
         else:
-            told = "; ".join(filter(None, (between, gone)))
-            parts.append(f"{subject.label} {wording.amount(row['value'], info)} ({told})")
-    return plain(", ".join(parts))
+            differences = "; ".join(filter(None, (between, gone)))
+            cells.append(f"{subject.label} {wording.amount(row['value'], info)} ({differences})")
+    return plain(", ".join(cells))
 
 
 def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, MetricInfo]) -> Group:
@@ -144,27 +144,27 @@ def _over_cultures(frame: pl.DataFrame, metrics: Mapping[str, MetricInfo], names
 
 def difference_lines(a: Run, b: Run) -> list[str]:
     """Name two runs by folder and label, and say in what their measurements differ, a line each."""
-    told = [f"{name}: {label_text(run.label)}, in {label_text(run.path)}" for name, run in (("A", a), ("B", b))]
+    lines = [f"{name}: {label_text(run.label)}, in {label_text(run.path)}" for name, run in (("A", a), ("B", b))]
     cultures = [set(run.scores["culture"].drop_nulls()) for run in (a, b)]
     for name, alone in (("A", cultures[0] - cultures[1]), ("B", cultures[1] - cultures[0])):
         if alone:
-            told.append(label_text(f"Only {name} was asked about {', '.join(sorted(alone))}: not compared."))
+            lines.append(label_text(f"Only {name} was asked about {', '.join(sorted(alone))}: not compared."))
     pairs = differing(a.manifest, b.manifest)
     if not pairs:
-        return [*told, "The two are the same measurement: their signatures are equal."]
-    told.append("What differs between them:")
+        return [*lines, "The two are the same measurement: their signatures are equal."]
+    lines.append("What differs between them:")
     for name, *values in pairs:
         first, second = (wording.truncate(value.replace("\n", " "), 40) or "none" for value in values)
-        told.append("  " + label_text(f"{FIELD_WORDS.get(name, name)}: {first} → {second}"))
-    return told
+        lines.append("  " + label_text(f"{FIELD_WORDS.get(name, name)}: {first} → {second}"))
+    return lines
 
 
 def _first_metrics(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows of the first metrics (headline ones stand first) that fit a screen; at least one metric."""
-    kept = list[str]()
+    metrics = list[str]()
     rows = frame if "label" in frame.columns else frame.filter(pl.col("culture").is_not_null())
     for metric in frame["metric"].unique(maintain_order=True):
-        if kept and rows.filter(pl.col("metric").is_in([*kept, metric])).height > MOST_ROWS:
+        if metrics and rows.filter(pl.col("metric").is_in([*metrics, metric])).height > MOST_ROWS:
             break
-        kept.append(metric)
-    return frame.filter(pl.col("metric").is_in(kept))
+        metrics.append(metric)
+    return frame.filter(pl.col("metric").is_in(metrics))

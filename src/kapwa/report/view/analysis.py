@@ -127,14 +127,14 @@ class AnalysisView:
         """The rows that a table (by its name) has of a corpus; without rows where it has none."""
         if name not in self._parts:
             frame: pl.DataFrame = getattr(self.analysis, name)
-            parts = frame.partition_by("corpus", "task", as_dict=True, maintain_order=True)
-            self._parts[name] = {CorpusKey(*map(str, key)): part for key, part in parts.items()}
-        found = self._parts[name].get(corpus.key)
-        return getattr(self.analysis, name).clear() if found is None else found
+            frames = frame.partition_by("corpus", "task", as_dict=True, maintain_order=True)
+            self._parts[name] = {CorpusKey(*map(str, key)): frame_of_corpus for key, frame_of_corpus in frames.items()}
+        corpus_frame = self._parts[name].get(corpus.key)
+        return getattr(self.analysis, name).clear() if corpus_frame is None else corpus_frame
 
     def rows(self, name: str, corpus: CorpusView, **where: str) -> Iterator[Row]:
         """The rows of a table of a corpus whose columns have the values ``where``."""
-        return matching(self.table(name, corpus), **where).iter_rows(named=True)
+        return self.table(name, corpus).filter(**where).iter_rows(named=True)
 
     def test(self, corpus: CorpusView, test: str, topic: str = "all") -> Row | None:
         """The result of a test; None where it was not made."""
@@ -174,12 +174,12 @@ class AnalysisView:
     def _named(self) -> Mapping[str, tuple[str, str]]:
         """A survey's usual name where one table alone goes by it; else the table's own."""
         plain = {name: label_text(name).replace("_", " ") for name in self.values}
-        found = {name: (isolate(text), isolate(truncate(text, _LONGEST))) for name, text in plain.items()}
+        shortened = {name: (isolate(text), isolate(truncate(text, _LONGEST))) for name, text in plain.items()}
         for word, names in _SURVEYS.items():
-            own = [name for name, text in plain.items() if word in text.casefold().split()]
-            if len(own) == 1:
-                found[own[0]] = names
-        return found
+            exact = [name for name, text in plain.items() if word in text.casefold().split()]
+            if len(exact) == 1:
+                shortened[exact[0]] = names
+        return shortened
 
     def language(self, corpus: CorpusView) -> str:
         """The language of a corpus' texts as the manifest has it; "" where it does not say."""
@@ -191,8 +191,8 @@ class AnalysisView:
     @cached_property
     def measures(self) -> list[str]:
         """The measures of similarity that were correlated with values."""
-        found = set(self.analysis.correlations["measure"]) | set(self.analysis.concept_taus["measure"])
-        return [name for name in MEASURES if name in found] + sorted(found - set(MEASURES))
+        measures = set(self.analysis.correlations["measure"]) | set(self.analysis.concept_taus["measure"])
+        return [name for name in MEASURES if name in measures] + sorted(measures - set(MEASURES))
 
     @cached_property
     def attribute(self) -> tuple[str, str]:
@@ -202,11 +202,6 @@ class AnalysisView:
         if CROSS in one:
             return "combination", "combinations"
         return one, _PLURALS.get(one, one if one.endswith("s") else f"{one}s")
-
-
-def matching(frame: pl.DataFrame, **where: str) -> pl.DataFrame:
-    """The rows whose columns have the values ``where``."""
-    return frame.filter(pl.col(column) == value for column, value in where.items()) if where else frame
 
 
 def span(low: float | None, high: float | None) -> str:
@@ -232,11 +227,11 @@ def fine(value: float | None, *, plus: bool = False) -> str:
 
 def cautions(view: AnalysisView) -> list[str]:
     """What a reader must know before any number: a tiny model, the first warnings of the analysis."""
-    said = []
+    sentences = []
     small = [EMBEDDED in str(corpus.row["model"]).casefold() for corpus in view.corpora]
     if any(small):
-        said.append(f"{'The' if all(small) else 'Some'} {_TINY_MODEL_NOTE}")
-    return said + _notes(view)[:MOST_WARNINGS]
+        sentences.append(f"{'The' if all(small) else 'Some'} {_TINY_MODEL_NOTE}")
+    return sentences + _notes(view)[:MOST_WARNINGS]
 
 
 def remarks(view: AnalysisView) -> list[str]:
@@ -278,13 +273,13 @@ def versions(manifest: JsonMapping) -> list[tuple[str, str]]:
 
 def signatures(manifest: JsonMapping) -> list[tuple[str, str]]:
     """What tells how the numbers came about: digests of the analysis and of each corpus, how it was computed."""
-    found = [("analysis, digest", manifest.get("digest"))]
+    rows = [("analysis, digest", manifest.get("digest"))]
     for corpus in manifest.get("corpora") or ():
-        told = isolate(label_text(f"{corpus['corpus']}, {corpus['task']}"))
-        found.append((f"{told}, texts, digest", corpus.get("digest")))
+        corpus_name = isolate(label_text(f"{corpus['corpus']}, {corpus['task']}"))
+        rows.append((f"{corpus_name}, texts, digest", corpus.get("digest")))
         how = "|".join(f"{name}:{text}" for name, text in _flat(corpus.get("computed_with") or {}))
-        found.append((f"{told}, how", how))
-    return [(name, clean(text)) for name, text in found if text]
+        rows.append((f"{corpus_name}, how", how))
+    return [(name, clean(text)) for name, text in rows if text]
 
 
 def citations(view: AnalysisView) -> Sequence[str]:

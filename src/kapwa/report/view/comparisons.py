@@ -49,47 +49,47 @@ class Contrast(NamedTuple):
 
 def split(name: str) -> tuple[str, str] | None:
     """Take "local/inst-4" apart; None for a variant of another form."""
-    asked, slash, prompt = name.partition("/")
-    return (asked, prompt) if asked and slash and prompt else None
+    language, slash, prompt = name.partition("/")
+    return (language, prompt) if language and slash and prompt else None
 
 
 def contrasts(names: Sequence[str], axis: Axis) -> list[Contrast]:
     """Every pair of variants that differ in ``axis`` only, in the order of ``names``, the local language first."""
-    found, varied = [], AXES.index(axis)
-    parts = {name: pair for name in names if (pair := split(name))}
-    for one, other in combinations(parts, 2):
-        held = parts[one][1 - varied]
-        if held == parts[other][1 - varied] and parts[one][varied] != parts[other][varied]:
-            turned = parts[other][0] == LOCAL != parts[one][0]
-            found.append(Contrast(other, one, held) if turned else Contrast(one, other, held))
-    return found
+    pairs, varied = [], AXES.index(axis)
+    axes_of = {name: pair for name in names if (pair := split(name))}
+    for one, other in combinations(axes_of, 2):
+        same = axes_of[one][1 - varied]
+        if same == axes_of[other][1 - varied] and axes_of[one][varied] != axes_of[other][varied]:
+            turned = axes_of[other][0] == LOCAL != axes_of[one][0]
+            pairs.append(Contrast(other, one, same) if turned else Contrast(one, other, same))
+    return pairs
 
 
 def variant_name(name: str) -> str:
     """What a variant is called: "in the local language, asked directly"; its own name where it has another form."""
-    parts = split(name)
-    return label_text(name) if parts is None else f"{part_words(parts[0], 'asked')}, {part_words(parts[1])}"
+    axes = split(name)
+    return label_text(name) if axes is None else f"{axis_words(axes[0], 'asked')}, {axis_words(axes[1])}"
 
 
-def part_words(part: str, axis: str = "prompt") -> str:
+def axis_words(value: str, axis: str = "prompt") -> str:
     """What a part of a variant's name is called: "in English" on the axis "asked", else "asked directly"."""
     if axis == "asked":
-        return f"in {asked_name(part)}"
-    return PROMPTS[part][0] if part in PROMPTS else f"prompt {label_text(part)}"
+        return f"in {language_name(value)}"
+    return PROMPTS[value][0] if value in PROMPTS else f"prompt {label_text(value)}"
 
 
-def part_names(row: Mapping[str, object], axis: str) -> tuple[str, str]:
+def axis_names(row: Mapping[str, object], axis: str) -> tuple[str, str]:
     """What the two variants of a contrast are called: "local language" and "English", "direct" and "persona"."""
-    parts = [str(row[side]).split("/", 1)[axis == "prompt"] for side in ("a", "b")]
+    values = [str(row[side]).split("/", 1)[axis == "prompt"] for side in ("a", "b")]
     if axis == "asked":
-        return asked_name(parts[0]).removeprefix("the "), asked_name(parts[1]).removeprefix("the ")
-    first, second = (PROMPTS.get(part, ("", label_text(part)))[1] for part in parts)
+        return language_name(values[0]).removeprefix("the "), language_name(values[1]).removeprefix("the ")
+    first, second = (PROMPTS.get(value, ("", label_text(value)))[1] for value in values)
     return first, second
 
 
-def asked_name(asked: str) -> str:
+def language_name(language: str) -> str:
     """What a first part is called: "the local language", "English"."""
-    return "the local language" if asked == LOCAL else language_facts(asked)[0]
+    return "the local language" if language == LOCAL else language_facts(language)[0]
 
 
 @cache
@@ -125,9 +125,9 @@ def contrast_tables(view: TaskView) -> dict[Axis, pl.DataFrame]:
     for axis in () if view.crowded else AXES:
         pairs = contrasts(view.variants, axis)
         tables = [_contrast(view, run, axis, contrast) for run in range(len(view.runs)) for contrast in pairs]
-        found = [table for table in tables if table.height]
-        if found:
-            by_axis[axis] = adjust_p_values(pl.concat(found))
+        non_empty = [table for table in tables if table.height]
+        if non_empty:
+            by_axis[axis] = adjust_p_values(pl.concat(non_empty))
     return by_axis
 
 
@@ -215,9 +215,9 @@ def variant_pairs(view: TaskView) -> pl.DataFrame:
         if run.comparisons.height:
             this = pl.col("metric") == view.metric
             metrics = {view.metric: bool(view.metrics[view.metric].binary)}
-            parts = [run.comparisons.filter(this).with_columns(cultures=pl.lit(1, pl.Int64))]
+            comparisons = [run.comparisons.filter(this).with_columns(cultures=pl.lit(1, pl.Int64))]
             if view.many:
-                parts.insert(0, compare_variants(run.scores.filter(this), metrics=metrics, pooled=True))
-            table = pl.concat(parts, how="diagonal_relaxed")
+                comparisons.insert(0, compare_variants(run.scores.filter(this), metrics=metrics, pooled=True))
+            table = pl.concat(comparisons, how="diagonal_relaxed")
             tables.append(table.with_columns(model=pl.lit(label if len(view.runs) > 1 else "")))
     return adjust_p_values(pl.concat(tables, how="diagonal_relaxed")) if tables else pl.DataFrame()

@@ -34,8 +34,8 @@ BESIDE, UNRANKED = 0.01, 0.20
 
 def share_of(row: Row | None) -> float:
     """The share of the answers of an estimate that are missing."""
-    asked = row.get("asked") if row else None
-    return (row.get("missing") or 0) / asked if row and asked else 0.0
+    n_asked = row.get("asked") if row else None
+    return (row.get("missing") or 0) / n_asked if row and n_asked else 0.0
 
 
 def is_unranked(row: Mapping[str, object] | None) -> bool:
@@ -126,50 +126,50 @@ def verdicts(scores: Sequence[tuple[Estimate, Marks]]) -> list[dict[Mark, Verdic
     """
     by_score: list[dict[Mark, Verdict]] = [{} for _ in scores]
     families: tuple[list[_Tested], ...] = ([], [])
-    for place, (row, marks) in enumerate(scores):
+    for index, (row, marks) in enumerate(scores):
         for mark in (m for m in marks.every if m is marks.top or not (m.ceiling or m.several)):
-            families[mark.ceiling].append(_tested(place, row, mark))
+            families[mark.ceiling].append(_tested(index, row, mark))
     for family in families:
         measured, worst = (holm([getattr(test, name) for test in family]) for name in ("p", "p_worst"))
         for test, p, p_worst in zip(family, measured, worst, strict=True):
             clear: Verdict = "above" if test.difference > 0 else "below"
             verdict: Verdict = "unclear" if p >= ALPHA else "undecided" if p_worst >= ALPHA else clear
-            by_score[test.place][test.mark] = verdict
+            by_score[test.number][test.mark] = verdict
     return by_score
 
 
 class _Tested(NamedTuple):
     """A score held against a mark: p-values as measured, and with what is missing counted against the difference."""
 
-    place: int
+    number: int
     mark: Mark
     difference: float
     p: float
     p_worst: float
 
 
-def _tested(place: int, row: Estimate, mark: Mark) -> _Tested:
+def _tested(index: int, row: Estimate, mark: Mark) -> _Tested:
     difference = mark.difference if known(mark.difference) else (row["value"] or 0.0) - mark.value
     p = mark.p_value
     if p is None:
-        p = _apart(mark, difference, row["low"] if difference > 0 else row["high"], row)
+        p = _difference_p(mark, difference, row["low"] if difference > 0 else row["high"], row)
     least, most = mark.difference_low, mark.difference_high
     if p is None or (known(least) and known(most) and least <= 0 <= most):
         p = 1.0
     if not row.get("missing"):
-        return _Tested(place, mark, difference, p, p)
+        return _Tested(index, mark, difference, p, p)
     worst = mark.p_worst
     if mark.p_value is None:
         bound, near = ("least", "least_low") if difference > 0 else ("most", "most_high")
         apart = row[bound] - mark.value if known(row[bound]) else 0.0
-        worst = _apart(mark, apart, row[near], {**row, "value": row[bound]}) if apart * difference > 0 else 1.0
+        worst = _difference_p(mark, apart, row[near], {**row, "value": row[bound]}) if apart * difference > 0 else 1.0
     end = mark.worst_low if difference > 0 else mark.worst_high
     if worst is None or (known(end) and end * difference <= 0):
         worst = 1.0
-    return _Tested(place, mark, difference, p, max(p, worst))
+    return _Tested(index, mark, difference, p, max(p, worst))
 
 
-def _apart(mark: Mark, difference: float, near: float | None, row: Estimate) -> float | None:
+def _difference_p(mark: Mark, difference: float, near: float | None, row: Estimate) -> float | None:
     """The p-value of a score's ``difference`` from a mark, by their intervals.
 
     ``near``: the end of the score's interval that lies nearer to the mark.

@@ -67,12 +67,12 @@ def model_rows(columns: Sequence[TaskMetric], variant: str | None = None) -> dic
     column's view.
     """
     rows: dict[str, list[Estimate | None]] = {}
-    for place, (view, metric) in enumerate(columns):
+    for index, (view, metric) in enumerate(columns):
         for i, system in enumerate(view.labels):
             whole = view.whole and view.estimate(i, view.whole, metric, variant)
             mean = whole if view.whole else equal_mean(view, i, metric, variant=variant)
             row = rows.setdefault(system, [None] * len(columns))
-            row[place] = None if mean is None else {**mean, "run": i}
+            row[index] = None if mean is None else {**mean, "run": i}
     return rows
 
 
@@ -92,10 +92,10 @@ def rank_key(row: Row | None, sign: int = 1) -> float:
 
 def model_average(items: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """The value of every item, averaged over models; ``items``: those of each (:meth:`TaskView.item_values`)."""
-    place, averaged, added = ["culture", "language", "item_id"], ["value", "least", "most"], ["asked", "missing"]
-    tables = [one.select([*place, *averaged, *added, "cluster"]) for one in items]
+    keys, averaged, added = ["culture", "language", "item_id"], ["value", "least", "most"], ["asked", "missing"]
+    tables = [one.select([*keys, *averaged, *added, "cluster"]) for one in items]
     means, sums = pl.col(averaged).mean(), pl.col(added).sum()
-    return pl.concat(tables).group_by(place, maintain_order=True).agg(means, sums, pl.first("cluster"))
+    return pl.concat(tables).group_by(keys, maintain_order=True).agg(means, sums, pl.first("cluster"))
 
 
 def language_gaps(view: TaskView) -> pl.DataFrame:
@@ -116,10 +116,10 @@ def language_gaps(view: TaskView) -> pl.DataFrame:
     compared = view.compared(view.metric)
     ranked = [subject for subject in view.by_score(view.metric) if subject in spoken]
     pairs = [Pair(a, b, spoken[a]) for a, b in combinations(ranked, 2) if spoken[a] == spoken[b]]
-    found = [table for pair in pairs if (table := _pair_gap(view, pair, compared)) is not None]
-    if not found:
+    gaps = [table for pair in pairs if (table := _pair_gap(view, pair, compared)) is not None]
+    if not gaps:
         return pl.DataFrame(schema=COMPARISON_SCHEMA)
-    return adjust_p_values(pl.concat(found).with_columns(kind=pl.lit("cultures"))).with_columns(
+    return adjust_p_values(pl.concat(gaps).with_columns(kind=pl.lit("cultures"))).with_columns(
         compared=pl.lit(compared.words)
     )
 
@@ -165,11 +165,13 @@ def _pair_items(items: pl.DataFrame, cultures: tuple[str, str], compared: Compar
 
 def _as_items(scores: pl.DataFrame, culture: str, language: str, view: TaskView) -> pl.DataFrame:
     """One culture's questions, named by what cultures share of them: their cluster."""
-    own = scores.filter(pl.col("culture") == culture).group_by("cluster", maintain_order=True).agg(pl.mean("value"))
+    of_culture = (
+        scores.filter(pl.col("culture") == culture).group_by("cluster", maintain_order=True).agg(pl.mean("value"))
+    )
     same = {"culture": language_facts(language)[0], "language": language, "variant": view.variant}
-    told = {**same, "category": "", "topic": "", "metric": view.metric, "outcome": "scored"}
-    return own.with_columns(pl.col("cluster").alias("item_id"), pl.lit(0).alias("sample")).with_columns(
-        pl.lit(value).alias(name) for name, value in told.items()
+    columns = {**same, "category": "", "topic": "", "metric": view.metric, "outcome": "scored"}
+    return of_culture.with_columns(pl.col("cluster").alias("item_id"), pl.lit(0).alias("sample")).with_columns(
+        pl.lit(value).alias(name) for name, value in columns.items()
     )
 
 
@@ -182,14 +184,14 @@ def topic_means(view: TaskView) -> Iterator[tuple[str, dict[str, list[tuple[int,
     seen = list[list[str]]()
     for group in view.groups:
         names = sorted({name for run in view.runs for name in run.scores[group].unique().drop_nulls()})
-        found: dict[str, list[tuple[int, Estimate]]] = {}
+        estimates: dict[str, list[tuple[int, Estimate]]] = {}
         for name in names if len(names) > 1 and names not in seen else ():
             for i in range(len(view.runs)):
                 whole = view.whole and view.strata(i, view.whole, group).get(name)
                 mean = whole if view.whole else equal_mean(view, i, stratum=(group, name))
                 if mean is not None:
-                    found.setdefault(name, []).append((i, mean))
+                    estimates.setdefault(name, []).append((i, mean))
         seen.append(names)
-        if found:
-            order = {name: sum(rank_key(row) for _, row in rows) / len(rows) for name, rows in found.items()}
-            yield group, {name: found[name] for name in sorted(found, key=lambda name: (order[name], name))}
+        if estimates:
+            order = {name: sum(rank_key(row) for _, row in rows) / len(rows) for name, rows in estimates.items()}
+            yield group, {name: estimates[name] for name in sorted(estimates, key=lambda name: (order[name], name))}

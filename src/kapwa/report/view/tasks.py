@@ -134,7 +134,7 @@ class TaskView:
         self._compared: dict[str, ComparedCultures] = {}
         # The metric whose values are held against a ceiling, by metric and ceiling, where it is not the metric itself.
         self.paired: dict[tuple[str, str], str] = {}
-        self._held: dict[str, dict[tuple[int, Subject], Held]] = {}
+        self._scores_with_marks: dict[str, dict[tuple[int, Subject], Held]] = {}
         metrics: dict[str, MetricInfo] = {}
         for run, estimates in zip(self.runs, self._estimates, strict=True):
             metrics = {**run.metrics, **metrics}
@@ -150,8 +150,8 @@ class TaskView:
         self.metrics: dict[str, MetricInfo] = {name: metrics.get(name) or MetricInfo(name, "") for name in ordered}
         self.titles = {name: label_text(info.title or name) for name, info in self.metrics.items()}
         named = [name for one in manifests for name in one.get("selection", {}).get("variants") or ()]
-        asked = list(dict.fromkeys(variant for _, variant in self._spoken))
-        self.variants: list[str] = [name for name in dict.fromkeys(named) if name in asked] or asked
+        variants = list(dict.fromkeys(variant for _, variant in self._spoken))
+        self.variants: list[str] = [name for name in dict.fromkeys(named) if name in variants] or variants
         self.variant = self.variants[0] if self.variants else ""
         self.variant_words = f", variant “{clean(self.variant)}”" if len(self.variants) > 1 else ""
         self.split_variants = any(0 < name.find("/") < len(name) - 1 for name in self.variants)
@@ -170,7 +170,7 @@ class TaskView:
     def _find_subjects(self) -> list[Subject]:
         """Cultures, or pairs of culture and language, with what charts and tables call them."""
         if all(len(languages) == 1 for languages in self._spoken.values()):
-            order = {variant: place for place, variant in enumerate(self.variants)}
+            order = {variant: index for index, variant in enumerate(self.variants)}
             first: dict[str, str] = {}
             for culture, variant in sorted(self._spoken, key=lambda pair: order.get(pair[1], len(order))):
                 first.setdefault(culture, self._spoken[culture, variant][0])
@@ -226,7 +226,7 @@ class TaskView:
         """
         cultures = {s.culture for s in self.subjects}
         suite_words = self.suite.floor_words if self.suite is not None else {}
-        found: dict[tuple[str, bool], Mark] = {}
+        marks: dict[tuple[str, bool], Mark] = {}
         whose = subject and subject.culture
         # A test against a floor over all cultures is none of one of them.
         alone = sum(s.culture == whose for s in self.subjects) == 1
@@ -234,10 +234,10 @@ class TaskView:
         for i in (run, *(other for other in range(len(self.runs)) if other != run)):
             rows = self._floors[i].get(key, ())
             # A culture's own floors (named in the note) stand in place of those over all cultures.
-            own = [row for row in rows if row["note"] == whose]
-            named = {row["name"] for row in own}
+            own_floors = [row for row in rows if row["note"] == whose]
+            named = {row["name"] for row in own_floors}
             shared = [row for row in rows if row["note"] not in cultures and row["name"] not in named]
-            for row in own + shared:
+            for row in own_floors + shared:
                 name = label_text(row["name"])
                 words = suite_words.get(name) or FLOOR_WORDS.get(name) or (name, name)
                 over_all = whose is None and row.get("difference_low") is not None
@@ -248,8 +248,8 @@ class TaskView:
                 facts["paired_with"] = self.paired.get((metric, row["name"]), "")
                 facts["several"] = row["kind"] == "list"
                 mark = Mark(name, float(row["value"]), row["kind"] == "ceiling", *words, **facts)
-                found.setdefault((mark.name, mark.ceiling), mark)
-        return Marks.of(found.values(), low_is_good=self.metrics.get(metric, UNDESCRIBED).higher_is_better is False)
+                marks.setdefault((mark.name, mark.ceiling), mark)
+        return Marks.of(marks.values(), low_is_good=self.metrics.get(metric, UNDESCRIBED).higher_is_better is False)
 
     def tops(self, metrics: Sequence[str]) -> list[Mark]:
         """The ceilings that scores of any culture are held against, one of each kind: people, perfect models."""
@@ -258,28 +258,28 @@ class TaskView:
 
     def add_ceilings(self, ceilings: Sequence[Floor]) -> None:
         """Put what people score beside the marks of the runs."""
-        self._held.clear()
+        self._scores_with_marks.clear()
         self._compared.clear()
         for one in ceilings:
             self._floors[0].setdefault((one.metric, one.variant), []).append(one._asdict())
 
-    def held(self, metric: str) -> Mapping[tuple[int, Subject], Held]:
+    def scores_with_marks(self, metric: str) -> Mapping[tuple[int, Subject], Held]:
         """Every run's score in every culture beside its marks: a family of tests for each run, over cultures."""
-        if metric not in self._held:
-            self._held[metric] = {}
+        if metric not in self._scores_with_marks:
+            self._scores_with_marks[metric] = {}
             for i in range(len(self.runs)):
-                found = {
+                scores = {
                     (i, s): (row, self.marks(s, metric, run=i))
                     for s in self.subjects
                     if (row := self.estimate(i, s, metric)) is not None and known(row["value"])
                 }
-                every = zip(found.items(), verdicts(list(found.values())), strict=True)
-                self._held[metric] |= {place: (*pair, said) for (place, pair), said in every}
-        return self._held[metric]
+                every = zip(scores.items(), verdicts(list(scores.values())), strict=True)
+                self._scores_with_marks[metric] |= {place: (*pair, said) for (place, pair), said in every}
+        return self._scores_with_marks[metric]
 
     def by_score(self, metric: str) -> list[Subject]:
         """Cultures with a score in the main variant, the highest first (mean over models of what it is worth)."""
-        found = []
+        means = []
         for subject in self.subjects:
             values = [
                 worth[0]
@@ -287,13 +287,13 @@ class TaskView:
                 if (worth := self.pooled_value_and_rank(i, subject, metric)) is not None
             ]
             if values:
-                found.append((sum(values) / len(values), subject))
-        return [subject for _, subject in sorted(found, key=lambda pair: (-pair[0], pair[1].label))]
+                means.append((sum(values) / len(values), subject))
+        return [subject for _, subject in sorted(means, key=lambda pair: (-pair[0], pair[1].label))]
 
     def of_variant(self, variant: str) -> TaskView:
         """The same view with ``variant`` as the one that headline numbers are of."""
         other = copy(self)
-        other.variant, other._compared, other._held = variant, {}, {}
+        other.variant, other._compared, other._scores_with_marks = variant, {}, {}
         other.variant_words = f", variant “{clean(variant)}”"
         return other
 
@@ -307,8 +307,8 @@ class TaskView:
         rows = self.runs[run].scores.filter(metric=metric, variant=wanted)
         share = holds_shares(self.metrics[metric], rows["value"])
         bounded = with_bounds(rows, {metric: share}, ranges_of(self.metrics))
-        beside = {"cluster", *self.groups} - {"culture", "language"}
-        return item_bounds(bounded, ("culture", "language", "item_id"), sorted(beside))
+        further = {"cluster", *self.groups} - {"culture", "language"}
+        return item_bounds(bounded, ("culture", "language", "item_id"), sorted(further))
 
     def item_values(self, run: int, metric: str, variant: str | None = None) -> pl.DataFrame:
         """The same of the items that have a value: those with an answer."""
@@ -357,19 +357,19 @@ class TaskView:
         where = (both["culture"] + "\0" + both["language"]).to_list()
         shares = shares_of(both["value"].to_numpy(), both["people"].to_numpy(), where)
         both = both.with_columns(score="value", value=pl.Series(shares)).filter(pl.col("value").is_not_nan())
-        place = ("culture", "language")
-        return both if both.select(place).n_unique() == scores.select(place).n_unique() else None
+        keys = ("culture", "language")
+        return both if both.select(keys).n_unique() == scores.select(keys).n_unique() else None
 
     def _spread(self, items: pl.DataFrame) -> CultureSpread | None:
         """How far values of cultures differ by more than noise; None where that cannot be told."""
         if not items.height:
             return None
-        places = {(s.culture, self.language_of(s, self.variant)): s for s in self.subjects}
-        numbers = {where: k for k, where in enumerate(places)}
+        subject_of = {(s.culture, self.language_of(s, self.variant)): s for s in self.subjects}
+        numbers = {where: k for k, where in enumerate(subject_of)}
         cultures = [numbers.get(where, -1) for where in items.select("culture", "language").iter_rows()]
-        found = culture_spread(items["value"].to_numpy(), cultures, items["cluster"].to_list())
-        named = list(places.values())
-        return found and found._replace(cultures=tuple(named[int(str(k))] for k in found.cultures))
+        spread = culture_spread(items["value"].to_numpy(), cultures, items["cluster"].to_list())
+        named = list(subject_of.values())
+        return spread and spread._replace(cultures=tuple(named[int(str(k))] for k in spread.cultures))
 
     def pooled_value_and_rank(
         self, run: int, subject: Subject, metric: str
@@ -401,14 +401,14 @@ class TaskView:
         """
         shared = (v for v in self.variants if len({self.language_of(subject, v) for subject in self.subjects}) == 1)
         variant = next(shared, self.variant)
-        found = []
+        confusions = []
         for i, frame in self.table("confusion"):
             if {"culture", "variant", "other", "share"} <= set(frame.columns):
-                kept = frame.filter((pl.col("variant") == variant) & pl.col("share").is_not_null())
+                known_shares = frame.filter((pl.col("variant") == variant) & pl.col("share").is_not_null())
                 value = pl.col("split") if "split" in frame.columns else pl.col("share")
-                if kept.height:
-                    found.append(Confusion(i, variant, kept.with_columns(value.alias("value"))))
-        return found
+                if known_shares.height:
+                    confusions.append(Confusion(i, variant, known_shares.with_columns(value.alias("value"))))
+        return confusions
 
 
 def arrange(runs: Sequence[Run], same: Named | None = None) -> list[TaskView]:
@@ -434,9 +434,9 @@ def arrange(runs: Sequence[Run], same: Named | None = None) -> list[TaskView]:
         key = (str(run.manifest["task"]), str(run.manifest.get("data", {}).get("digest", "")))
         groups.setdefault(key, []).append(run)
     cultures = (pl.concat(run.estimates["culture"] for run in members).drop_nulls() for members in groups.values())
-    places = shared_names(each.unique(maintain_order=True).to_list() for each in cultures)
+    shared = shared_names(each.unique(maintain_order=True).to_list() for each in cultures)
     views = [
-        TaskView(task, members, [names[id(run)] for run in members], places) for (task, _), members in groups.items()
+        TaskView(task, members, [names[id(run)] for run in members], shared) for (task, _), members in groups.items()
     ]
     by_task: dict[str, list[TaskView]] = {}
     for view in views:

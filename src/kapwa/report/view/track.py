@@ -59,23 +59,23 @@ class Track:
         rows = model_rows([(self.view, self.view.metric)])
         estimates = [rows[label][0] for label in self.view.labels]
         scored = [row is not None and row["value"] is not None and not is_unranked(row) for row in estimates]
-        self._items = [self._items_of(place) if ok else None for place, ok in enumerate(scored)]
-        self.steps = [self._step(place, row) for place, row in enumerate(estimates)]
+        self._items = [self._items_of(index) if ok else None for index, ok in enumerate(scored)]
+        self.steps = [self._step(index, row) for index, row in enumerate(estimates)]
         known = [items for items in self._items if items is not None]
         self.trend: SeriesChange | None = None
         if len(known) >= LEAST_TREND:
-            found = trend(known, level=level_at(len(known) - LEAST_TREND + 1))
-            self.trend = found if found.comparison.n else None
+            fitted = trend(known, level=level_at(len(known) - LEAST_TREND + 1))
+            self.trend = fitted if fitted.comparison.n else None
 
-    def _items_of(self, place: int) -> pl.DataFrame:
+    def _items_of(self, index: int) -> pl.DataFrame:
         metric, ranges = self.view.metric, ranges_of(self.view.metrics)
-        scores, share = self.view.runs[place].scores, is_share(self.info)
+        scores, share = self.view.runs[index].scores, is_share(self.info)
         return items_of_run(scores, metric, self.view.variant, share=share, ends=ranges[metric])
 
-    def _step(self, place: int, estimate: Estimate | None) -> TrackedStep:
+    def _step(self, index: int, estimate: Estimate | None) -> TrackedStep:
         """Compare a checkpoint with the last one before it that has a score, and with the first such."""
-        point, items = self.series.checkpoints[place], self._items[place]
-        earlier = [found for found in self._items[:place] if found is not None]
+        point, items = self.series.checkpoints[index], self._items[index]
+        earlier = [known_items for known_items in self._items[:index] if known_items is not None]
         if items is None or not earlier:
             return TrackedStep(point, estimate, None, None, {})
         look, share = len(earlier), is_share(self.info)
@@ -102,13 +102,13 @@ class Track:
         if not self.info.binary:
             return pl.DataFrame(schema=schema)
         signs: dict[tuple[str, ...], list[str]] = {}
-        for place, items in enumerate(self._items):
+        for index, items in enumerate(self._items):
             for *key, value in () if items is None else items.select(*KEYS, "value").iter_rows():
                 row = signs.setdefault(tuple(key), [UNKNOWN] * len(self._items))
-                row[place] = UNKNOWN if value is None else RIGHT if value >= 0.5 else WRONG
+                row[index] = UNKNOWN if value is None else RIGHT if value >= 0.5 else WRONG
         rows = [(*key, _flips(row), "".join(row)) for key, row in signs.items()]
-        found = pl.DataFrame([row for row in rows if row[-2]], schema=schema, orient="row")
-        return found.sort("flips", *KEYS, descending=[True, False, False, False])
+        changed = pl.DataFrame([row for row in rows if row[-2]], schema=schema, orient="row")
+        return changed.sort("flips", *KEYS, descending=[True, False, False, False])
 
     @property
     def last(self) -> TrackedStep | None:

@@ -24,8 +24,8 @@ class Grid(NamedTuple):
 
 def wordings_of(view: TaskView) -> list[str]:
     """The variants that differ in the prompt alone: those asked in the language of the main one."""
-    asked = (split(view.variant) or ("",))[0]
-    return [name for name in view.variants if (split(name) or ("",))[0] == asked]
+    language = (split(view.variant) or ("",))[0]
+    return [name for name in view.variants if (split(name) or ("",))[0] == language]
 
 
 def score_grid(view: TaskView, run: int, variants: Sequence[str]) -> Grid:
@@ -34,26 +34,26 @@ def score_grid(view: TaskView, run: int, variants: Sequence[str]) -> Grid:
     Where variants ask items of other names, as Kalahi's do, the mean of a cluster stands in place of an item.
     """
     measured = (pl.col("metric") == view.metric) & pl.col("variant").is_in(variants) & pl.col("value").is_not_null()
-    kept = view.runs[run].scores.filter(measured)
-    asked = kept.group_by("culture", "item_id").agg(pl.col("variant").n_unique())
-    unit = pl.col("item_id" if (asked["variant"] == len(variants)).sum() > 1 else "cluster").alias("unit")
-    cells = kept.group_by("culture", unit, "variant", "sample", maintain_order=True).agg(
+    scores = view.runs[run].scores.filter(measured)
+    n_variants = scores.group_by("culture", "item_id").agg(pl.col("variant").n_unique())
+    unit = pl.col("item_id" if (n_variants["variant"] == len(variants)).sum() > 1 else "cluster").alias("unit")
+    cells = scores.group_by("culture", unit, "variant", "sample", maintain_order=True).agg(
         pl.col("value").mean(), pl.col("cluster").first()
     )
     units = cells.unique(["culture", "unit"], keep="first", maintain_order=True)
     names = list(units.select("culture", "unit").iter_rows())
-    places, columns = ({name: i for i, name in enumerate(one)} for one in (names, variants))
+    rows, columns = ({name: i for i, name in enumerate(one)} for one in (names, variants))
     values = np.full((len(names), len(variants), int(cells["sample"].max() or 0) + 1), np.nan)  # type: ignore[arg-type]
     for culture, name, variant, sample, value in cells.drop("cluster").iter_rows():
-        values[places[culture, name], columns[variant], sample] = value
+        values[rows[culture, name], columns[variant], sample] = value
     return Grid(values, names, units["cluster"].to_list())
 
 
 def wording_means(view: TaskView, variants: Sequence[str]) -> dict[int, list[float]]:
     """By run, the mean over cultures in each wording; only runs that have all of them."""
-    found = {}
+    means = {}
     for i in range(len(view.runs)):
         rows = [[view.estimate(i, s, view.metric, name) for s in view.subjects] for name in variants]
         if all(row is not None and wording.known(row["value"]) for one in rows for row in one):
-            found[i] = [float(np.mean([row["value"] for row in one if row is not None])) for one in rows]
-    return found
+            means[i] = [float(np.mean([row["value"] for row in one if row is not None])) for one in rows]
+    return means

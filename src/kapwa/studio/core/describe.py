@@ -96,19 +96,19 @@ def datasheet(release: Release, folder: Path, mechanism: str, names: Mapping[str
     sheet.name = f"{release.project.slug}-{release.version}"
     consent = f"{release.card['consent']} Versions agreed to: {known['consents']}."
     revoke = "In three depths on their own page; the next release lists what is missing in withdrawn.jsonl."
-    sheet.tell("collection.consent", consent, source)
-    sheet.tell("collection.notice", "The consent text is shown before the first task, in each language.", source)
-    sheet.tell("collection.revoke", revoke, source, settled=True)
-    sheet.tell("collection.direct", "People wrote, agreed and answered themselves.", source, settled=True)
-    sheet.tell("collection.mechanism", mechanism, source)
-    sheet.tell("collection.time", f"Frozen on {release.date}.", source)
+    sheet.add_fact("collection.consent", consent, source)
+    sheet.add_fact("collection.notice", "The consent text is shown before the first task, in each language.", source)
+    sheet.add_fact("collection.revoke", revoke, source, settled=True)
+    sheet.add_fact("collection.direct", "People wrote, agreed and answered themselves.", source, settled=True)
+    sheet.add_fact("collection.mechanism", mechanism, source)
+    sheet.add_fact("collection.time", f"Frozen on {release.date}.", source)
     sheet.table("collection.workers", ["what people did", "times", "people"], known["did"])
     for name, groups in known["people"].items():
         label = f"{name.replace('_', ' ')} (as people chose to say; groups of at least {FEWEST})"
         sheet.table("collection.workers", [label, "people"], groups.items())
     for name in known["held"]:
         text = f"{name.replace('_', ' ')}: left out: beside an earlier release it would tell of fewer than {FEWEST}."
-        sheet.tell("collection.workers", text, source)
+        sheet.add_fact("collection.workers", text, source)
     if "aside" in known:
         reasons = [[REASONS[reason], n] for reason, n in known["aside"].items()]
         sheet.table("preprocessing.done", ["why answers of a person were set aside, by two people", "people"], reasons)

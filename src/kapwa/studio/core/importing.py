@@ -208,6 +208,12 @@ def take(tables: ItemTables, project: Project, role: str, rows: Rows, actor: str
         yield Taken(new, refused)
 
 
+def packs_of(tables: ItemTables) -> list[str]:
+    """Return the names of the sample packs that come in whole: those without a folder for each task apart."""
+    packs = [card.parent for card in sorted(tables.packs.glob(f"*/{CARD_NAME}"))]
+    return [pack.name for pack in packs if not any(child.is_dir() for child in children(pack))]
+
+
 def take_in(tables: ItemTables, project: Project, data: str | Path) -> tuple[int, list[str]]:
     """Take a file, folder or sample pack in as nobody's, or nothing where a row is wrong.
 

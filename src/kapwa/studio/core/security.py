@@ -26,7 +26,7 @@ from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import ConflictError, lock_project, single_writer
 from kapwa.studio.core.long_work import BusyError, LongWork, Pieces
 from kapwa.studio.core.notices import unread_of_members
-from kapwa.studio.core.posted import ID, Posted, ended
+from kapwa.studio.core.posted import Posted, ended, form_number
 from kapwa.studio.core.reading import one_page
 from kapwa.studio.core.roles import NOBODY
 from kapwa.studio.core.tables import ConsentText, Event, InterfaceText, Membership, Person, Project
@@ -212,9 +212,8 @@ def _onward(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
 
 def _taken(request: HttpRequest, *visits: Visit) -> bool:
     """Whether the script sends what was taken before, as it did not get the answer."""
-    number = request.POST.get("uuid", "")
-    sent_again = request.headers.get(KEPT) == "again" and ID.fullmatch(number)
-    return bool(sent_again) and any(
+    number = form_number(request) if request.headers.get(KEPT) == "again" else None
+    return number is not None and any(
         Event.objects.filter(uuid=number, actor=visit.member.author, project=visit.project).exists() for visit in visits
     )
 

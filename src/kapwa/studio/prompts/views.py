@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 from django.core.paginator import Paginator
 from django.db import transaction
+from django.forms import BoundField
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
@@ -15,18 +16,20 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.utils.translation import gettext_noop as _n
 
-from kapwa.errors import DataError, UsageError
+from kapwa.errors import UsageError
 from kapwa.studio.core.comments import comments_in
 from kapwa.studio.core.forms import Guide, ItemNamed, OwnItem, Stage, Todo
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
+from kapwa.studio.core.posted import PageForm, SetText, posted
 from kapwa.studio.core.roles import AGREERS, WORDERS
 from kapwa.studio.core.searching import TextShown, terms_in
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.tables import APPROVED, Event
+from kapwa.studio.core.tables import APPROVED, ID, Event
 from kapwa.studio.core.text import wording_state
-from kapwa.studio.core.views.commenting import comment_said, comments_shown
-from kapwa.studio.core.views.common import act, judge_shown, reason_of, show, take_publication, whole
+from kapwa.studio.core.views.commenting import CommentForm, comment_said, comments_shown
+from kapwa.studio.core.views.common import ShownForm, act, judge_shown, show, take_publication, whole
+from kapwa.studio.core.views.fields import WHY, TypedField, told
 from kapwa.studio.prompts.checks import as_row, causes, checked_prompts, place_faults, read_table
 from kapwa.studio.prompts.events import CONCEPT, IDENTITY, PLURALS, ROLES, TEMPLATE
 from kapwa.studio.prompts.importing import COLUMNS
@@ -137,63 +140,87 @@ def _role(role: str) -> str:
 @page("prompts/<slug:role>/", read=AGREERS, write=WORDERS)
 def prompt_parts(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
     """List the concepts, identities or templates, and add one that is typed."""
-    wrong = _add(request, visit, _role(role)) if request.method == "POST" else []
-    if request.method == "POST" and not wrong:
-        return redirect("prompt_parts", project=visit.project.slug, role=role)
-    return _shown_parts(visit, role, wrong=wrong)
+    form = PartForm(visit, _role(role))
+    if form.is_valid():
+        take_publication(visit)
+        try:
+            with transaction.atomic():
+                act(visit, f"{role}.added", {"fields": form.item})
+            return redirect("prompt_parts", project=visit.project.slug, role=role)
+        except RefusedError as error:
+            form.add_error(None, str(error))
+    return _shown_parts(visit, role, form)
 
 
-def _shown_parts(
-    visit: Visit, role: str, *, wrong: Sequence[DataError] = (), unexplained: Sequence[str] = ()
-) -> HttpResponse:
-    """Show the concepts, identities or templates; ``wrong``: what is wrong with what was typed."""
+def _shown_parts(visit: Visit, role: str, form: PartForm, judged: ShownForm | None = None) -> HttpResponse:
+    """Show the concepts, identities or templates, with a form that was refused."""
     request, parts = visit.request, list(_parts(visit).filter(role=role))
     return show(
         visit,
         "prompt_parts",
-        400 if wrong or unexplained else 200,
+        400 if form.errors or judged else 200,
         role=role,
         title=TITLES[role],
         titles=TITLES,
         parts=parts,
         open=_open(visit, parts)[:MOST_SHOWN],
-        unexplained=unexplained,
-        fields=_form_fields(visit, role, request.POST),
-        wrong=_beside(visit, wrong),
+        judged=judged,
+        typed=form,
         table=PLURALS[role],
         words=visit.may(WORDERS),
         changed=whole(request.GET.get("changed")),
     )
 
 
-def _form_fields(visit: Visit, role: str, values: Any) -> list[tuple[str, Any, str, str]]:
-    """Return (name, label, language, value) of each field of a part's form."""
-    columns = [(name, _(label), "") for name, label in COLUMNS[role].items()]
-    if role != TEMPLATE:
-        asked = [f"text_{tag}" for tag in (*visit.project.languages, "en") if tag != visit.project.language]
-        for name in dict.fromkeys([*asked, *(name for name in values if name.startswith("text_"))]):
-            columns.append((name, language(name[5:]).name, name[5:]))
-    return [(name, label, tag, values.get(name, "")) for name, label, tag in columns]
+class PartForm(PageForm):
+    """A concept, identity or template: its columns, and its texts in the project's other languages; ``row`` as it is.
 
+    ``base``: the text that was seen; ``reason``: why it changes one to which people agreed. ``item``: its fields, where
+    nothing is wrong; what the form has no place for, such as notes, stays.
+    """
 
-def _typed(request: HttpRequest, visit: Visit, role: str, before: dict[str, str]) -> TextTable:
-    """Return what was typed as a table of one row; what the form has no place for, such as notes, stays."""
-    names = [name for name, *_rest in _form_fields(visit, role, before or request.POST)]
-    cells = {**before, **{name: request.POST.get(name, "") for name in names}}
-    return TextTable(Path(role), tuple(cells), [Record(1, cells)], [])
+    base = SetText(max_length=ID, required=False)
+    reason = TypedField(required=False, wrong=told(*WHY))
 
+    def __init__(self, visit: Visit, role: str, row: PromptPart | None = None, *, bound: bool = True) -> None:
+        sent, self.before = posted(visit.request) if bound else None, row.fields if row else {}
+        super().__init__(sent, initial=self.before)
+        self.role, self.project, self.row = role, visit.project, row
+        self.item: dict[str, str] = {}
+        self.fields["reason"].required = bool(row and row.agreement)
+        self.names = list(COLUMNS[role])
+        for name, label in COLUMNS[role].items():
+            self.fields[name] = TypedField(required=False)
+            self.fields[name].label, self.fields[name].tag = _(label), ""
+        for name in self._texts() if role != TEMPLATE else ():
+            self.names.append(name)
+            self.fields[name] = TypedField(required=False)
+            self.fields[name].label, self.fields[name].tag = language(name[5:]).name, name[5:]
 
-def _add(request: HttpRequest, visit: Visit, role: str) -> Sequence[DataError]:
-    """Record what was typed; return what is wrong with it."""
-    rows, wrong = read_table(role, _typed(request, visit, role, {}), visit.project)
-    take_publication(visit)
-    for row in rows:
-        try:
-            with transaction.atomic():
-                act(visit, f"{role}.added", {"fields": row.item})
-        except RefusedError as error:
-            wrong = [DataError(error.summary, row=row.number, hint=error.hint)]
-    return wrong
+    def _texts(self) -> list[str]:
+        """Return the names of the texts in other languages: those of the project, and those that are there."""
+        tags = [tag for tag in (*self.project.languages, "en") if tag != self.project.language]
+        there = [name for name in (*self.before, *self.data) if name.startswith("text_")]
+        return list(dict.fromkeys([*(f"text_{tag}" for tag in tags), *there]))
+
+    @property
+    def columns(self) -> list[BoundField]:
+        """The fields of the part."""
+        return [self[name] for name in self.names]
+
+    def clean(self) -> None:
+        """Read what was typed as a table of one row, as imported tables are."""
+        if self.errors:
+            return
+        cells = {**self.before, **{name: self.cleaned_data[name] for name in self.names}}
+        rows, wrong = read_table(
+            self.role, TextTable(Path(self.role), tuple(cells), [Record(1, cells)], []), self.project
+        )
+        for error in wrong:
+            column = IDENTITY if error.column == self.project.attribute else error.column
+            told_what = f"{error.message} {error.hint or ''}".strip()
+            self.add_error(column if column in self.names else None, told_what)
+        self.item = {} if wrong else rows[0].item
 
 
 def _part(visit: Visit, role: str, part: str) -> PromptPart:
@@ -206,14 +233,14 @@ def agree(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
     """Agree to all that were shown but the exceptions, as they were seen."""
     if role not in (IDENTITY, TEMPLATE):  # a concept is used at once
         raise Http404
-    agreed = set(request.POST.getlist("shown")) - set(request.POST.getlist("except"))
+    form = ShownForm(posted(request))
+    if not form.is_valid():
+        return _shown_parts(visit, role, PartForm(visit, role, bound=False), form)
     for part in _parts(visit).filter(role=TEMPLATE):
-        wrong = place_faults(as_row(TEMPLATE, part.fields)) if f"{part.id}:{part.text_event}" in agreed else []
+        wrong = place_faults(as_row(TEMPLATE, part.fields)) if form.agrees(f"{part.id}:{part.text_event}") else []
         if wrong:
             raise UsageError(f"The template {part.name!r} {wrong[0]}", hint=_("Change the template first."))
-    changed, unexplained = judge_shown(visit, f"{role}.agreed", f"{role}.refused", "text")
-    if unexplained:
-        return _shown_parts(visit, role, unexplained=unexplained)
+    changed = judge_shown(visit, form, f"{role}.agreed", f"{role}.refused", "text")
     return redirect(f"{visit.link('prompt_parts', role)}?changed={changed}")
 
 
@@ -221,36 +248,34 @@ def agree(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
 def prompt_part(request: HttpRequest, visit: Visit, role: str, part: str) -> HttpResponse:
     """Show one concept, identity or template, and change it."""
     row = _part(visit, role, part)
-    wrong: Sequence[DataError] = ()
-    if request.method == "POST":
-        rows, wrong = read_table(role, _typed(request, visit, role, row.fields), visit.project)
-        if not wrong:
-            body: JsonObject = {"fields": rows[0].item, "base": request.POST.get("base", "")}
-            if row.agreement:
-                body |= {"against": row.agreement, "reason": reason_of(request)}
-            act(visit, f"{role}.revised", body, subject=row.id)
-            return redirect("prompt_part", project=visit.project.slug, role=role, part=part)
-    fields = _form_fields(visit, role, request.POST if wrong else row.fields)
-    words = visit.may(WORDERS)
-    refusals = Event.objects.filter(project=visit.project, kind=f"{role}.refused", subject=row.id, erased=False)
-    shown = {"fields": fields, "words": words, "terms": terms_in(visit.project, *row.fields.values())}
+    form = PartForm(visit, role, row)
+    if not form.is_valid():
+        return _shown_part(visit, row, form)
+    body: JsonObject = {"fields": form.item, "base": form.cleaned_data["base"]}
+    if row.agreement:
+        body |= {"against": row.agreement, "reason": form.cleaned_data["reason"]}
+    act(visit, f"{role}.revised", body, subject=row.id)
+    return redirect("prompt_part", project=visit.project.slug, role=role, part=part)
+
+
+def _shown_part(visit: Visit, row: PromptPart, form: PartForm, **refused: PageForm) -> HttpResponse:
+    """Show one concept, identity or template, with a form that was refused."""
+    refusals = Event.objects.filter(project=visit.project, kind=f"{row.role}.refused", subject=row.id, erased=False)
+    shown = {"words": visit.may(WORDERS), "terms": terms_in(visit.project, *row.fields.values())}
     shown["refusals"] = [event for event in refusals if event.body["text"] == row.text_event]
-    shown |= {"wrong": _beside(visit, wrong), "title": TITLES[role]}
-    shown |= comments_shown(visit, row.id, "discuss_part", role, row.id)
-    return show(visit, "prompt_part", 400 if wrong else 200, role=role, part=row, **shown)
-
-
-def _beside(visit: Visit, wrong: Sequence[DataError]) -> list[tuple[str, DataError]]:
-    """Return what is wrong, each with the name of its field, "" where it is of no field."""
-    return [(IDENTITY if error.column == visit.project.attribute else error.column or "", error) for error in wrong]
+    shown |= {"typed": form, "title": TITLES[row.role], "role": row.role, "part": row}
+    shown |= comments_shown(visit, row.id, "discuss_part", row.role, row.id)
+    return show(visit, "prompt_part", 400 if form.errors or refused else 200, **shown, **refused)
 
 
 @page("prompts/<slug:role>/<str:part>/discuss/", write=AGREERS)
 def discuss_part(request: HttpRequest, visit: Visit, role: str, part: str) -> HttpResponse:
     """Take a comment on a concept, identity or template."""
-    row = _part(visit, role, part)
+    row, form = _part(visit, role, part), CommentForm(posted(request))
+    if not form.is_valid():
+        return _shown_part(visit, row, PartForm(visit, role, row, bound=False), comment=form)
     language_of = row.fields.get("language", visit.project.language)
-    act(visit, "prompt.discussed", comment_said(visit, language_of, "prompt_part"), subject=row.id)
+    act(visit, "prompt.discussed", comment_said(visit, form, language_of, "prompt_part"), subject=row.id)
     return redirect("prompt_part", project=visit.project.slug, role=role, part=part)
 
 

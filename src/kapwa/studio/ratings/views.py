@@ -7,12 +7,14 @@ to anybody who looks for a person. The figures are computed from the tables, by 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from django import forms
 from django.db.models import Count, Q
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -31,6 +33,7 @@ from kapwa.studio.core.aside import set_aside
 from kapwa.studio.core.desks import DESKS
 from kapwa.studio.core.evaluating import runs_of
 from kapwa.studio.core.forms import PATHS, Stage
+from kapwa.studio.core.posted import PageForm, posted
 from kapwa.studio.core.release import item_id
 from kapwa.studio.core.roles import COORDINATORS
 from kapwa.studio.core.security import SAFE, Visit, page
@@ -47,6 +50,7 @@ from kapwa.tables import csv_bytes
 from kapwa.value_types import Cells, Keywords
 
 _RATES = {suite: kind for kind, suite in RATED.items()}
+_MOST_DRAWN = 10_000
 _PREFERRED = {0: FIRST, 1: SECOND, "tie": TIE, "bad": BAD, "": ""}
 
 
@@ -164,20 +168,43 @@ def contested(project: Project) -> list[Contested]:
     return sorted(rows, key=lambda row: row.n / row.of)
 
 
+class DrawForm(PageForm):
+    """What is drawn for people: of which runs, none for the accepted situations; how many, and for how many people."""
+
+    run = forms.MultipleChoiceField(required=False)
+    sample = forms.IntegerField(required=False, min_value=0, max_value=_MOST_DRAWN)
+    raters = forms.IntegerField(required=False, min_value=1, max_value=100)
+    seed = forms.IntegerField(required=False, min_value=0, max_value=_MOST_DRAWN)
+
+    def __init__(self, runs: Iterable[str], posted: QueryDict | None) -> None:
+        super().__init__(posted, initial={"raters": 3, "seed": 1})
+        self.fields["run"].choices = [("", ""), *((name, name) for name in runs)]
+
+    def clean(self) -> None:
+        """Take each run once, and what is usual where nothing is typed."""
+        made = self.cleaned_data
+        made["run"] = list(filter(None, dict.fromkeys(made.get("run", ()))))
+        for name, usual in (("sample", 0), ("raters", 3), ("seed", 1)):
+            made[name] = usual if made.get(name) is None else made[name]
+
+
 @page("results/", read=COORDINATORS, write=COORDINATORS, hold_write_lock=False, long=("POST",))
 def results(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List what was drawn for people, by kind, with how much of it is done; posted to, draw more."""
     runs = {run.name: run for run in drawable(runs_of(visit.project))}
-    if request.method == "POST":
-        names = dict.fromkeys(name for name in request.POST.getlist("run") if name)
-        sources = [runs[name] for name in names if name in runs]
-        wanted = {name: whole(request.POST.get(name), default) for name, default in (("sample", 0), ("seed", 1))}
-        raters = max(1, whole(request.POST.get("raters"), 3, 100))
+    form = DrawForm(runs, posted(request))
+    if form.is_valid():
+        wanted = form.cleaned_data
+        sources = [runs[name] for name in wanted.pop("run")]
         kind = PAIRS if len(sources) > 1 else _RATES[visit.project.form] if sources else BASELINE
-        made = draw(visit.project, kind, *sources, **wanted, raters=raters, by=visit.member.author)
-        return redirect(f"{reverse('results', args=[visit.project.slug])}?named={naming(made)}")
+        try:
+            made = draw(visit.project, kind, *sources, **wanted, by=visit.member.author)
+            return redirect(f"{reverse('results', args=[visit.project.slug])}?named={naming(made)}")
+        except UsageError as error:
+            form.add_error("sample", str(error))
     kinds = [(kind, DESKS[kind].title(), of_kind) for kind, of_kind in _sets(visit.project).items()]
-    return show(visit, "results", kinds=kinds, runs=runs, named=whole(request.GET.get("named")))
+    shown: Keywords = {"kinds": kinds, "runs": runs, "named": whole(request.GET.get("named")), "wanted": form}
+    return show(visit, "results", 400 if form.errors else 200, **shown)
 
 
 def _sets(project: Project) -> dict[str, list[Any]]:

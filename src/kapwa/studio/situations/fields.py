@@ -11,8 +11,6 @@ from collections.abc import Iterable, Mapping
 from django.utils.translation import gettext as _
 
 from kapwa.records import Item
-from kapwa.studio.core.languages import checked_tag
-from kapwa.studio.core.text import tidy
 from kapwa.suites.kalahi.form import PARTS, PARTS_OF, RESPONSES
 from kapwa.value_types import Cells
 
@@ -28,16 +26,6 @@ FIELDS = ("language", "best", *TEXT_FIELDS, *(name + GLOSS for name in TEXT_FIEL
 NAMED_FIELDS = ("language", "best", *PARTS, *RESPONSES, *_DESCRIBING)
 
 Fields = Mapping[str, str]
-
-
-def read_fields(posted: Mapping[str, str]) -> dict[str, str]:
-    """Return the fields of a posted form that are not empty."""
-    fields = {name: tidy(posted.get(name, "")) for name in FIELDS}
-    if fields["language"]:
-        fields["language"] = checked_tag(fields["language"])
-    if f"relevant_{fields['best']}" not in GROUPS["relevant"]:
-        fields["best"] = ""
-    return {name: text for name, text in fields.items() if text}
 
 
 def changes(before: Fields, after: Fields) -> dict[str, str]:

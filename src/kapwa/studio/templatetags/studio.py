@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from django import template
+from django.forms import BaseForm, BoundField
 from django.template.defaultfilters import date
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
@@ -50,9 +51,17 @@ def written(tag: str | InterfaceLanguage | None) -> str:
 
 
 @register.filter
-def item(posted: Mapping[str, str], subject: str) -> str | None:
-    """Return why somebody refuses a text, as a form that is shown again posted it; None where they do not."""
-    return posted.get(f"reason_{subject}") or None
+def field_of(form: BaseForm | None, name: str) -> BoundField | None:
+    """Return a field of a form by its name, None where it has none."""
+    return form[name] if form and name in form.fields else None
+
+
+@register.filter
+def typed_in(message: Any, sent: Any) -> list[str]:
+    """Return the texts of a message of the interface; as somebody typed them, where these were refused."""
+    refused = sent.errors and sent["key"].value() == message.key
+    texts: list[str] = sent.texts if refused else message.texts
+    return texts
 
 
 @register.filter

@@ -13,8 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kapwa.suites.base import Selection, Suite, call, floor_words, settings_of
+from kapwa.suites.base import Selection, Setting, Suite, call, floor_words
 from kapwa.suites.blend.variants import SAQ_VARIANTS, VARIANTS, saq_variants
+from kapwa.suites.shared_settings import MAX_NEW_TOKENS, SIMILARITY
 
 if TYPE_CHECKING:
     from kapwa.records import Item
@@ -23,6 +24,45 @@ if TYPE_CHECKING:
 TASKS = {
     "blend/saq": "short answers: does the reply give an answer that people there gave?",
     "blend/mcq": "multiple choice: which of the options, two to twenty, is right?",
+}
+SETTINGS = {
+    "mcq": (
+        Setting(
+            "how",
+            "How questions are put. Multiple choice: generate (the model writes a letter) or likelihood; opinions: "
+            "likelihood, samples or stated.",
+            metavar="WAY",
+            panel="Everyday knowledge",
+            asks=True,
+        ),
+        Setting(
+            "shuffle",
+            "Shuffle the options of each question and culture with this seed. Default: the order in the data.",
+            metavar="SEED",
+            kind="number",
+        ),
+        Setting(
+            "per_question",
+            "Multiple choice: at most N sets of options per question and culture, drawn with a fixed seed. Default: "
+            "all; the released file has hundreds.",
+            metavar="N",
+            kind="number",
+            panel="Everyday knowledge",
+            asks=True,
+        ),
+        MAX_NEW_TOKENS,
+    ),
+    "saq": (
+        *SIMILARITY,
+        MAX_NEW_TOKENS,
+        Setting(
+            "max_answers",
+            "If a reply lists more answers than this, only its first answer is judged.",
+            kind="number",
+        ),
+        Setting("prompts", "A prompt file or folder to use instead of the data's prompts."),
+        Setting("judge", "A judging model in addition to the matcher, as returned by kapwa.load_judge."),
+    ),
 }
 
 
@@ -76,7 +116,7 @@ suite = Suite(
     check=partial(call, "kapwa.suites.blend.check:check"),
     tasks_of=partial(call, "kapwa.suites.blend.check:tasks_of"),
     pick_variants=saq_variants,
-    options=settings_of("blend"),
+    options=SETTINGS,
     sample_data=sample_data,
     example_answers=example_answers,
     tables="questions.csv and answers.csv or mcq.csv",

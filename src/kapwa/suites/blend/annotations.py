@@ -60,7 +60,7 @@ class Annotation(NamedTuple):
     row: int
 
 
-class _Place(NamedTuple):
+class _EntryLocation(NamedTuple):
     """Where an entry is, for what there is to say of it."""
 
     data: DataSet
@@ -183,59 +183,61 @@ def read_annotations(data: DataSet, path: Path) -> list[Annotation]:
         except ValidationError as error:
             name = entry.key or str(entry.value.get("ID", "") if isinstance(entry.value, dict) else "")
             for detail in error.errors(include_url=False, include_input=False):
-                part, message = ".".join(map(str, detail["loc"])) or "the entry", detail["msg"]
-                _Place(data, path, entry.row, name).problem(f"{part!r}: {message[:1].lower()}{message[1:]}.")
+                field, message = ".".join(map(str, detail["loc"])) or "the entry", detail["msg"]
+                _EntryLocation(data, path, entry.row, name).problem(f"{field!r}: {message[:1].lower()}{message[1:]}.")
             continue
-        place = _Place(data, path, entry.row, entry.key or read.id.strip())
-        annotation = _annotation(place, entry.value, read)
-        if not place.name:
-            place.problem("has no 'ID'.")
-        if not entry.key and first.setdefault(place.name, entry.row) != entry.row:
-            place.problem(f"the id {place.name!r} is already in row {first[place.name]}.", _OWN_ID)
+        location = _EntryLocation(data, path, entry.row, entry.key or read.id.strip())
+        annotation = _annotation(location, entry.value, read)
+        if not location.name:
+            location.problem("has no 'ID'.")
+        if not entry.key and first.setdefault(location.name, entry.row) != entry.row:
+            location.problem(f"the id {location.name!r} is already in row {first[location.name]}.", _OWN_ID)
         if len(data.problems) == before:
             annotations.append(annotation)
     return annotations
 
 
-def _annotation(place: _Place, value: Mapping[str, object], read: _Entry) -> Annotation:
+def _annotation(location: _EntryLocation, value: Mapping[str, object], read: _Entry) -> Annotation:
     annotations, aggregated = (value.get(key) for key in ANSWER_KEYS)
     if annotations is not None and aggregated is not None and annotations != aggregated:
-        place.problem("has both 'annotations' and 'aggregated_answers', and they differ.", "Keep one of them.")
+        location.problem("has both 'annotations' and 'aggregated_answers', and they differ.", "Keep one of them.")
     for key in read.model_extra or ():
         if key not in ANSWER_KEYS:
-            place.odd(f"the key {key!r} is not one of the form's and is not read", "note")
+            location.odd(f"the key {key!r} is not one of the form's and is not read", "note")
     texts = {"question": read.question, "en_question": read.en_question}
     if not any(text.strip() for text in texts.values()):
-        place.problem("has no text in either language.")
+        location.problem("has no text in either language.")
     for key, text in texts.items():
         if not text.strip():
-            place.odd(f"{key!r} is blank: the question cannot be asked in that language")
+            location.odd(f"{key!r} is blank: the question cannot be asked in that language")
             texts[key] = ""
-    groups = tuple(_group(place, raw) for raw in read.annotations)
-    return Annotation(place.name, texts["question"], texts["en_question"], groups, _idks(place, read), place.row)
+    groups = tuple(_group(location, raw) for raw in read.annotations)
+    return Annotation(
+        location.name, texts["question"], texts["en_question"], groups, _idks(location, read), location.row
+    )
 
 
-def _group(place: _Place, raw: _Answers) -> AnswerGroup:
+def _group(location: _EntryLocation, raw: _Answers) -> AnswerGroup:
     for key in raw.model_extra or ():
-        place.odd(f"an answer's key {key!r} is not one of the form's and is not read", "note")
+        location.odd(f"an answer's key {key!r} is not one of the form's and is not read", "note")
     sides = []
     for key, values in (("answers", raw.answers), ("en_answers", raw.en_answers or [])):
         texts = tuple(value.strip() for value in values if value.strip())
         if len(texts) < len(values):
-            place.odd(f"a blank text among {key!r} (dropped; the released scorer finds it in every reply)")
+            location.odd(f"a blank text among {key!r} (dropped; the released scorer finds it in every reply)")
         sides.append(texts)
     if not sides[0]:
-        place.problem("an answer has no text in 'answers'.", "Every answer needs its text in the local language.")
+        location.problem("an answer has no text in 'answers'.", "Every answer needs its text in the local language.")
     return AnswerGroup(sides[0], sides[1], raw.count)
 
 
-def _idks(place: _Place, read: _Entry) -> dict[str, int]:
+def _idks(location: _EntryLocation, read: _Entry) -> dict[str, int]:
     counts = dict.fromkeys(IDK_KEYS, 0) | {key: count for key, count in read.idks.items() if count is not None}
     for key, count in counts.items():
         if key not in IDK_KEYS:
             shown = repr(key) if len(repr(key)) <= 60 else repr(key)[:59] + "…"
-            place.odd(f"'idks' holds the free text {shown} ({count}×): only the paper's rule counts it")
+            location.odd(f"'idks' holds the free text {shown} ({count}×): only the paper's rule counts it")
     for key in IDK_KEYS:
         if key not in read.idks:
-            place.odd(f"'idks' has no {key!r} (taken as 0)")
+            location.odd(f"'idks' has no {key!r} (taken as 0)")
     return counts

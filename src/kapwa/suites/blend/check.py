@@ -47,6 +47,9 @@ _DATE_CELL = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?")
 # Which of two numbers is the month was settled by the spreadsheet's language, so none is written for the user.
 _MADE_A_DATE = "The spreadsheet made a date of it: format the column as text and write it again."
 
+# So many questions have one key by no accident.
+_FEWEST_OF_ONE_KEY = 10
+
 
 def check(path: Path) -> CheckReport | None:
     """Report on people's answers, on multiple-choice questions, or on both; None when ``path`` holds neither.
@@ -76,6 +79,12 @@ def check(path: Path) -> CheckReport | None:
             counts |= {"multiple-choice questions": len(questions), "cultures": cultures}
         letters = Counter(question.answer for question in questions)
         counts |= {f"right option {letter}": letters[letter] for letter in sorted(letters)}
+        if len(letters) == 1 and len(questions) >= _FEWEST_OF_ONE_KEY:
+            message = (
+                f"the right option is {questions[0].answer} in all {len(questions)} questions: a model that always "
+                "says so has all right; put the options in another order, or run with --shuffle"
+            )
+            findings.append(Finding("warning", str(path), message))
         findings += choice_files.findings(path)
         findings += [odd for table in choice_files.tables for odd in table_oddities(table)]
     return CheckReport("blend", str(path), counts, findings) if answers or choices else None
@@ -137,11 +146,11 @@ def _run_findings(data: QuestionSurvey, path: Path, choices: bool, counts: Count
 
     questions = [entry.question for entry in data.entries]
     items = saq_items(BlendData(questions, data.prompts(), data.source()), Selection())
-    asked = {item.culture: item.fields["local_language"] for item in items}
+    languages = {item.culture: item.fields["local_language"] for item in items}
     for name, cultures in (
-        (SCORED, [f"{culture} [{code}]" for culture, code in asked.items() if has_rules(code)]),
-        (SCORED_WITHOUT_RULES, [f"{culture} [{code}]" for culture, code in asked.items() if not has_rules(code)]),
-        (NOT_SCORED, [country for country in dict.fromkeys(q.country for q in questions) if country not in asked]),
+        (SCORED, [f"{culture} [{code}]" for culture, code in languages.items() if has_rules(code)]),
+        (SCORED_WITHOUT_RULES, [f"{culture} [{code}]" for culture, code in languages.items() if not has_rules(code)]),
+        (NOT_SCORED, [country for country in dict.fromkeys(q.country for q in questions) if country not in languages]),
     ):
         if cultures:
             counts[name] = f"{len(cultures)}: {', '.join(cultures)}"
@@ -181,31 +190,31 @@ def _counts(survey: QuestionSurvey) -> Counts:
     counts |= {f"topic {topic}": number for topic, number in topics.most_common()}
     counts |= {f"{kind} questions": kinds[kind] for kind in KINDS}
     counts["prompts"] = len(survey.templates)
-    for country, asked in grouped(questions, lambda question: question.country).items():
-        valid = f"{sum(map(is_valid_code, asked))} valid (code), {sum(map(is_valid_paper, asked))} (paper)"
-        counts[country] = f"{len(asked)} questions, {valid}"
+    for country, of_country in grouped(questions, lambda question: question.country).items():
+        valid = f"{sum(map(is_valid_code, of_country))} valid (code), {sum(map(is_valid_paper, of_country))} (paper)"
+        counts[country] = f"{len(of_country)} questions, {valid}"
     return counts
 
 
 def question_findings(entry: QuestionEntry) -> Iterator[Finding]:
     """Yield every oddity of one question and its answers."""
-    question, place = entry.question, entry.origin
+    question, origin = entry.question, entry.origin
     for name, text in (("local", question.local), ("English", question.english)):
         for severity, oddity in cell_oddities(text):
             # Ends are kept as they are here: the released prompts ask questions as the files have them.
             message = f"{name} text: {oddity.replace('(removed on reading)', '(kept)')}"
-            yield place.finding(severity, message, _column(entry, name.lower()))
+            yield origin.finding(severity, message, _column(entry, name.lower()))
     foreign = question.language.partition("-")[0] not in ("en", UNKNOWN_DEFAULTS["language"])
     if question.local == question.english and foreign:
         message = f"the local text is the English one, though the language is {question.language!r}"
-        yield place.finding("warning", message, _column(entry, "local"))
+        yield origin.finding("warning", message, _column(entry, "local"))
     votes, unable = sum(group.votes for group in question.groups), sum(question.idks.values())
     if not question.groups:
         message = f"nobody answered ({unable} did not know): both rules drop the question"
-        yield place.finding("warning", message, _column(entry, "id"))
+        yield origin.finding("warning", message, _column(entry, "id"))
     elif question.counted and votes + unable < USUAL_ANNOTATORS:
         message = f"{votes} votes and {unable} without an answer: fewer than {USUAL_ANNOTATORS} people"
-        yield place.finding("note", message, _column(entry, "id"))
+        yield origin.finding("note", message, _column(entry, "id"))
     yield from _answer_findings(entry)
 
 
@@ -217,19 +226,19 @@ def _column(entry: QuestionEntry, column: str) -> str:
 def _answer_findings(entry: QuestionEntry) -> Iterator[Finding]:
     question = entry.question
     first: dict[str, int] = {}
-    for place, group in enumerate(question.groups):
-        origin = entry.groups[place] if entry.groups else entry.origin
+    for index, group in enumerate(question.groups):
+        origin = entry.groups[index] if entry.groups else entry.origin
         if not group.en and question.english:
             message = f"the answer {group.local[0]!r} has no English: it counts only in the local language"
             yield origin.finding("warning", message, _column(entry, "english"))
         if entry.groups is None and says_nothing(group, question.language):  # the form leaves them out, and says so
             message = "says that there is no answer, and counts as an answer all the same, as in the released code"
-            message = f"{_named(entry, place)} ({group.local[0]!r}) {message}"
+            message = f"{_named(entry, index)} ({group.local[0]!r}) {message}"
             yield origin.finding("warning", message, _column(entry, "local"))
         local = dict.fromkeys(group.local)
         for answer in local:
-            if first.setdefault(answer, place) != place:
-                message = f"{answer!r} is in {_named(entry, first[answer])} and again in {_named(entry, place)}"
+            if first.setdefault(answer, index) != index:
+                message = f"{answer!r} is in {_named(entry, first[answer])} and again in {_named(entry, index)}"
                 yield origin.finding("warning", message, _column(entry, "local"))
         english = [answer for answer in dict.fromkeys(group.en) if answer not in local]
         for column, answers in (("local", local), ("english", english)):
@@ -237,9 +246,9 @@ def _answer_findings(entry: QuestionEntry) -> Iterator[Finding]:
                 yield origin.finding(severity, message, _column(entry, column))
 
 
-def _named(entry: QuestionEntry, place: int) -> str:
+def _named(entry: QuestionEntry, index: int) -> str:
     """How readers find an answer group: by its row, or by its number where it has no row of its own."""
-    return f"answer {place + 1}" if entry.groups is None else f"row {entry.groups[place].row}"
+    return f"answer {index + 1}" if entry.groups is None else f"row {entry.groups[index].row}"
 
 
 def _spelling(kind: Kind, answers: Iterable[str]) -> Iterator[tuple[Severity, str]]:
@@ -262,13 +271,13 @@ def country_findings(entries: Sequence[QuestionEntry]) -> Iterator[Finding]:
     by_id = grouped(entries, lambda entry: entry.question.id)
     if len(by_country) < 2:
         return
-    for country, asked in by_country.items():
-        ids = {entry.question.id for entry in asked}
+    for country, of_country in by_country.items():
+        ids = {entry.question.id for entry in of_country}
         missing = [question_id for question_id in by_id if question_id not in ids]
         if missing:
             shown = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
             message = f"{country} was not asked {len(missing)} of the {len(by_id)} questions: {shown}"
-            yield Finding("warning", str(asked[0].origin.path), message)
+            yield Finding("warning", str(of_country[0].origin.path), message)
     for same in by_id.values():
         yield from _differing(same)
 

@@ -46,8 +46,8 @@ class ScaleChoice(NamedTuple):
     sample: int = 0
 
     @property
-    def place(self) -> int | None:
-        """The place on the scale of what is chosen; None where there is no choice."""
+    def step(self) -> int | None:
+        """The step of the scale of what is chosen; None where there is no choice."""
         return None if self.letter is None else _scale_index(self.item, self.letter)
 
     @property
@@ -58,7 +58,7 @@ class ScaleChoice(NamedTuple):
     @property
     def distance(self) -> float | None:
         """How many steps the choice is from the nearest right option; None where there is no choice."""
-        return None if self.place is None else float(min(abs(self.place - right) for right in self.right))
+        return None if self.step is None else float(min(abs(self.step - right) for right in self.right))
 
 
 def right_letters(item: Item) -> list[str]:
@@ -102,10 +102,12 @@ def _counted(choices: Sequence[ScaleChoice]) -> Iterator[tuple[Any, ...]]:
     for key, block in blocks.items():
         labels = block[0].item.fields["scale"]
         totals = Counter(each.right[0] for each in block)
-        pairs = Counter((each.right[0], each.place) for each in block)
-        for (right, place), n in sorted(pairs.items(), key=lambda pair: (pair[0][0], pair[0][1] is None, pair[0][1])):
-            chosen = None if place is None else labels[place]
-            yield (*key, labels[right], chosen, right, place, n, totals[right], n / totals[right])
+        pairs = Counter((each.right[0], each.step) for each in block)
+        for (right, chosen_step), n in sorted(
+            pairs.items(), key=lambda pair: (pair[0][0], pair[0][1] is None, pair[0][1])
+        ):
+            chosen = None if chosen_step is None else labels[chosen_step]
+            yield (*key, labels[right], chosen, right, chosen_step, n, totals[right], n / totals[right])
 
 
 def _agreement(choices: Sequence[ScaleChoice]) -> pl.DataFrame:
@@ -113,7 +115,7 @@ def _agreement(choices: Sequence[ScaleChoice]) -> pl.DataFrame:
     for (variant, metric), every in grouped(choices, lambda each: (each.item.variant, each.metric)).items():
         cultures = grouped(every, lambda each: each.item.culture)
         for culture, block in {"": every, **(cultures if len(cultures) > 1 else {})}.items():
-            pairs = np.array([(each.right[0], each.place) for each in block])
+            pairs = np.array([(each.right[0], each.step) for each in block])
             kappa = weighted_kappa(pairs, [each.item.cluster for each in block])
             rows.append((culture, variant, metric, kappa.n, kappa.clusters, kappa.value, kappa.low, kappa.high))
     return pl.DataFrame(rows, schema=AGREEMENT_SCHEMA, orient="row").sort("variant", "metric", "culture")

@@ -46,10 +46,10 @@ def confusion_rows(gives: FloatArray, split: FloatArray, clusters: Sequence[str]
     ``gives``: 1 where a wrong reply (row) is another culture's answer (column), 0 where not, NaN where it could not be.
     """
     estimates = mean_estimates(gives, np.array(clusters), binary=[True] * gives.shape[1])
-    for place, share in enumerate(estimates):
-        count = int((~np.isnan(gives[:, place])).sum())
-        total = float(np.nansum(split[:, place]))
-        yield count, int(np.nansum(gives[:, place])), share.value, share.low, share.high, total / max(count, 1)
+    for index, share in enumerate(estimates):
+        count = int((~np.isnan(gives[:, index])).sum())
+        total = float(np.nansum(split[:, index]))
+        yield count, int(np.nansum(gives[:, index])), share.value, share.low, share.high, total / max(count, 1)
 
 
 def confusion_table(graded: Sequence[Graded], others: Others, grader: Grader) -> pl.DataFrame:
@@ -92,11 +92,11 @@ def _rows(
     if not names:
         return
     gives = np.full((len(wrong), len(names)), np.nan)
-    places = {name: place for place, name in enumerate(names)}
+    index_of = {name: index for index, name in enumerate(names)}
     for row, graded in enumerate(wrong):
         texts = list(_sayings(graded, grader, wordings))
-        for other in others.of(question_id(graded.item), graded.item.culture):
-            gives[row, places[other.country]] = any(_gives(*saying, other) for saying in texts)
+        for other in others.in_other_countries(question_id(graded.item), graded.item.culture):
+            gives[row, index_of[other.country]] = any(_gives(*saying, other) for saying in texts)
     fits = np.nansum(gives, axis=1, keepdims=True)
     split = np.divide(gives, fits, out=np.zeros_like(gives), where=fits > 0)
     for name, cells in zip(names, confusion_rows(gives, split, [graded.item.cluster for graded in wrong]), strict=True):

@@ -59,8 +59,8 @@ def read_data(data: str | Path | None, prompts: str | Path | None = None) -> Ble
     ones, in place of the data's own.
     Raises UsageError for names that mean nothing, DataError (the first, with a count) for bad files.
     """
-    place = locate(data, PACKS, own_dataset=BLEND_ID, patterns=hub_files(data, ANSWER_FILES))
-    survey = load_path(place.path, place.name)
+    source = locate(data, PACKS, own_dataset=BLEND_ID, patterns=hub_files(data, ANSWER_FILES))
+    survey = load_path(source.path, source.name)
     if prompts is not None:
         _replace_prompts(survey, Path(prompts))
     raise_first(survey.problems)
@@ -127,9 +127,9 @@ def _read_pack(survey: QuestionSurvey, folder: Path) -> None:
     for role in _TABLES:
         files = table_files(folder, role)
         if len(files) != 1:
-            held = " and ".join(file.name for file in files) or f"no table of {role}"
+            contents = " and ".join(file.name for file in files) or f"no table of {role}"
             odd = None if files else odd_names(folder, [role], TABLE_SUFFIXES)
-            message, hint = f"holds {held}; a pack has exactly one.", odd or f"Keep one, named {role}.csv."
+            message, hint = f"holds {contents}; a pack has exactly one.", odd or f"Keep one, named {role}.csv."
             survey.problems.append(DataError(message, path=folder, hint=hint))
         tables += [survey.read_table(file) for file in files[:1]]
     if len(tables) < len(_TABLES):
@@ -175,7 +175,7 @@ def _check_across(survey: QuestionSurvey) -> None:
     for entry in survey.entries:
         question = entry.question
         mate = first.setdefault((question.country, question.id), entry).origin
-        if mate.path != entry.origin.path:
+        if mate is not entry.origin and mate.path != entry.origin.path:
             message = f"{question.id!r} is also asked of {question.country} in row {mate.row} of {mate.pack_file}."
             survey.problems.append(entry.origin.problem(message, "id"))
         other = languages.setdefault(question.country, entry)

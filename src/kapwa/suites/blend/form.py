@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, cast
 
 from pydantic import AfterValidator, Field
 
@@ -78,7 +78,7 @@ class QuestionRow(GroupedRow, Conversed, NotedRow):
         return self.language.partition("-")[0] in ("en", UNKNOWN_DEFAULTS["language"])
 
     @property
-    def idks(self) -> Mapping[str, int]:
+    def idks(self) -> dict[str, int]:
         """How many gave no answer, by their reason."""
         return {
             "idk": self.idk or 0,
@@ -129,7 +129,7 @@ class AnswerRow(NotedRow):
         if not self.each:
             return [AnswerGroup(self.local, english, self.votes or 1)]
         return [
-            AnswerGroup((local,), english[place : place + 1], self.votes or 1) for place, local in enumerate(self.local)
+            AnswerGroup((local,), english[index : index + 1], self.votes or 1) for index, local in enumerate(self.local)
         ]
 
 
@@ -148,9 +148,9 @@ def read_tables(data: DataSet, questions: TextTable, answers: TextTable, default
     answers, more = named_alike(answers, columns_of(AnswerRow))
     data.oddities += [*renamed, *more]
     before = len(data.problems)
-    asked = data.read(questions, QuestionRow, defaults, what="a table of questions")
-    languages = {row.id: row.language for row in asked}
-    own_languages = {(row.culture, row.id): row.language for row in asked}
+    question_rows = data.read(questions, QuestionRow, defaults, what="a table of questions")
+    languages = {row.id: row.language for row in question_rows}
+    own_languages = {(row.culture, row.id): row.language for row in question_rows}
 
     def language_of(record: Record) -> str:
         culture, name = (str(record.cells.get(column, "")).strip() for column in ("culture", "id"))
@@ -160,35 +160,37 @@ def read_tables(data: DataSet, questions: TextTable, answers: TextTable, default
     rows = data.read(answers, AnswerRow, whose, what="a table of answers", language_of=language_of)
     if any(problem.row == 1 for problem in data.problems[before:]):
         return []  # a table of wrong columns
-    unread = {str(record.cells.get("id", "")).strip() for record in questions.records} - {row.id for row in asked}
+    unread = {str(record.cells.get("id", "")).strip() for record in questions.records} - {
+        row.id for row in question_rows
+    }
     rows_read = {record.row for record in questions.records}
     lost = [problem.row for problem in questions.problems if problem.row not in rows_read]
     if any(row is None or row > min(rows_read) for row in lost):
         unread |= {row.id for row in rows}  # rows are lost, and nobody knows of which questions
-    groups = _grouped(data, rows, asked, unread, whose["culture"])
-    return [_entry(data, row, groups[row.culture, row.id], "votes" in answers.header) for row in asked]
+    groups = _grouped(data, rows, question_rows, unread, whose["culture"])
+    return [_entry(data, row, groups[row.culture, row.id], "votes" in answers.header) for row in question_rows]
 
 
 def _grouped(
-    data: DataSet, rows: Sequence[AnswerRow], asked: Sequence[QuestionRow], unread: set[str], usual: str
+    data: DataSet, rows: Sequence[AnswerRow], question_rows: Sequence[QuestionRow], unread: set[str], usual: str
 ) -> Mapping[tuple[str, str], list[Given]]:
     """The answers of each question, which is named by culture and id, or by the id alone where only one has it.
 
     That a question could not be read (``unread``) is said where it stands, not again for each of its answers.
     """
-    groups: dict[tuple[str, str], list[Given]] = {(question.culture, question.id): [] for question in asked}
+    groups: dict[tuple[str, str], list[Given]] = {(question.culture, question.id): [] for question in question_rows}
     # By id and culture: whether the question is in English, and its language.
     questions: defaultdict[str, dict[str, tuple[bool, str]]] = defaultdict(dict)
-    for question in asked:
+    for question in question_rows:
         questions[question.id][question.culture] = (question.in_english, question.language)
     for row in rows:
         cultures = questions.get(row.id, {})
         culture = next(iter(cultures)) if len(cultures) == 1 and row.culture == usual else row.culture
         if culture in cultures:
             in_english, language = cultures[culture]
+            of_question, origin, may_be_none = groups[culture, row.id], row.origin, not row.is_answer
             for group in row.groups(in_english):
-                nothing = not row.is_answer and says_nothing(group, language)
-                groups[culture, row.id].append((group, row.origin, nothing))
+                of_question.append((group, origin, may_be_none and says_nothing(group, language)))
         elif cultures:
             hint = f"It was asked of: {', '.join(sorted(cultures))}."
             data.problems.append(row.origin.problem(f"{culture!r} was not asked {row.id!r}.", "culture", hint))
@@ -199,8 +201,8 @@ def _grouped(
 
 
 def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bool) -> QuestionEntry:
-    ordered = sorted(groups, key=lambda answer: -answer[0].votes) if counted else list(groups)
-    idks = dict(row.idks)
+    ordered = sorted(groups, key=lambda answer: -answer[0].votes) if counted else groups
+    idks = row.idks
     for group, origin, nothing in ordered:
         if not nothing:
             continue
@@ -210,7 +212,7 @@ def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bo
             message += f", and its votes ({group.votes}) count under 'no-answer'"
         data.oddities.append(origin.finding("warning", message, "local"))
     real = [answer for answer in ordered if not answer[2]]
-    kind: Kind = next((known for known in KINDS if row.kind == known), kind_of(row.english))
+    kind: Kind = cast(Kind, row.kind) if row.kind else kind_of(row.english)
     question = CountryQuestion(
         country=row.culture,
         id=row.id,

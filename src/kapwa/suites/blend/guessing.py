@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -16,8 +16,12 @@ from kapwa.datasets.columns import CODE, LABEL, TEXT, FormColumn, guess, named_b
 from kapwa.errors import UsageError
 from kapwa.languages.codes import is_language_tag
 from kapwa.records import MEDIA_TYPES
+from kapwa.suites.blend.mapped import NAMED_LETTER, OPTION_LABEL, plain_number
+from kapwa.suites.choices.signs import OptionSigns
 from kapwa.suites.folders.locales import country_of
+from kapwa.suites.folders.mapping import JSON_LIST
 from kapwa.suites.folders.paths import cell_at, column_of
+from kapwa.suites.folders.reading import KINDS_OF_FILES, unknown_kind
 from kapwa.suites.items import ALL_LETTERS
 from kapwa.tables import Record, TextTable, read_records, written_value
 from kapwa.value_types import JsonObject
@@ -26,6 +30,8 @@ Form = Literal["blend/saq", "blend/mcq", "opinions/survey"]
 BY_NAME, BY_CELLS = "by its name", "by what its cells hold"
 _LOOKED_AT = 200  # rows
 _MOSTLY = 0.9
+_WRONG = re.compile(r"wrong|incorrect|distract|false", re.IGNORECASE)
+_CYRILLIC = "АБВГДЕЖЗИК"
 # Fewer rows may share their answers by chance.
 _MOST_LABELS, _FEWEST_ROWS = 5, 10
 # "option_a", "choice 2", "prompt_option_b", "opa", "A": columns that differ by a letter or a number at their end.
@@ -90,13 +96,16 @@ def guess_mapping(files: Sequence[Path]) -> Guessed:
 
     Raises DataError for a table that cannot be read, UsageError where nothing in it looks like a question with answers.
     """
+    for file in files:
+        if file.suffix.lower() not in KINDS_OF_FILES:
+            raise unknown_kind(file)
     tables = [_with_paths(read_records(file)) for file in files]
     for table in tables:
         if table.problems:
             raise table.problems[0]
     if len({file.parent for file in files}) > 1:
         hint = 'Guess by those of one folder. A mapping reads several: see "@file" in docs/reference/forms.md.'
-        raise UsageError("The tables lie in several folders.", hint=hint)
+        raise UsageError("The tables are in several folders.", hint=hint)
     if len({table.header for table in tables}) > 1:
         raise UsageError("The tables have different columns.", hint="Name tables of one kind.")
     table = tables[0]._replace(records=[row for each in tables for row in each.records[:_LOOKED_AT]])
@@ -107,8 +116,12 @@ def guess_mapping(files: Sequence[Path]) -> Guessed:
     columns = survey or {field: column for field, column in columns.items() if field != "numbers"}
     if "local" not in columns or ("answer" not in columns and not survey):
         lacking = "question" if "local" not in columns else "answer"
-        hint = f"Its columns are {', '.join(table.header)}. Write the mapping by hand: docs/reference/forms.md."
+        remarks = "".join(f" Note: {remark.message}." for remark in tables[0].remarks)
+        hint = (
+            f"Its columns are {', '.join(table.header)}.{remarks} Write the mapping by hand: docs/reference/forms.md."
+        )
         raise UsageError(f"No column looks like the {lacking}.", hint=hint)
+    _add_right_option(table, columns, guessed)
     _check_media(table, columns, files[0].parent, guessed)
     labels = [] if survey else _labels(table, columns["answer"])
     form: Form = "blend/mcq" if "options" in columns or "option_A" in columns or labels else "blend/saq"
@@ -125,7 +138,7 @@ def guess_mapping(files: Sequence[Path]) -> Guessed:
         return guessed
     if labels and "options" not in columns and "option_A" not in columns:
         fields["constants"] = {"options": "; ".join(labels)}
-        guessed.unsure.append("in which order people see the options: they stand in that of the alphabet.")
+        guessed.unsure.append("in which order people see the options: the table lists them alphabetically.")
     fields.update(_details(form, table, columns, guessed))
     used = {*columns.values(), *map(column_of, columns.values())}
     guessed.left_out.extend(name for name in table.header if name not in used)
@@ -150,8 +163,29 @@ def _survey_columns(table: TextTable, columns: Mapping[str, str], guessed: Guess
     else:
         return {}
     guessed.reasons[field] = f"{guessed.reasons.pop('numbers')}; its cells hold numbers for the options"
-    others = {name: place for name, place in columns.items() if name not in ("numbers", "answer", "media")}
+    others = {name: index for name, index in columns.items() if name not in ("numbers", "answer", "media")}
     return {**others, field: column}
+
+
+def _add_right_option(table: TextTable, columns: dict[str, str], guessed: Guessed) -> None:
+    """Take the right answer's column as option A where the others hold wrong options alone ("wrong_answer_1")."""
+    places = [name for name in columns if name.startswith("option_")]
+    answer = columns.get("answer", "")
+    if (
+        not places
+        or len(places) == len(ALL_LETTERS)
+        or not re.search(r"(?i)wrong|incorrect|distract|false", columns[places[0]])
+    ):
+        return
+    others = {text_of(record.cells.get(columns[name], "")) for record in table.records for name in places}
+    if any(text_of(record.cells.get(answer, "")) in others for record in table.records):
+        return
+    for letter, name in zip(ALL_LETTERS[len(places) : 0 : -1], reversed(places), strict=True):
+        columns[f"option_{letter}"] = columns.pop(name)
+    columns["option_A"] = answer
+    guessed.reasons["option_A"] = "the right answer, which is none of the others"
+    guessed.reasons.update(dict.fromkeys((f"option_{letter}" for letter in ALL_LETTERS[1 : len(places) + 1]), BY_NAME))
+    guessed.unsure.append("the order of the options: the right one is always the first, so run with --shuffle.")
 
 
 def _check_media(table: TextTable, columns: dict[str, str], folder: Path, guessed: Guessed) -> None:
@@ -210,21 +244,39 @@ def _details(form: Form, table: TextTable, columns: Mapping[str, str], guessed: 
     cells = [text_of(record.cells.get(columns[lists], "")) for record in table.records] if lists in columns else []
     whole = any(isinstance(record.cells.get(columns.get(lists, "")), tuple) for record in table.records)
     sign = next((sign for sign in ("\n", "|", ";") if sum(sign in cell for cell in cells) * 2 > len(cells)), "")
+    if not sign and form == "blend/mcq":
+        keys = [text_of(record.cells.get(columns["answer"], "")).strip() for record in table.records]
+        sign = next((sign for sign in ("/", ",", "،", "、") if _holds_keys(cells, keys, sign)), "")
     if sign and not whole:
         details["separators"] = {lists: sign}
-        guessed.reasons[lists] += f"; its texts are parted by {sign!r}"
+        guessed.reasons[lists] += f"; its texts are separated by {sign!r}"
     letters = {column: name[-1] for name, column in columns.items() if name.startswith("option_")}
     if letters and _share(table, columns["answer"], letters.__contains__):
         details["values"] = {"answer": letters}
     elif form == "blend/mcq":
-        details["answer_is"], guessed.reasons["answer_is"] = _answer_is(table, columns["answer"])
+        details.update(_answer_is(table, columns, details.get("separators", {}).get("options", ";"), guessed))
     else:
         details["prompts"] = [{"id": "inst-4", "local": "{q}", "english": "{q}"}]
+    question = columns["question" if form == "blend/mcq" else "local"]
+    asked = [text_of(record.cells.get(question, "")) for record in table.records]
+    if 2 * len(set(asked)) <= len(asked):
+        guessed.unsure.append(
+            "why one question stands in many rows: if each row is what one person answered, nothing is right or wrong, "
+            "and the form is opinions/survey, or people's answers for kapwa build mcq."
+        )
     if "language" in columns and not _share(table, columns["language"], is_language_tag):
         guessed.unsure.append("the codes of languages. Write them under 'values: language:' (Tamil: ta).")
+    if form == "blend/saq" and not {"language", "locale"} & set(columns):
+        guessed.unsure.append("which language it is. Say it under 'constants' (language: sw), or in a card.yaml.")
     if not {"country", "culture", "locale"} & set(columns):
         guessed.unsure.append("whose culture it is. Say it under 'constants', or name the column.")
     return details
+
+
+def _holds_keys(cells: Sequence[str], keys: Sequence[str], sign: str) -> bool:
+    """Whether cells are lists by a ``sign`` that texts hold too: nearly all have the answer among their parts."""
+    listed = [key in map(str.strip, cell.split(sign)) and sign in cell for cell, key in zip(cells, keys, strict=False)]
+    return bool(listed) and sum(listed) >= _MOSTLY * len(listed)
 
 
 def _labels(table: TextTable, column: str) -> list[str]:
@@ -234,16 +286,65 @@ def _labels(table: TextTable, column: str) -> list[str]:
     return sorted(answers) if few and not any(len(answer) == 1 for answer in answers) else []
 
 
-def _answer_is(table: TextTable, column: str) -> tuple[str, str]:
-    """Return how the right option is written, and why."""
-    answers = {text_of(record.cells.get(column, "")).strip() for record in table.records} - {""}
-    if answers and all(re.fullmatch(r"\(?[A-Ta-t][.)]?", answer) for answer in answers):
-        return "letter", "its cells are letters"
-    if answers and all(answer.isdigit() for answer in answers):
-        if "0" in answers:
-            return "number from 0", "its cells are numbers, 0 among them"
-        return "number from 1", "its cells are numbers, and none is 0: look whether they begin with 0"
-    return "text", "its cells are texts of options"
+def _answer_is(table: TextTable, columns: Mapping[str, str], sign: str, guessed: Guessed) -> JsonObject:
+    """Return how the right option is written; what speaks for it is a reason, what against it a doubt."""
+    written = [text_of(record.cells.get(columns["answer"], "")).strip() for record in table.records]
+    if sum(cell.startswith("[") and isinstance(written_value(cell), list) for cell in written) > len(written) / 2:
+        guessed.reasons["answer"] += "; its cells are lists"
+        return {"answer_is": "letter", "separators": {"options": sign, "answer": JSON_LIST}}
+    several = [re.split(r"\s*[,;]\s*", answer) for answer in written]
+    parts = Counter(part for answer in several for part in answer if part)
+    answers = sorted(parts)
+    names = [name for name in columns if name.startswith("option_")]
+    options = [_options_of(record, columns, names, sign) for record in table.records]
+    most = max(map(len, options), default=0)
+    as_texts = all(answer in texts for answer, texts in zip(written, options, strict=True) if answer)
+    numbers = [number for answer in answers if (number := plain_number(answer)).isascii() and number.isdigit()]
+    if _mostly(parts, lambda part: plain_number(part) in numbers):
+        how = "number from 0" if "0" in numbers else "number from 1"
+        guessed.reasons["answer_is"] = f"its cells are numbers, {'0' if '0' in numbers else '0 is not'} among them"
+        if as_texts:
+            guessed.unsure.append("whether the numbers of the answers are places or the texts of options (answer_is).")
+        elif "0" not in numbers and max(map(int, numbers)) < most:
+            guessed.unsure.append(
+                f"whether the numbers of the answers begin with 0 or 1: none is 0, and none is {most}."
+            )
+        return {"answer_is": how}
+    cyrillic = {answer: ALL_LETTERS[place] for place, answer in enumerate(_CYRILLIC[:most]) if answer in answers}
+    if len(cyrillic) == len(answers) > 0 and not set("БГДЖ").isdisjoint(answers):
+        guessed.reasons["answer"] += "; its cells are letters of the Cyrillic alphabet"
+        return {"values": {"answer": cyrillic}}
+    signs = OptionSigns([""] * max(most, 2), "en")
+    if _mostly(parts, lambda part: signs.lettered(part) is not None):
+        guessed.reasons["answer_is"] = "its cells are letters"
+        if as_texts:
+            guessed.unsure.append("whether the letters of the answers are places or the texts of options (answer_is).")
+        return {"answer_is": "letter"}
+    guessed.reasons["answer_is"] = "its cells are texts of options"
+    if not as_texts and _mostly(Counter(filter(None, written)), _begins_with_letter):
+        guessed.reasons["answer_is"] = "its cells begin with letters"
+        return {"answer_is": "letter"}
+    return {"answer_is": "text"}
+
+
+def _mostly(parts: Counter[str], holds: Callable[[str], bool]) -> bool:
+    """Whether nearly all texts are such; a few may be faults, which a check names."""
+    return parts.total() > 0 and sum(n for part, n in parts.items() if holds(part)) >= _MOSTLY * parts.total()
+
+
+def _begins_with_letter(answer: str) -> bool:
+    """Whether an answer is an option's letter with its text ("B. rice"), or with a word before it ("Option B")."""
+    return bool(OPTION_LABEL.fullmatch(answer) or NAMED_LETTER.fullmatch(answer))
+
+
+def _options_of(record: Record, columns: Mapping[str, str], names: Sequence[str], sign: str) -> list[str]:
+    """Return the texts of a row's options."""
+    if names:
+        return [text for name in names if (text := text_of(record.cells.get(columns[name], "")).strip())]
+    cell = record.cells.get(columns.get("options", ""), "")
+    value = written_value(cell) if isinstance(cell, str) else list(cell)
+    parts = list(value.values()) if isinstance(value, dict) else value if value else str(cell).split(sign)
+    return [text for part in parts if (text := str(part).strip())]
 
 
 def _share(table: TextTable, name: str, holds: Any) -> bool:
@@ -275,8 +376,13 @@ def _paths(name: str, cell: object) -> Iterator[str]:
         return
     if isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
         yield from (f"{name}[*].{key}" for key, inner in value[0].items() if isinstance(inner, str))
-    elif isinstance(value, dict) and not set(value) <= set(ALL_LETTERS):  # lettered options are read as they are
+    elif isinstance(value, dict) and not _labelled(value):  # labelled options are read as they are
         yield from (f"{name}.{key}" for key, inner in value.items() if isinstance(inner, str | int | list))
+
+
+def _labelled(value: Mapping[str, object]) -> bool:
+    """Whether an object's keys are letters of options, or their numbers."""
+    return set(value) <= set(ALL_LETTERS) or all(map(str.isdecimal, value))
 
 
 def _quoted(value: object) -> str:

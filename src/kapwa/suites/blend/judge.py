@@ -4,7 +4,7 @@ The matcher compares words: it misses synonyms and translations, and now and the
 the answer. A judge model reads meanings, and errs in ways of its own: in languages that it knows badly above all. So
 its verdicts are a metric of their own (``sem_b_judge``), with how far they agree with the matcher beside it.
 
-The judge's replies are kept by whoever asks them (:class:`Answerer`); verdicts are read from them anew each time.
+The judge's replies are kept by whoever asks them (:class:`Answerer`); verdicts are read from them each time.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ class Judge:
 
         Raises ModelError when an answer fails.
         """
-        asked = ask_verdicts(self._model, (_prompt(reply) for reply in graded if to_be_judged(reply)))
-        verdicts = iter(asked.values)
-        return asked._replace(values=[next(verdicts) if to_be_judged(reply) else None for reply in graded])
+        requested = ask_verdicts(self._model, (_prompt(reply) for reply in graded if to_be_judged(reply)))
+        verdicts = iter(requested.values)
+        return requested._replace(values=[next(verdicts) if to_be_judged(reply) else None for reply in graded])
 
 
 class PromptVerdicts(NamedTuple):
@@ -130,8 +130,8 @@ def judge_agreement(graded: Sequence[Graded], verdicts: Sequence[bool | None]) -
     """
     judged = [(reply, verdict) for reply, verdict in zip(graded, verdicts, strict=True) if verdict is not None]
     by_place = grouped(judged, lambda pair: (pair[0].item.culture, pair[0].item.language, pair[0].item.variant))
-    parts = {(_ALL, _ALL, _ALL): judged, **by_place} if judged else {}
-    rows = [(*key, *cells) for key, pairs in parts.items() for cells in _agreement_rows(pairs)]
+    groups = {(_ALL, _ALL, _ALL): judged, **by_place} if judged else {}
+    rows = [(*key, *cells) for key, pairs in groups.items() for cells in _agreement_rows(pairs)]
     return pl.DataFrame(rows, schema=AGREEMENT_SCHEMA, orient="row")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from kapwa.tables import Cell
 
 _OPTIONS = tuple(f"option_{letter}" for letter in ALL_LETTERS)
+# "A) rice", "(b) rice", "1. rice"
+OPTION_LABEL = re.compile(r"\(?(?P<label>[A-Ta-t]|\d{1,2})(?:[.):]\s+|\)\s*)(?P<text>\S.*)", re.DOTALL)
+NAMED_LETTER = re.compile(r"(?:option|choice|answer)[ _]?\(?([A-T])\)?\.?", re.IGNORECASE)
+# Cyrillic letters that look like Latin ones with another place in the alphabet.
+_LOOK_ALIKE = frozenset("ВЕНКМОРСТвенкморст")
 # Fields of short answers that are read apart from the others.
 _APART = frozenset(
     ("answers", "answers_en", "locale", "culture", "language", "local", "english", "id", "messages", "media")
@@ -33,7 +39,7 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
     texts = {name: row.text(name) for name in ("local", "english") if row.has(name)}
     if not any(texts.values()):
         row.problem(next(iter(texts), "local"), "is empty.", "Every row needs a question.")
-    answers, english = row.items("answers"), row.items("answers_en")
+    answers, english = (_without_labels(row, name, row.items(name)) for name in ("answers", "answers_en"))
     if not answers and not row.problems:
         row.problem("answers", "holds no answer.", "Name the answers that count as right, or leave the row out.")
     if english and len(english) != len(answers):
@@ -61,16 +67,17 @@ def _answers(
     folded = [same_text(answer, language) for answer in answers] if len(answers) > 1 or non_answers else answers
     # Kapwa's own lists of what is no answer are looked at where the form is read, so that a check tells of the row.
     skipped = {same_text(text, language) for text in non_answers}
-    first: dict[str, int] = {}
-    places = [
-        place for place, text in enumerate(folded) if first.setdefault(text, place) == place and text not in skipped
-    ]
-    real = [skipped and f"!{folded[place]}" in skipped for place in places]
-    together = [places] if places and not any(real) else [[place] for place in places]
+    distinct = list(range(len(folded)))
+    if skipped or len(set(folded)) < len(folded):
+        distinct = [
+            index for index in distinct if folded.index(folded[index]) == index and folded[index] not in skipped
+        ]
+    real = [skipped and f"!{folded[index]}" in skipped for index in distinct]
+    together = [distinct] if distinct and not any(real) else [[index] for index in distinct]
     for number, of_row in enumerate(together):
-        cells: dict[str, Cell] = {"local": tuple([answers[place] for place in of_row])}
+        cells: dict[str, Cell] = {"local": tuple([answers[index] for index in of_row])}
         if english:
-            cells["english"] = tuple([english[place] for place in of_row])
+            cells["english"] = tuple([english[index] for index in of_row])
         if len(of_row) > 1:
             cells["each"] = "yes"
         if real[number]:
@@ -99,13 +106,31 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
         **{field: row.text(field) for field in ("group", "step", "options_are") if row.has(field)},
         **talk,
     }
-    for place in ALL_LETTERS[: len(options)]:
-        cells[f"culture_{place}"] = row.text(f"culture_{place}", country if place in letters else "")
+    for letter in ALL_LETTERS[: len(options)]:
+        cells[f"culture_{letter}"] = row.text(f"culture_{letter}", country if letter in letters else "")
     to.add("mcq", cells, row)
 
 
 def _options(row: MappedRow) -> list[str]:
-    """The texts of the options, A first; a row may have fewer than others, but leaves out none between two."""
+    """The texts of the options, A first; a row may have fewer than others, but leaves out none between two.
+
+    Letters or numbers that stand before all of them are no part of them: each is shown with its letter.
+    """
+    return _without_labels(row, "options" if row.has("options") else "option_A", _written_options(row))
+
+
+def _without_labels(row: MappedRow, field: str, texts: list[str]) -> list[str]:
+    """The texts without letters or numbers before them, where all have one and these are in order: "1. rice"."""
+    labelled = [OPTION_LABEL.fullmatch(text) for text in texts]
+    labels = [label["label"].upper() if label else "" for label in labelled]
+    if len(texts) < 2 or labels not in (list(ALL_LETTERS[: len(texts)]), [str(i + 1) for i in range(len(texts))]):
+        return texts
+    row.odd(field, "note", f"each text has a letter or number before it ({texts[0][:40]!r}): it is taken off")
+    return [label["text"] for label in labelled if label]
+
+
+def _written_options(row: MappedRow) -> list[str]:
+    """The texts of the options as the row has them."""
     if row.has("options"):
         options = row.items("options")
         if not 2 <= len(options) <= len(_OPTIONS) and not row.problems:
@@ -123,7 +148,7 @@ def _options(row: MappedRow) -> list[str]:
 def _letters(row: MappedRow, options: list[str], language: str) -> list[str]:
     """The letters of the right options, each from a letter, a number or the option's text.
 
-    Several stand in a list, or in a cell parted by commas or the mapping's separator; a text may hold commas itself.
+    Several stand in a list, or in a cell separated by commas or the mapping's separator; a text may hold commas itself.
     """
     how, field = row.mapping.answer_is, row.fields.get("answer")
     if "answer" in row.mapping.separators or (field and isinstance(field.cell, tuple)):
@@ -138,6 +163,10 @@ def _letters(row: MappedRow, options: list[str], language: str) -> list[str]:
 
 def _letter(row: MappedRow, options: list[str], written: str, language: str) -> str:
     how = row.mapping.answer_is
+    if how == "letter" and written in _LOOK_ALIKE:
+        hint = "Write Latin letters, or say under 'values: answer:' in the mapping which option each letter is (В: C)."
+        row.problem("answer", f"{written!r} is Cyrillic, and looks like another letter of the Latin alphabet.", hint)
+        return ""
     if how == "text":
         known = list(options)
     elif how == "letter":
@@ -145,21 +174,46 @@ def _letter(row: MappedRow, options: list[str], written: str, language: str) -> 
     else:
         known = [str(i + int(how[-1])) for i in range(len(options))]
     # Programs write 1 as 1.0 where other cells of the column are empty.
-    number = ascii_digits(written).removesuffix(".0")
+    number = plain_number(written)
     matching = [i for i, answer in enumerate(known) if answer in (written, number)]
     if not matching and how in ("letter", "text"):
         from kapwa.suites.choices.signs import OptionSigns  # tables of the form's own letters need none of it
 
         read = OptionSigns(options, language or "en")
-        place = read.lettered(written) if how == "letter" else read.exactly(written)
-        matching = [] if place is None else [place]
+        index = read.lettered(written) if how == "letter" else read.exactly(written)
+        index = _labelled(options, written) if index is None else index
+        matching = [] if index is None else [index]
     if len(matching) != 1:
         hint = (
             f"{nearest(written, options if how == 'text' else known)} The mapping says that it is a {how} (answer_is)."
         )
         row.problem("answer", f"{written!r} names no option.", hint)
         return ""
+    if how != "text" and written in options and options.index(written) != matching[0]:
+        chosen, other = (ALL_LETTERS[place] for place in (matching[0], options.index(written)))
+        message = f"{written!r} is read as a {how} and means option {chosen}, but is the text of option {other}: check"
+        row.odd("answer", "warning", f"{message} 'answer_is' in the mapping")
     return ALL_LETTERS[matching[0]]
+
+
+def plain_number(written: str) -> str:
+    """Return a number in figures of any script, or as programs write it beside empty cells (1.0), in plain figures."""
+    figures = ascii_digits(written).removesuffix(".0")
+    if len(figures) == 1 and not figures.isascii():  # a sign such as the Ethiopic two, which is no decimal digit
+        value = unicodedata.numeric(figures, -1)
+        return str(int(value)) if value >= 0 and float(value).is_integer() else figures
+    return figures
+
+
+def _labelled(options: Sequence[str], written: str) -> int | None:
+    """Return the option that a letter and its own text name ("B. rice"), or a letter after a word ("Option B")."""
+    label = OPTION_LABEL.fullmatch(written)
+    if label and label["label"].upper() in ALL_LETTERS[: len(options)]:
+        place = ALL_LETTERS.index(label["label"].upper())
+        return place if same_text(options[place]) == same_text(label["text"]) else None
+    named = NAMED_LETTER.fullmatch(written)
+    place = ALL_LETTERS.index(named[1].upper()) if named else len(options)
+    return place if place < len(options) else None
 
 
 SHORT_ANSWERS = MappedForm(

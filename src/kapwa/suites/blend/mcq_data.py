@@ -93,7 +93,7 @@ class ChoiceQuestion:
 
 
 def _several(cell: object) -> Any:
-    """Several right options in one cell ("A; C", or a list) as letters parted by commas."""
+    """Several right options in one cell ("A; C", or a list) as letters separated by commas."""
     letters = re.split("[,;]", rearm(cell)) if isinstance(cell, str) else cell
     return ",".join(sorted(str(letter).strip() for letter in letters)) if isinstance(letters, list | tuple) else cell
 
@@ -150,11 +150,11 @@ class ChoiceRow(GroupedRow, Conversed):
     def contradictions(self) -> Iterator[CellProblem]:
         """Yield what makes the question impossible to judge."""
         options = self._by_letter("option")
-        last = max(place for place, text in enumerate(options) if text)
-        for place in range(last):
-            if not options[place]:
+        last = max(index for index, text in enumerate(options) if text)
+        for index in range(last):
+            if not options[index]:
                 message = f"is empty, though option_{ALL_LETTERS[last]} is not."
-                yield CellProblem(f"option_{ALL_LETTERS[place]}", message, "Leave out no letter between two options.")
+                yield CellProblem(f"option_{ALL_LETTERS[index]}", message, "Leave out no letter between two options.")
         yield from _choice_problems(self.choice, "answer", "option_A")
 
 
@@ -248,16 +248,16 @@ def read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
     naming file, row and column for a file that is not of either layout.
     """
     try:
-        place = locate(data, PACKS, own_dataset=BLEND_ID, patterns=hub_files(data, CHOICE_FILES))
+        source = locate(data, PACKS, own_dataset=BLEND_ID, patterns=hub_files(data, CHOICE_FILES))
     except UsageError as error:
         if hub_id(str(data), BLEND_ID) or str(data) in entries.names():
             raise
         # The sample packs that it names hold people's answers.
         raise UsageError(error.message, hint=_HINT) from None
-    path = _table_in(place.path)
+    path = _table_in(source.path)
     if path is None:
-        raise DataError("holds no multiple-choice questions.", path=place.path, hint=_HINT)
-    questions, files = read_choices(path, place.name)
+        raise DataError("holds no multiple-choice questions.", path=source.path, hint=_HINT)
+    questions, files = read_choices(path, source.name)
     raise_first(files.problems)
     card_path = path.with_name(CARD_NAME)
     files.note_file(card_path)
@@ -267,13 +267,13 @@ def read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
 
 
 def read_choices(
-    place: Path, name: str = "", *, look_for_repeats: bool = False
+    source: Path, name: str = "", *, look_for_repeats: bool = False
 ) -> tuple[list[ChoiceQuestion], DataSet]:
     """Read a place that :func:`is_choice_data`, going on after a bad row: the sound rows, and every problem.
 
     ``look_for_repeats``: questions that stand twice are oddities, as a check tells them; a run has no use for that.
     """
-    path = _table_in(place) or place
+    path = _table_in(source) or source
     files = DataSet(name, path)
     table = files.read_table(path)
     model = _layout(table)
@@ -363,13 +363,13 @@ _HINT = (
 )
 
 
-def _table_in(place: Path) -> Path | None:
+def _table_in(source: Path) -> Path | None:
     """The table at a place: itself, a folder's own (``mcq.csv`` first), else the released file anywhere in it."""
-    if not place.is_dir():
-        return place
-    tables = table_files(place, "mcq", _TABLES)
-    tables = tables or [path for name in RELEASED_NAMES for path in sorted(place.rglob(name))]
-    tables = tables or sorted(path for path in place.rglob("*mc*question*/**/*") if path.suffix.lower() in _TABLES)
+    if not source.is_dir():
+        return source
+    tables = table_files(source, "mcq", _TABLES)
+    tables = tables or [path for name in RELEASED_NAMES for path in sorted(source.rglob(name))]
+    tables = tables or sorted(path for path in source.rglob("*mc*question*/**/*") if path.suffix.lower() in _TABLES)
     return tables[0] if tables else None
 
 

@@ -120,8 +120,8 @@ def option_of(item: Item, letter: str | None) -> tuple[str | None, str | None]:
     """The text of an option and whose answer it is."""
     if letter is None:
         return None, None
-    place = item.fields["letters"].index(letter)
-    return item.fields["options"][place], item.fields["cultures"][place]
+    index = item.fields["letters"].index(letter)
+    return item.fields["options"][index], item.fields["cultures"][index]
 
 
 def case_of(item: Item, metric: str, margin: float, got: str | None) -> Cells:
@@ -298,12 +298,12 @@ def judge_likelihood(items: Sequence[Item], answers: Collection[Answer]) -> Judg
 
 def _option_rows(scored: _ScoredOptions) -> Iterator[tuple[Any, ...]]:
     item, texts, letters = scored
-    for place, letter in enumerate(item.fields["letters"] if texts or letters else ()):
-        text = texts[place] if texts else None
+    for index, letter in enumerate(item.fields["letters"] if texts or letters else ()):
+        text = texts[index] if texts else None
         yield (
             *(item.id, item.variant, item.culture, letter, letter in right_letters(item), *option_of(item, letter)),
             *((text.logprob_sum, text.n_tokens, text.n_bytes, text.n_chars) if text else (None,) * 4),
-            letters[place].logprob_sum if letters else None,
+            letters[index].logprob_sum if letters else None,
         )
 
 

@@ -134,12 +134,12 @@ def mcq_floors(items: Sequence[Item]) -> list[Floor]:
     """
     floors: list[Floor] = []
     for how in HOWS:
-        asked = [item for item in items if item.variant == how]
-        letters = sorted({letter for item in asked for letter in item.fields["letters"]})
-        ordered = bool(asked) and bool(asked[0].fields["options_are"])
+        of_variant = [item for item in items if item.variant == how]
+        letters = sorted({letter for item in of_variant for letter in item.fields["letters"]})
+        ordered = bool(of_variant) and bool(of_variant[0].fields["options_are"])
         kinds = grouped(metrics_for(how, ordered=ordered), lambda metric: metric in DISTANCES.values())
-        scores = {item.id: trick_scores(item, letters, ordered=ordered) for item in asked}
-        for note, group in by_culture(asked).items():
+        scores = {item.id: trick_scores(item, letters, ordered=ordered) for item in of_variant}
+        for note, group in by_culture(of_variant).items():
             for name, kind in scores[group[0].id]:
                 each = [scores[item.id][name, kind] for item in group]
                 known = None if name == "chance" else each  # chance is no estimate
@@ -152,13 +152,13 @@ def shuffled(question: ChoiceQuestion, seed: int) -> ChoiceQuestion:
     if question.prompt is not None:
         hint = "Leave --shuffle out."
         raise UsageError(f"The prompt of {question.id!r} shows its options: their order cannot be changed.", hint=hint)
-    places = range(len(question.options))
-    order = sorted(places, key=lambda place: shuffle_key(seed, question.country, question.id, ALL_LETTERS[place]))
+    indices = range(len(question.options))
+    order = sorted(indices, key=lambda index: shuffle_key(seed, question.country, question.id, ALL_LETTERS[index]))
     return replace(
         question,
-        options=tuple(question.options[place] for place in order),
-        cultures=tuple(question.cultures[place] for place in order),
-        answer=",".join(ALL_LETTERS[new] for new, place in enumerate(order) if ALL_LETTERS[place] in question.right),
+        options=tuple(question.options[index] for index in order),
+        cultures=tuple(question.cultures[index] for index in order),
+        answer=",".join(ALL_LETTERS[new] for new, index in enumerate(order) if ALL_LETTERS[index] in question.right),
     )
 
 
@@ -220,22 +220,22 @@ def capped(questions: Sequence[ChoiceQuestion], most: int) -> list[ChoiceQuestio
     clusters are questions, so that more sets narrow no interval much. All items of a group stay together.
     """
     sets = grouped(questions, lambda each: (each.country, each.question_id))
-    kept: set[tuple[str, str]] = set()
+    questions_kept: set[tuple[str, str]] = set()
     for group in sets.values():
         names = sorted(dict.fromkeys(each.group or each.id for each in group), key=partial(shuffle_key, 0))
-        kept.update((group[0].country, name) for name in names[:most])
-    return [each for each in questions if (each.country, each.group or each.id) in kept]
+        questions_kept.update((group[0].country, name) for name in names[:most])
+    return [each for each in questions if (each.country, each.group or each.id) in questions_kept]
 
 
 def _say_how_many(items: Sequence[Item]) -> None:
     """Warn, before they are asked, of so many items as only many sets of options of a question make."""
-    asked = len({(item.culture, item.cluster) for item in items})
-    if len(items) < MANY or len(items) < 2 * asked:
+    n_asked = len({(item.culture, item.cluster) for item in items})
+    if len(items) < MANY or len(items) < 2 * n_asked:
         return
     log.warning(
         "%s choice questions are to be asked: %s questions of people, each with about %d sets of options. "
         "--per-question 5 asks at most %s.",
-        *(f"{len(items):,}", f"{asked:,}", round(len(items) / asked), f"{5 * asked:,}"),
+        *(f"{len(items):,}", f"{n_asked:,}", round(len(items) / n_asked), f"{5 * n_asked:,}"),
     )
 
 

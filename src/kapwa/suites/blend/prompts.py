@@ -92,6 +92,7 @@ class PromptBook:
         ids = [prompt_id for templates in self._templates.values() for prompt_id in templates]
         self.every_id = tuple(dict.fromkeys(ids))
         self._prefixes: dict[tuple[str, AskedIn, str], tuple[str, ...]] = {}
+        self._rendered: dict[tuple[str, AskedIn, str], str] = {}
 
     def ids(self, country: str) -> tuple[str, ...]:
         """Return the ids of a country's prompts, in file order."""
@@ -119,7 +120,10 @@ class PromptBook:
 
     def render(self, country: str, asked_in: AskedIn, prompt_id: str, question: str) -> str:
         """Put ``question`` into a template; every ``{q}`` is filled, other braces are left alone."""
-        return self.template(country, asked_in, prompt_id).replace(SLOT, question)
+        key = country, asked_in, prompt_id
+        if key not in self._rendered:  # every question of a country has the same
+            self._rendered[key] = self.template(*key)
+        return self._rendered[key].replace(SLOT, question)
 
     def reply_prefixes(self, country: str, asked_in: AskedIn, prompt_id: str) -> tuple[str, ...]:
         """Return labels such as "Answer:" that a reply may begin with, the prompt's own first.
@@ -128,7 +132,7 @@ class PromptBook:
         language, may still begin as another prompt of the same file would have it.
         """
         key = country, asked_in, prompt_id
-        if key not in self._prefixes:  # every question of a country has the same
+        if key not in self._prefixes:
             pairs = [(template.local, template.english) for template in self._templates[country].values()]
             sides = (pair if asked_in == "local" else pair[::-1] for pair in pairs)
             asked_in_texts, other_texts = zip(*sides, strict=True)

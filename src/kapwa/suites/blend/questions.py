@@ -53,7 +53,10 @@ def says_nothing(group: AnswerGroup, language: str) -> bool:
 
 
 def _each_says_nothing(texts: Sequence[str], language: str) -> bool:
-    return bool(texts) and all(is_non_answer(text, language) for text in texts)
+    for text in texts:  # asked of every answer of a data set, of which nearly all end it here
+        if not is_non_answer(text, language):
+            return False
+    return bool(texts)
 
 
 def top_votes(groups: Sequence[AnswerGroup]) -> int:
@@ -115,7 +118,10 @@ def kind_of(english: str) -> Kind:
 
     The rule: "HH:MM" in the text is a time, "MM/DD" a date, "Arabic numerals" a number, all else text.
     """
-    return next((kind for kind, sign in _KIND_SIGNS if sign.search(english)), "text")
+    for kind, sign in _KIND_SIGNS:
+        if sign.search(english):
+            return kind
+    return "text"
 
 
 def is_valid_code(question: CountryQuestion) -> bool:
@@ -167,7 +173,7 @@ COUNTRIES = tuple(_REGIONS)
 
 
 def region_of(country: str, language: str = "") -> Region:
-    """Return what is known of ``country``; ``language`` (from a card or column) goes before the table's.
+    """Return what is known of ``country``; ``language`` (from a card or column) takes precedence over the table's.
 
     The name of a country outside the table is its own spelling, with spaces for underscores.
     """

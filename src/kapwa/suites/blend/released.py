@@ -108,13 +108,13 @@ def read_country(data: DataSet, files: CountryFiles) -> list[QuestionEntry]:
     return list(_joined(data, region, (files.annotations, files.questions), rows, answers))
 
 
-def form_tables(place: Path) -> dict[str, TextTable]:
+def form_tables(source: Path) -> dict[str, TextTable]:
     """Return released files of questions and of prompts as tables of the form; {} where there are none.
 
-    ``place``: such a file, or a folder of them. Raises DataError for a file that cannot be read.
+    ``source``: such a file, or a folder of them. Raises DataError for a file that cannot be read.
     """
-    folders = [place, *(place / role for role in ("questions", "prompts"))]
-    files = [file for folder in folders if folder.is_dir() for file in children(folder)] or [place]
+    folders = [source, *(source / role for role in ("questions", "prompts"))]
+    files = [file for folder in folders if folder.is_dir() for file in children(folder)] or [source]
     tables = {}
     for role, model in (("questions", ReleasedQuestion), ("prompts", ReleasedPromptRow)):
         named = [(match["country"], file) for file in files if (match := _FILES[role].fullmatch(file.name))]
@@ -208,11 +208,11 @@ def _text_oddities(
     path: Path, annotations: Sequence[Annotation], rows: Sequence[ReleasedQuestion], swapped: bool
 ) -> Iterator[Finding]:
     """Where the two files of a country do not give the same texts."""
-    place = str(path)
+    file_name = str(path)
     turned = _swapped([(annotation.question, annotation.en_question) for annotation in annotations])
     if turned:
         message = "'question' holds the English text and 'en_question' the local one, unlike the release"
-        yield Finding("warning", place, message, 1)
+        yield Finding("warning", file_name, message, 1)
     texts = {row.id: (row.translation, row.question) if swapped else (row.question, row.translation) for row in rows}
     for annotation in annotations:
         pair = (annotation.question, annotation.en_question)
@@ -220,4 +220,4 @@ def _text_oddities(
         for name, text, other in zip(("local", "English"), here, texts.get(annotation.id, here), strict=True):
             if text.strip() != other.strip():
                 message = f"the {name} text of {annotation.id!r} differs from the question file's (which is read)"
-                yield Finding("warning", place, message, annotation.row)
+                yield Finding("warning", file_name, message, annotation.row)

@@ -117,23 +117,23 @@ def _stated(text: str, language: str, limit: int) -> tuple[str, tuple[str, ...]]
         answers = tuple(dict.fromkeys(a for item in listed for a in split_answers(item, language)))
         return ", ".join(listed), answers
     lines = [line for line in map(str.strip, _plain(text).split("\n")) if line]
-    parts = _statement(lines)
+    sentences = _statement(lines)
     # After a long sentence others explain: they are kept as long as they list nothing. All else is a list.
-    prose = len(parts) > 1 and not is_short(parts[0])
-    statement = parts[0] if prose else "\n".join(parts)
+    prose = len(sentences) > 1 and not is_short(sentences[0])
+    statement = sentences[0] if prose else "\n".join(sentences)
     answers = split_answers(statement, language)
-    for part in parts[1:] if prose else ():
-        longer = split_answers(f"{statement}\n{part}", language)
+    for sentence in sentences[1:] if prose else ():
+        longer = split_answers(f"{statement}\n{sentence}", language)
         if len(longer) > limit:
             break
-        statement, answers = f"{statement}\n{part}", longer
+        statement, answers = f"{statement}\n{sentence}", longer
     return tidy(statement), answers
 
 
 def first_answer(answers: Sequence[str], question: str) -> str:
     """Return the first answer that does not merely repeat words of the question."""
-    asked = set(words(question))
-    return next((answer for answer in answers if not set(words(answer)) <= asked), answers[0])
+    question_words = set(words(question))
+    return next((answer for answer in answers if not set(words(answer)) <= question_words), answers[0])
 
 
 def _first_number(statement: str) -> str:
@@ -234,5 +234,5 @@ def _sentences(line: str) -> list[str]:
     hit = _ASIDE.search(line)
     if hit and is_short(line[: hit.start()]) and not is_short(line[hit.end() :]) and line[: hit.start()].strip():
         return [line[: hit.start()]]  # "Kimchi - a dish of ..."
-    parts = [part.strip() for part in _SENTENCE_END.split(line) if part and part.strip()]
-    return list(takewhile(is_short, parts)) if parts and is_short(parts[0]) else parts
+    sentences = [sentence.strip() for sentence in _SENTENCE_END.split(line) if sentence and sentence.strip()]
+    return list(takewhile(is_short, sentences)) if sentences and is_short(sentences[0]) else sentences

@@ -85,9 +85,9 @@ def _pieces(text: str, language: str) -> Iterator[str]:
     shape, brackets = _bracketed(text)
     listed: list[str] = []
     for start, end in reversed(brackets):
-        parts = _cut(text[start:end], text[start:end], language)
-        if len(parts) > 1:  # a list of its own, which must not ride on the answer before it
-            listed = [*parts, *listed]
+        pieces = _cut(text[start:end], text[start:end], language)
+        if len(pieces) > 1:  # a list of its own, which must not ride on the answer before it
+            listed = [*pieces, *listed]
             text, shape = f"{text[: start - 1]} {text[end + 1 :]}", f"{shape[: start - 1]} {shape[end + 1 :]}"
     yield from _cut(shape, text, language)
     yield from listed
@@ -98,15 +98,15 @@ def _bracketed(text: str) -> tuple[str, list[tuple[int, int]]]:
     blanked: list[str] = []
     spans: list[tuple[int, int]] = []
     start, depth = 0, 0
-    for place, sign in enumerate(text):
+    for position, sign in enumerate(text):
         if sign in _OPENING:
-            start = place + 1 if depth == 0 else start
+            start = position + 1 if depth == 0 else start
             depth += 1
         blanked.append("x" if depth else sign)
         if sign in _CLOSING and depth:
             depth -= 1
             if depth == 0:
-                spans.append((start, place))
+                spans.append((start, position))
     # A bracket that is never closed is no bracket.
     return (text, []) if depth else ("".join(blanked), spans)
 
@@ -131,11 +131,11 @@ def _cut(shape: str, text: str, language: str) -> list[str]:
 
 def _between_cuts(text: str, cuts: Iterable[tuple[int, int]]) -> list[str]:
     """Return what stands between the cuts and is not empty."""
-    parts, last = [], 0
+    pieces, last = [], 0
     for start, end in cuts:
-        parts.append(text[last:start])
+        pieces.append(text[last:start])
         last = end
-    return [part for part in (*parts, text[last:]) if part.strip()]
+    return [piece for piece in (*pieces, text[last:]) if piece.strip()]
 
 
 def numerals(text: str) -> list[tuple[int, int]]:
@@ -143,14 +143,14 @@ def numerals(text: str) -> list[tuple[int, int]]:
     hits = list(_NUMERAL.finditer(text))
     for series in _SERIES if len(hits) >= _MANY - 1 else ():
         run: list[tuple[int, int]] = []
-        place = 0
+        position = 0
         for hit in hits:
             sign = str(int(hit[1])) if hit[1] else hit[2].lower()
             # The first numeral may have been taken for the mark of the reply's only line.
-            if series.get(sign) == place or (not run and series.get(sign) in (-1, 1)):
+            if series.get(sign) == position or (not run and series.get(sign) in (-1, 1)):
                 run.append(hit.span())
-                place = series[sign] + 1
-        if max(place, len(run)) >= _MANY:
+                position = series[sign] + 1
+        if max(position, len(run)) >= _MANY:
             return run
     return []
 

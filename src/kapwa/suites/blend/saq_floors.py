@@ -50,8 +50,8 @@ from kapwa.suites.blend.saq_match import (
     single_author_probability,
 )
 from kapwa.suites.blend.variants import AskedIn
+from kapwa.suites.disk_cache import cached
 from kapwa.suites.items import by_culture, grouped, shuffle_key
-from kapwa.suites.kept import kept
 from kapwa.value_types import Keywords
 
 UNITED_STATES = "US"
@@ -124,30 +124,32 @@ class FloorMaker:
         """Return SEM-B and SEM-W of a reply to a question."""
         key = (question.country, question.id, asked_in, text)
         if key not in self._known:
-            target, asked = Target.of_question(question, asked_in), question.text(asked_in)
-            reply = self._read(text, target, asked)
+            target, question_text = Target.of_question(question, asked_in), question.text(asked_in)
+            reply = self._read(text, target, question_text)
             _, hit = find_answer(reply, target, question.id, self._others, self._grader, self._limit)
             self._known[key] = NOTHING if hit is None else Sem(1.0, hit.votes / top_votes(question.groups))
         return self._known[key]
 
-    def _read(self, text: str, target: Target, asked: str) -> Reply:
+    def _read(self, text: str, target: Target, question_text: str) -> Reply:
         """Read a reply; most are replies to the same question of many countries, and read the same."""
         key = (text, target.language, target.kind)
         options: Keywords = {"language": target.language, "kind": target.kind, "limit": self._limit}
         if key not in self._replies:
             self._replies[key] = read_reply(text, **options)
         # The question decides no more than which part of too long a list is judged.
-        return read_reply(text, question=asked, **options) if self._replies[key].too_many else self._replies[key]
+        return (
+            read_reply(text, question=question_text, **options) if self._replies[key].too_many else self._replies[key]
+        )
 
-    def measured(self, questions: Sequence[CountryQuestion], asked_in: AskedIn) -> list[FloorScores]:
-        """Return what :meth:`measure` yields, kept from an earlier run of the same data where there was one."""
+    def cached_scores(self, questions: Sequence[CountryQuestion], asked_in: AskedIn) -> list[FloorScores]:
+        """Return what :meth:`compute_scores` yields, kept from an earlier run of the same data where there was one."""
         languages = (ENGLISH, Target.of_question(questions[0], asked_in).local_language)
         tools = [self._grader.matcher(code).language.info.tools for code in languages]
         ids = [question.item_id for question in questions]
         follows_from = (self._data, repr(tools), str(self._limit), asked_in, *ids)
-        return kept("floors", follows_from, list[FloorScores], lambda: list(self.measure(questions, asked_in)))
+        return cached("floors", follows_from, list[FloorScores], lambda: list(self.compute_scores(questions, asked_in)))
 
-    def measure(self, questions: Sequence[CountryQuestion], asked_in: AskedIn) -> Iterator[FloorScores]:
+    def compute_scores(self, questions: Sequence[CountryQuestion], asked_in: AskedIn) -> Iterator[FloorScores]:
         """Yield what every floor and ceiling scores on one country's questions."""
         self._known.clear()
         language = Target.of_question(questions[0], asked_in).language
@@ -163,79 +165,82 @@ class FloorMaker:
             )
         # Answers without votes are right ones that somebody listed: they say nothing of what a person would score.
         counted = [q for q in questions if q.counted]
-        people = ((q.item_id, self.people(q, asked_in)) for q in counted)
+        people = ((q.item_id, self.person_share(q, asked_in)) for q in counted)
         yield FloorScores(PERSON, "ceiling", {key: Sem(share, nan) for key, share in people if share is not None})
         yield FloorScores(GROUPED, "ceiling", {q.item_id: leave_one_out(q.groups) for q in counted})
 
     def _texts(self, trick: str, question: CountryQuestion, asked_in: AskedIn, language: str) -> list[str]:
         """Return the replies by which a trick answers a question, in the language asked in."""
-        others, asked = self._others, (question.id, question.country)
+        others, question_key = self._others, (question.id, question.country)
         texts: list[str] = []
         if trick == USUAL:
-            texts = others.commonest(*asked, language, 1)
+            texts = others.commonest_answers(*question_key, language, 1)
         elif trick in (ONE_OTHER, US_USUAL):
-            usual = {other.country: others.usual(other, language) for other in others.of(*asked)}
+            usual = {
+                other.country: others.commonest_answer(other, language)
+                for other in others.in_other_countries(*question_key)
+            }
             texts = list(usual.values()) if trick == ONE_OTHER else [usual.get(UNITED_STATES, "")]
         elif trick == COMMONEST:
-            texts = [", ".join(others.commonest(*asked, language, self._limit))]
+            texts = [", ".join(others.commonest_answers(*question_key, language, self._limit))]
         elif trick == ALL_OTHERS:
             # Where a reply may list as many answers as there are others, it is a guess that is allowed.
             few = few_others(others, question, self._limit)
-            texts = [] if few else [", ".join(others.all_usual(*asked, language))]
+            texts = [] if few else [", ".join(others.all_commonest_answers(*question_key, language))]
         elif trick == REPEATED:
             texts = [question.text(asked_in)]
         elif trick == NO_ANSWER:
             texts = [", ".join(non_answers(language)[: self._limit])]
         return texts
 
-    def people(self, question: CountryQuestion, asked_in: AskedIn) -> float | None:
+    def person_share(self, question: CountryQuestion, asked_in: AskedIn) -> float | None:
         """Return the share of a question's votes whose wording gives an answer by the key of the other votes.
 
         None where no wording is in the language asked in.
         """
-        target, asked = Target.of_question(question, asked_in), question.text(asked_in)
+        target, question_text = Target.of_question(question, asked_in), question.text(asked_in)
         right = total = 0.0
         for index, group in enumerate(question.groups):
-            language, texts = next(target.sides(group))
+            language, texts = next(target.answers_by_language(group))
             total += group.votes if texts else 0
             each = group.votes / (len(texts) or 1)
             # Votes for a wording that nobody else wrote.
             lone = min(each, single_author_probability(group.votes, len(texts)))
             for text in texts:
                 right += each - lone
-                owner = (index, None if group.votes == 1 else (language, text))
-                right += lone if lone and self._matches_another(self._read(text, target, asked), target, owner) else 0.0
+                if lone:
+                    reply = self._read(text, target, question_text)
+                    hits = self._grader.matches(reply.text, target) if reply.status == "answered" else ()
+                    # Without this person's vote, a group of one has no key left, another not this wording.
+                    own = None if group.votes == 1 else (language, text)
+                    others = (hit.group != index or own not in (None, (hit.language, hit.answer)) for hit in hits)
+                    right += lone if any(others) else 0.0
         return min(1.0, right / total) if total else None  # thirds of votes may add up to a hair more
-
-    def _matches_another(self, reply: Reply, target: Target, owner: tuple[int, tuple[str, str] | None]) -> bool:
-        """Whether a reply gives an answer other than its own wording (None: than any of its group)."""
-        hits = self._grader.hits(reply.text, target) if reply.status == "answered" else ()
-        return any(hit.group != owner[0] or owner[1] not in (None, (hit.language, hit.answer)) for hit in hits)
 
     def _shuffled(self, questions: Sequence[CountryQuestion], language: str) -> dict[str, list[str]]:
         """Return, for each question, commonest answers to the questions after it in an order of hashes."""
         order = sorted(questions, key=lambda question: shuffle_key(0, question.item_id, size=16))
         count = min(_SHUFFLES, len(order) - 1)
-        texts = [self._others.usual(q, language) for q in order]
+        texts = [self._others.commonest_answer(q, language) for q in order]
         return {
-            q.id: [texts[(place + step) % len(order)] for step in range(1, count + 1)] for place, q in enumerate(order)
+            q.id: [texts[(index + step) % len(order)] for step in range(1, count + 1)] for index, q in enumerate(order)
         }
 
 
 def few_others(others: Others, question: CountryQuestion, limit: int) -> bool:
     """Whether a reply may list as many answers as there are other countries that were asked the question."""
-    return len(others.of(question.id, question.country)) <= limit
+    return len(others.in_other_countries(question.id, question.country)) <= limit
 
 
 def floors_left_out(items: Sequence[Item], others: Others, limit: int) -> list[str]:
     """Say, for readers of a run, of how many questions the list of others' answers is no floor; [] where of none."""
     questions = {item.id: others.question(question_id(item), item.culture) for item in items}
-    asked = [question for question in questions.values() if question is not None]
-    few = sum(few_others(others, question, limit) for question in asked)
+    known = [question for question in questions.values() if question is not None]
+    few = sum(few_others(others, question, limit) for question in known)
     if not few:
         return []
     return [
-        f"The floor “{ALL_OTHERS}” is not computed for {few} of {len(asked)} questions: it needs more than {limit} "
+        f"The floor “{ALL_OTHERS}” is not computed for {few} of {len(known)} questions: it needs more than {limit} "
         f"other cultures that were asked the same, as a reply may list {limit} answers."
     ]
 
@@ -255,21 +260,21 @@ def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int
     # The last first: replies were judged in the order of items, and lemma dictionaries of the last are still loaded.
     for culture in reversed(cultures):
         known: dict[tuple[AskedIn, tuple[str, ...]], list[FloorScores]] = {}
-        for variant, asked in by_variant.items():
-            of_culture = [item for item in asked if item.culture == culture]
+        for variant, items_of_variant in by_variant.items():
+            of_culture = [item for item in items_of_variant if item.culture == culture]
             questions = [q for item in of_culture if (q := others.question(question_id(item), culture)) is not None]
             if questions:
                 asked_in: AskedIn = of_culture[0].fields["asked_in"]
                 key = (asked_in, tuple(question.id for question in questions))
                 if key not in known:
-                    known[key] = list((maker.measured if keeps else maker.measure)(questions, asked_in))
+                    known[key] = list((maker.cached_scores if keeps else maker.compute_scores)(questions, asked_in))
                 measured[culture, variant] = known[key]
-        grader.forget()
+        grader.drop_local_matchers()
     weighs = any(item.fields["counted"] for item in items)
     floors: list[Floor] = []
-    for variant, asked in by_variant.items():
-        parts = by_culture(asked)
-        groups = {note: parts[note] for note in ("", *cultures) if note in parts}
+    for variant, items_of_variant in by_variant.items():
+        of_cultures = by_culture(items_of_variant)
+        groups = {note: of_cultures[note] for note in ("", *cultures) if note in of_cultures}
         of_variant = [each for culture in cultures for each in measured.get((culture, variant), ())]
         for same in grouped((each for each in of_variant if each.each), lambda each: each.name).values():
             floors += _floors(variant, same, groups, weighs=weighs)

@@ -112,10 +112,10 @@ def grade(
     """Return every reply graded, in the order of the items; see :func:`kapwa.suites.blend.saq_tables.judge_saq`."""
     replies = list(pair_answers(items, answers))
     graded: dict[int, Graded] = {}
-    for places in grouped(range(len(replies)), lambda place: replies[place][0].culture).values():
-        graded |= {place: _graded(*replies[place], options, others, grader) for place in places}
-        grader.forget()
-    return [graded[place] for place in range(len(replies))]
+    for indices in grouped(range(len(replies)), lambda index: replies[index][0].culture).values():
+        graded |= {index: _graded(*replies[index], options, others, grader) for index in indices}
+        grader.drop_local_matchers()
+    return [graded[index] for index in range(len(replies))]
 
 
 def _graded(
@@ -138,13 +138,13 @@ def _graded(
     reply, hit = find_answer(reply, target, question_id(item), others, grader, options.max_answers)
     first = hit is not None
     if first and len(reply.answers) > 1 and not reply.too_many:
-        first = grader.find(first_answer(reply.answers, fields["question"]), target) is not None
+        first = grader.best_match(first_answer(reply.answers, fields["question"]), target) is not None
     left = 0.0 if hit is None or not fields["counted"] else grader.leave_one_out_share(reply.text, target)
     local = None
     if local_asked(item):
-        hits = grader.hits(reply.text, target) if hit is not None else ()
+        hits = grader.matches(reply.text, target) if hit is not None else ()
         local = any(answer.language == target.local_language for answer in hits)
-    reference = grader.reference(reference_reply(text, fields["prompt"]), target) or 0.0
+    reference = grader.released_weight(reference_reply(text, fields["prompt"]), target) or 0.0
     declined = hit is None and (declines(text) or is_non_answer(reply.text, target.language))
     return Graded(
         item=item,
@@ -174,13 +174,13 @@ def find_answer(
     if reply.status != "answered":
         return reply, None
     if reply.too_many:
-        exact = next((hit for hit in grader.hits(reply.whole, target) if hit.rule == "exact"), None)
+        exact = next((hit for hit in grader.matches(reply.whole, target) if hit.rule == "exact"), None)
         if exact is not None:
             return reply._replace(text=reply.whole, too_many=False), exact
-    hit = grader.find(reply.text, target)
+    hit = grader.best_match(reply.text, target)
     if hit is not None and not reply.too_many and n_words(reply.text) > limit:
         first = others.first_of_many(reply.text, target, question_id, limit, grader)
         if first is not None:
             reply = reply._replace(text=first, too_many=True)
-            hit = grader.find(first, target)
+            hit = grader.best_match(first, target)
     return reply, hit

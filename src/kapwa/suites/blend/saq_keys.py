@@ -37,14 +37,14 @@ def key_error(votes: ArrayLike, people: ArrayLike) -> float:
     """
     from scipy.special import betaln
 
-    agreeing, asked = np.asarray(votes, dtype=np.float64), np.asarray(people, dtype=np.float64)
-    share = float((agreeing / asked).mean())
+    agreeing, n_people = np.asarray(votes, dtype=np.float64), np.asarray(people, dtype=np.float64)
+    share = float((agreeing / n_people).mean())
     if not 0 < share < 1:
         return 0.0
-    pairs = float((agreeing * (agreeing - 1) / (asked * (asked - 1))).mean())
+    pairs = float((agreeing * (agreeing - 1) / (n_people * (n_people - 1))).mean())
     alike = min(max((pairs - share**2) / (share * (1 - share)), 0.01), 0.99)
     a, b = share * (1 / alike - 1), (1 - share) * (1 / alike - 1)
-    missed, twice = (np.exp(betaln(a, b + keys * asked) - betaln(a, b)) for keys in (1, 2))
+    missed, twice = (np.exp(betaln(a, b + keys * n_people) - betaln(a, b)) for keys in (1, 2))
     return float(np.sqrt((missed - twice).mean()))
 
 
@@ -55,8 +55,8 @@ def key_table(graded: Sequence[Graded]) -> pl.DataFrame:
     the commonest answer if these are more; several replies to a question share its key.
     """
     counted = (reply for reply in graded if reply.text is not None and reply.item.fields["counted"])
-    parts = grouped(counted, lambda reply: (reply.item.culture, reply.item.language, reply.item.variant))
-    rows = [(*place, *_row(parts[place])) for place in sorted(parts)]
+    groups = grouped(counted, lambda reply: (reply.item.culture, reply.item.language, reply.item.variant))
+    rows = [(*key, *_row(groups[key])) for key in sorted(groups)]
     return pl.DataFrame(rows, schema=KEY_SCHEMA, orient="row")
 
 

@@ -43,7 +43,9 @@ class Target(NamedTuple):
         """The language it is asked in."""
         return self.local_language if self.asked_in == "local" else ENGLISH
 
-    def sides(self, group: AnswerGroup, *, reference: bool = False) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def answers_by_language(
+        self, group: AnswerGroup, *, reference: bool = False
+    ) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield a group's answers by language, in the order they are tried.
 
         Asked in the local language, answers in it come first and English ones count too; asked in English, English
@@ -81,7 +83,7 @@ class Grader:
         self._words_by_languages: dict[tuple[str, ...], frozenset[str]] = {}
 
     def matcher(self, code: str) -> Matcher:
-        """Return the matcher of a language; raise UsageError for what is no language tag."""
+        """Return the matcher of a language; raise UsageError for a text that is not a language tag."""
         if code not in self._matchers:
             self._matchers[code] = Matcher(language_for(code))
         return self._matchers[code]
@@ -94,36 +96,38 @@ class Grader:
             )
         return self._words_by_languages[codes]
 
-    def forget(self) -> None:
+    def drop_local_matchers(self) -> None:
         """Drop what the matchers of local languages remember.
 
         Countries are judged one after the other, and few share a language: what one needed the next does not.
         """
         self._matchers = {code: matcher for code, matcher in self._matchers.items() if code == ENGLISH}
 
-    def find(self, text: str, target: Target) -> Hit | None:
+    def best_match(self, text: str, target: Target) -> Hit | None:
         """Return the answer that ``text`` gives best; None where it gives none.
 
         Best is what the strictest rule finds, and of these no answer within a longer one ("rice" of "rice cake"); of
         equals the first, in file order.
         """
-        found: list[Hit] = []
-        for hit in self.hits(text, target):
+        hits: list[Hit] = []
+        for hit in self.matches(text, target):
             if _strictness(hit) == 0:
                 return hit
-            found.append(hit)
-        strictest = min(map(_strictness, found), default=0)
-        best = [hit for hit in found if _strictness(hit) == strictest]
+            hits.append(hit)
+        strictest = min(map(_strictness, hits), default=0)
+        best = [hit for hit in hits if _strictness(hit) == strictest]
         words = [self.matcher(hit.language).prepare(hit.answer).spaced for hit in best]
         whole = (
-            hit for hit, own in zip(best, words, strict=True) if not any(own != one and own in one for one in words)
+            hit
+            for hit, words_of_hit in zip(best, words, strict=True)
+            if not any(words_of_hit != one and words_of_hit in one for one in words)
         )
         return next(whole, None)
 
-    def hits(self, text: str, target: Target) -> Iterator[Hit]:
+    def matches(self, text: str, target: Target) -> Iterator[Hit]:
         """Yield every answer of ``target`` that ``text`` gives, group by group in file order."""
         for index, group in enumerate(target.groups):
-            for code, answers in target.sides(group):
+            for code, answers in target.answers_by_language(group):
                 matcher = self.matcher(code)
                 reply, function_words = matcher.prepare(text), self._function_words(code, target.language)
                 for answer in answers:
@@ -134,9 +138,9 @@ class Grader:
     def leave_one_out_share(self, text: str, target: Target) -> float:
         """Return the share of keys without one person's answer by which ``text`` gives an answer: one key a vote."""
         lost_of: dict[tuple[int, str], float] = {}
-        for hit in self.hits(text, target):
+        for hit in self.matches(text, target):
             group = target.groups[hit.group]
-            language, texts = next(target.sides(group))
+            language, texts = next(target.answers_by_language(group))
             # Of a group of one vote nothing is left. What others wrote too, and translations, are never lost.
             losable = group.votes == 1 or hit.language == language
             lost = single_author_probability(group.votes, len(texts)) if losable else 0.0
@@ -145,13 +149,13 @@ class Grader:
                 return 1.0
         return 1 - sum(lost_of.values()) / sum(group.votes for group in target.groups) if lost_of else 0.0
 
-    def reference(self, text: str, target: Target) -> float | None:
+    def released_weight(self, text: str, target: Target) -> float | None:
         """Return the weight the released code gives ``text``: votes of the first matching group over the first group's.
 
         None where nothing matches. ``text`` is what :func:`reference_reply` leaves of a reply.
         """
         for group in target.groups:
-            for code, answers in target.sides(group, reference=True):
+            for code, answers in target.answers_by_language(group, reference=True):
                 matcher = self.matcher(code)
                 reply = matcher.prepare(text)
                 if any(matcher.reference_match(reply, answer) for answer in answers):
@@ -205,21 +209,21 @@ class Others:
     @property
     def countries(self) -> tuple[str, ...]:
         """Every country of the data with a valid question, in the order of the data."""
-        return tuple(dict.fromkeys(country for asked in self._by_id.values() for country in asked))
+        return tuple(dict.fromkeys(country for by_country in self._by_id.values() for country in by_country))
 
     def questions(self) -> Iterator[CountryQuestion]:
         """Yield every valid question."""
-        return (question for asked in self._by_id.values() for question in asked.values())
+        return (question for by_country in self._by_id.values() for question in by_country.values())
 
     def question(self, question_id: str, country: str) -> CountryQuestion | None:
         """Return a country's question, or None where it has no valid one of that id."""
         return self._by_id.get(question_id, {}).get(country)
 
-    def of(self, question_id: str, country: str) -> list[CountryQuestion]:
+    def in_other_countries(self, question_id: str, country: str) -> list[CountryQuestion]:
         """Return the same question as asked of every other country, in the order of the data."""
-        return [asked for name, asked in self._by_id.get(question_id, {}).items() if name != country]
+        return [question for name, question in self._by_id.get(question_id, {}).items() if name != country]
 
-    def usual(self, question: CountryQuestion, language: str) -> str:
+    def commonest_answer(self, question: CountryQuestion, language: str) -> str:
         """Return the commonest answer of a question's people, as said in ``language``; "" where that is unknown.
 
         Of two equally common the first in the file; of one answer's wordings the first. In the local language where
@@ -229,7 +233,7 @@ class Others:
         texts = group.local if canonical(question.language) == language else group.en
         return next(iter(texts), "")
 
-    def commonest(self, question_id: str, country: str, language: str, most: int) -> list[str]:
+    def commonest_answers(self, question_id: str, country: str, language: str, most: int) -> list[str]:
         """Return up to ``most`` answers that are usual in most other countries, as said in ``language``.
 
         Each other country counts once, with its own commonest answer; answers are the same when their English
@@ -237,17 +241,19 @@ class Others:
         """
         count: Counter[tuple[str, ...]] = Counter()
         wording: dict[tuple[str, ...], str] = {}
-        for other in self.of(question_id, country):
-            if english := self.usual(other, ENGLISH):
+        for other in self.in_other_countries(question_id, country):
+            if english := self.commonest_answer(other, ENGLISH):
                 key = words(english)
                 count[key] += 1
                 if key not in wording or canonical(other.language) == language:
-                    wording[key] = self.usual(other, language) or english
+                    wording[key] = self.commonest_answer(other, language) or english
         return [wording[key] for key, _ in count.most_common(most)]
 
-    def all_usual(self, question_id: str, country: str, language: str) -> list[str]:
+    def all_commonest_answers(self, question_id: str, country: str, language: str) -> list[str]:
         """Return the distinct commonest answers of all other countries, in the order of the data."""
-        texts = filter(None, (self.usual(other, language) for other in self.of(question_id, country)))
+        texts = filter(
+            None, (self.commonest_answer(other, language) for other in self.in_other_countries(question_id, country))
+        )
         return list({words(text): text for text in texts}.values())
 
     def first_of_many(self, text: str, target: Target, question_id: str, limit: int, grader: Grader) -> str | None:
@@ -270,12 +276,12 @@ class Others:
 
     def _known(self, target: Target, question_id: str) -> Iterator[tuple[str, str]]:
         for group in target.groups:
-            for code, answers in target.sides(group):
+            for code, answers in target.answers_by_language(group):
                 yield from ((code, answer) for answer in answers)
         for other in self._by_id.get(question_id, {}).values():
             spoken = canonical(other.language)
             for language in dict.fromkeys((target.language, ENGLISH)):
-                if answer := self.usual(other, language):
+                if answer := self.commonest_answer(other, language):
                     yield language if spoken == language else ENGLISH, answer
 
 

@@ -110,11 +110,11 @@ def score_table(graded: Sequence[Graded], verdicts: Sequence[bool | None] | None
 
 def _metric_rows(shared: pl.DataFrame, judged: Sequence[dict[str, Judgement]], metric: str) -> pl.DataFrame:
     """The rows of one metric: of the replies that it measures."""
-    kept = [place for place, judgements in enumerate(judged) if metric in judgements]
-    rows = shared[kept].with_columns(
+    scored = [index for index, judgements in enumerate(judged) if metric in judgements]
+    rows = shared[scored].with_columns(
         pl.lit(metric).alias("metric"),
-        pl.Series("value", [judged[place][metric][0] for place in kept], dtype=pl.Float64),
-        pl.Series("outcome", [judged[place][metric][1] for place in kept], dtype=pl.String),
+        pl.Series("value", [judged[index][metric][0] for index in scored], dtype=pl.Float64),
+        pl.Series("outcome", [judged[index][metric][1] for index in scored], dtype=pl.String),
         pl.lit(None, pl.String).alias("state"),
     )
     return rows.select(SCORE_COLUMNS)
@@ -173,21 +173,17 @@ def _answer_row(graded: Graded) -> tuple[Any, ...]:
     )
 
 
-def _margin(graded: Graded) -> float:
-    """SEM-W of a right reply; for a wrong one, less the share of votes that the commonest answer has.
-
-    To miss what everybody says is worse than to miss what people differ on.
-    """
-    if graded.hit is not None:
-        return graded.weight
-    groups: Sequence[AnswerGroup] = graded.item.fields["answers"]
-    return -top_votes(groups) / sum(group.votes for group in groups)
-
-
 def _case(graded: Graded) -> Cells:
+    """A row of the case table; the margin of a right reply is its SEM-W, that of a wrong one below 0.
+
+    To miss what everybody says is worse than to miss what people differ on: of a wrong reply it is less the share of
+    votes that the commonest answer has.
+    """
     fields, english = graded.item.fields, answers_line(graded.item.fields["answers"], english=True)
     texts = {"prompt": fields["question"], "expected": english}
     if graded.item.language != "en":
         texts |= {"prompt_gloss": fields["question_en"]}
         texts |= {"expected": answers_line(fields["answers"]), "expected_gloss": english}
-    return {**item_columns(graded.item), "metric": SEM_B, "margin": _margin(graded), **texts, "got": graded.text}
+    groups: Sequence[AnswerGroup] = fields["answers"]
+    margin = graded.weight if graded.hit is not None else -top_votes(groups) / sum(group.votes for group in groups)
+    return {**item_columns(graded.item), "metric": SEM_B, "margin": margin, **texts, "got": graded.text}

@@ -97,7 +97,7 @@ def saq_item_table(items: Sequence[Item]) -> pl.DataFrame:
 def tools_at_work(items: Sequence[Item]) -> pl.DataFrame:
     """Return what normalises each language of ``items``: language, tool, version, licence.
 
-    Raises UsageError for what is no language tag.
+    Raises UsageError for a text that is not a language tag.
     """
     schema = dict.fromkeys(("language", "tool", "version", "licence"), pl.String)
     codes = sorted({ENGLISH, *(item.fields["local_language"] for item in items)})

@@ -26,16 +26,16 @@ from kapwa.suites.choices.rules import (
     CORRECTION,
     How,
     Rule,
-    cue,
+    cue_pattern,
     denies,
-    named,
+    letters_of_signs,
     opening_letters,
     pattern,
     sign,
     signs,
     steps,
 )
-from kapwa.suites.choices.signs import OptionSigns, plain
+from kapwa.suites.choices.signs import OptionSigns, without_markup
 from kapwa.suites.items import grouped
 from kapwa.suites.turns import own_turn
 
@@ -110,23 +110,25 @@ def read_choice(reply: str, options: Sequence[str], language: str = "en") -> Cho
     text = encoded_reply(reply, options, language)
     last = max((hit.end() for hit in _INFORMAL.finditer(text)), default=0)
     for step, rules in steps():
-        begins = {name: not name or cue(name).search(text, 0, last) for name in {rule.cue for rule in rules} if last}
+        begins = {
+            name: not name or cue_pattern(name).search(text, 0, last) for name in {rule.cue for rule in rules} if last
+        }
         begun = (rule for rule in rules if begins.get(rule.cue) or rule.how in _FORMAL)
-        found = _agreed(sorted(statement for rule in begun for statement in _statements(rule, text)))
-        if not found:
+        statements = _agreed(sorted(statement for rule in begun for statement in _statements(rule, text)))
+        if not statements:
             continue
         if step == "statements":
-            letters, how = _final_letters(found, text)
+            letters, how = _final_letters(statements, text)
             return ChoiceRead(min(letters), how) if len(letters) == 1 else ChoiceRead(None, "contradiction")
-        letters = frozenset[str]().union(*(statement.letters for statement in found))
-        return ChoiceRead(min(letters), found[0].how) if len(letters) == 1 else ChoiceRead(None, "several")
+        letters = frozenset[str]().union(*(statement.letters for statement in statements))
+        return ChoiceRead(min(letters), statements[0].how) if len(letters) == 1 else ChoiceRead(None, "several")
     return ChoiceRead(None, "none")
 
 
 def encoded_reply(reply: str, options: Sequence[str], language: str) -> str:
     """Return the model's own turn, with a sign for each option that it names (:mod:`kapwa.suites.choices.signs`)."""
     known = _options(tuple(options), language)
-    return _encoded(_before_other_options(plain(own_turn(reply)), known), known)
+    return _encoded(_before_other_options(without_markup(own_turn(reply)), known), known)
 
 
 @lru_cache(maxsize=4096)
@@ -145,8 +147,8 @@ def _encoded(text: str, options: OptionSigns) -> str:
     lines = options.encoded(formal).split("\n")
     ticked = [bool(_LISTED.match(line) and _TICK.search(line)) for line in lines]
     if any(ticked):
-        kept = zip(lines, ticked, strict=True)
-        lines = [_TICK.sub(" ", line) for line, tick in kept if tick or not _LISTED.match(line)]
+        marked_lines = zip(lines, ticked, strict=True)
+        lines = [_TICK.sub(" ", line) for line, tick in marked_lines if tick or not _LISTED.match(line)]
     return "\n".join(lines)
 
 
@@ -179,7 +181,7 @@ def _formal(kind: str, value: str, options: OptionSigns) -> str:
         return ""
     encoded = options.encoded(value)
     opening = opening_letters().match(encoded)
-    letters = named(opening["o"] if opening else encoded)
+    letters = letters_of_signs(opening["o"] if opening else encoded)
     return "".join(sign(kind, options.letters.index(letter)) for letter in sorted(letters))
 
 
@@ -204,7 +206,11 @@ def _statements(rule: Rule, text: str) -> Iterator[_Statement]:
             continue
         position = max(hit.end(), hit.start() + 1)
         yield _Statement(
-            hit.start() if rule.how in ("stated", "text") else start, end, named(hit["o"]), rule.how, rule.dress
+            hit.start() if rule.how in ("stated", "text") else start,
+            end,
+            letters_of_signs(hit["o"]),
+            rule.how,
+            rule.dress,
         )
 
 
@@ -227,7 +233,7 @@ def _lists(rule: Rule, hit: re.Match[str]) -> bool:
     line = text[start : end if end >= 0 else None]
     if rule.within == "opening" and len(set(_LINE_LETTER.findall(text))) >= _LIST:
         return True
-    return len(named("".join(_LETTER.findall(line)))) >= _LIST
+    return len(letters_of_signs("".join(_LETTER.findall(line)))) >= _LIST
 
 
 def _fits(within: str, text: str) -> bool:
@@ -240,30 +246,30 @@ def _fits(within: str, text: str) -> bool:
     return within == "sentence" or (not asks and _LETTER.search(text) is not None)
 
 
-def _agreed(found: Sequence[_Statement]) -> list[_Statement]:
+def _agreed(statements: Sequence[_Statement]) -> list[_Statement]:
     """The statements without those of a dress in which different options stand."""
-    dressed = grouped(found, attrgetter("dress"))
-    differ = {dress for dress, part in dressed.items() if dress and len({one.letters for one in part}) > 1}
-    return [statement for statement in found if statement.dress not in differ]
+    dressed = grouped(statements, attrgetter("dress"))
+    differ = {dress for dress, of_dress in dressed.items() if dress and len({one.letters for one in of_dress}) > 1}
+    return [statement for statement in statements if statement.dress not in differ]
 
 
 def _final_letters(stated: Sequence[_Statement], text: str) -> tuple[frozenset[str], How]:
     """The letters that stand after all statements, and how the first of them was found; see the module."""
-    first = stands = stated[0]
+    first = final = stated[0]
     for before, after in itertools.pairwise(stated):
-        if after.letters == stands.letters:
+        if after.letters == final.letters:
             continue
         between = text[before.end : after.end]
-        opening = stands is first and len(first.letters) == 1 and _OPENING.fullmatch(text, 0, first.start)
+        opening = final is first and len(first.letters) == 1 and _OPENING.fullmatch(text, 0, first.start)
         # "A is tempting, but" says something of A.
         of_letter = opening and first.how == "alone" and _GOES_ON.match(text, first.end)
         opening = None if of_letter else opening
         if CORRECTION.search(between) or (of_letter and after.how == "stated" and not _STOP.search(between)):
-            stands = after
-        elif (after.how not in _FORMAL and stands.how in _FORMAL) or (opening and _CONTRAST.search(between)):
+            final = after
+        elif (after.how not in _FORMAL and final.how in _FORMAL) or (opening and _CONTRAST.search(between)):
             continue
-        elif (stands.how not in _FORMAL and after.how in _FORMAL) or (not opening and _CONCLUSION.search(between)):
-            stands = after
+        elif (final.how not in _FORMAL and after.how in _FORMAL) or (not opening and _CONCLUSION.search(between)):
+            final = after
         else:
-            return stands.letters | after.letters, stands.how
-    return stands.letters, stands.how
+            return final.letters | after.letters, final.how
+    return final.letters, final.how

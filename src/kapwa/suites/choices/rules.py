@@ -41,9 +41,9 @@ _PART = re.compile(r"\{([a-z_]+)\}")
 _CUE = re.compile(r"\(\?P<cue>\(?(?:\?>)?\{([a-z_]+)\}")
 
 
-def sign(kind: str, place: int) -> str:
-    """The sign for the option at ``place`` (from 0), named as ``kind`` says."""
-    return chr(_FIRST + _ROOM * KINDS.index(kind) + place)
+def sign(kind: str, index: int) -> str:
+    """The sign for the option at ``index`` (from 0), named as ``kind`` says."""
+    return chr(_FIRST + _ROOM * KINDS.index(kind) + index)
 
 
 def signs(*kinds: str) -> str:
@@ -51,10 +51,10 @@ def signs(*kinds: str) -> str:
     return "".join(f"{sign(kind, 0)}-{sign(kind, _ROOM - 1)}" for kind in kinds)
 
 
-def named(text: str) -> frozenset[str]:
+def letters_of_signs(text: str) -> frozenset[str]:
     """The letters of the options whose signs stand in ``text``."""
-    places = {(ord(each) - _FIRST) % _ROOM for each in _SIGN.findall(text)}
-    return frozenset(map(ALL_LETTERS.__getitem__, places))
+    indices = {(ord(each) - _FIRST) % _ROOM for each in _SIGN.findall(text)}
+    return frozenset(map(ALL_LETTERS.__getitem__, indices))
 
 
 def pattern(text: str) -> re.Pattern[str]:
@@ -104,7 +104,7 @@ def rules() -> tuple[Rule, ...]:
 @cache
 def steps() -> tuple[tuple[str, tuple[Rule, ...]], ...]:
     """The rules by their steps."""
-    return tuple((step, tuple(part)) for step, part in itertools.groupby(rules(), attrgetter("step")))
+    return tuple((step, tuple(of_step)) for step, of_step in itertools.groupby(rules(), attrgetter("step")))
 
 
 @cache
@@ -145,16 +145,16 @@ def _examples(gives: str) -> list[tuple[str, str]]:
 
 
 @cache
-def cue(name: str) -> re.Pattern[str]:
+def cue_pattern(name: str) -> re.Pattern[str]:
     """The words of a rule's cue alone: texts without them are passed over."""
     return pattern(filled(f"{{{name}}}"))
 
 
 def filled(text: str) -> str:
     """Return a pattern with its named parts (of the table, kinds of signs, lists of words), and theirs, put in."""
-    parts = _parts()
+    patterns = _parts()
     while _PART.search(text):
-        text = _PART.sub(lambda hit: parts[hit[1]], text)
+        text = _PART.sub(lambda hit: patterns[hit[1]], text)
     return text
 
 
@@ -169,15 +169,15 @@ def _parts() -> Mapping[str, str]:
     turns = {"denied": _DENIED, "denial": _DENIAL, "turn": f"(?:{CORRECTION.pattern}|{any_of('conclusion')})"}
     numbers = {"begins": BEGINS, "numeral": "|".join(sorted(numerals(), key=len, reverse=True))}
     numbers["unspaced_option"] = spaced_and_not("option")[1]
-    own = {"any": letters, "sign": ANY_SIGN, "choice_word": cue}
-    return {**kinds, **words, **turns, **numbers, **own, **_table()["parts"]}
+    word_patterns = {"any": letters, "sign": ANY_SIGN, "choice_word": cue}
+    return {**kinds, **words, **turns, **numbers, **word_patterns, **_table()["parts"]}
 
 
 @cache
 def numbered() -> re.Pattern[str]:
     """What names an option by its place; the group of the number is called "option_0", "answer_4", after its row."""
     rows = enumerate(_table()["numbers"])
-    return pattern("|".join(filled(row["pattern"]).replace("P<n>", f"P<{row['with']}_{place}>") for place, row in rows))
+    return pattern("|".join(filled(row["pattern"]).replace("P<n>", f"P<{row['with']}_{index}>") for index, row in rows))
 
 
 @cache
@@ -195,4 +195,4 @@ def examples(kind: str) -> list[tuple[str, str]]:
 def numerals() -> dict[str, int]:
     """Words that name an option by its place, in every language, each with its number."""
     every = (pair for words in reply_words().values() for pair in words.numerals.items())
-    return {unicodedata.normalize("NFKC", word): place + 1 for word, place in every}
+    return {unicodedata.normalize("NFKC", word): index + 1 for word, index in every}

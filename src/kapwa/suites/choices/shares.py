@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kapwa.languages.folding import ascii_digits
 from kapwa.suites.choices.reader import encoded_reply
-from kapwa.suites.choices.rules import named, share_forms
+from kapwa.suites.choices.rules import letters_of_signs, share_forms
 from kapwa.suites.items import ALL_LETTERS
 
 # Percentages may add up to a little more or less, for each is rounded.
@@ -27,8 +27,8 @@ def read_percentages(reply: str, options: Sequence[str], language: str = "en") -
     text = ascii_digits(encoded_reply(reply, options, language)).replace("٪", "%").replace("٫", ".")
     text = _PER_CENT.sub("%", text)
     for order in share_forms(signed="%" in text):
-        given = sorted(("".join(named(hit["o"])), hit["n"] or hit["m"]) for hit in order.finditer(text))
-        if [letter for letter, _ in given] == list(ALL_LETTERS[: len(options)]):
-            values = np.array([float(number.replace(",", ".")) for _, number in given])
+        pairs = sorted(("".join(letters_of_signs(hit["o"])), hit["n"] or hit["m"]) for hit in order.finditer(text))
+        if [letter for letter, _ in pairs] == list(ALL_LETTERS[: len(options)]):
+            values = np.array([float(number.replace(",", ".")) for _, number in pairs])
             return values / values.sum() if _LEAST_SUM <= values.sum() <= _MOST_SUM else None
     return None

@@ -19,7 +19,17 @@ from kapwa.languages.codes import canonical
 from kapwa.languages.fallback import language_for
 from kapwa.languages.folding import Folding, ascii_digits
 from kapwa.languages.phrases import any_of, reply_words, spaced_and_not
-from kapwa.suites.choices.rules import ANY_SIGN, BEGINS, VOWELS, named, numbered, numerals, pattern, sign, signs
+from kapwa.suites.choices.rules import (
+    ANY_SIGN,
+    BEGINS,
+    VOWELS,
+    letters_of_signs,
+    numbered,
+    numerals,
+    pattern,
+    sign,
+    signs,
+)
 from kapwa.suites.items import ALL_LETTERS
 
 
@@ -52,7 +62,7 @@ _TABLE_ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
 _DRESS = re.compile(r"[*_`$\\“”„«»「」『』\"]|(?<!\w)['‘’]|['‘’](?!\w)")
 
 
-def plain(reply: str) -> str:
+def without_markup(reply: str) -> str:
     """Drop tags, invisible signs and LaTeX fonts; turn list labels and styled letters into plain ones."""
     text = unescape(reply) if "&" in reply else reply
     text = _TAG.sub(" ", text) if "<" in text or "~~" in text else text
@@ -89,7 +99,7 @@ class OptionSigns:
             self._spell = _speller("")
             spelt = list(map(self.spelt, self._given))
         small = tuple(self.letters.lower())
-        return {text: place for place, text in enumerate(spelt) if text and text not in small}
+        return {text: index for index, text in enumerate(spelt) if text and text not in small}
 
     def spelt(self, text: str) -> str:
         """``text`` as option texts are compared: in the language's spelling, no signs around it."""
@@ -101,16 +111,16 @@ class OptionSigns:
             return _DRESS.sub("", text)
         text = _SPACES.sub(" ", self._spelled_out(text))
         spans = list(self._found_texts(text)) if len(text) > 1 or text.isdigit() else []
-        taken = [(span.start, span.end) for span in spans]
+        spans_taken = [(span.start, span.end) for span in spans]
         others = (*self._numbers(text), *self._found_letters(text))
-        spans += [one for one in others if not any(start < one.end and one.start < end for start, end in taken)]
-        parts: list[str] = []
+        spans += [one for one in others if not any(start < one.end and one.start < end for start, end in spans_taken)]
+        pieces: list[str] = []
         last = 0
         for span in sorted(spans, key=lambda one: (one.start, -one.end)):
             if span.start >= last:
-                parts += (text[last : span.start], span.sign)
+                pieces += (text[last : span.start], span.sign)
                 last = span.end
-        return _DRESS.sub("", "".join((*parts, text[last:])))
+        return _DRESS.sub("", "".join((*pieces, text[last:])))
 
     def exactly(self, text: str) -> int | None:
         """The place of the option whose text this is."""
@@ -119,39 +129,41 @@ class OptionSigns:
 
     def lettered(self, text: str) -> int | None:
         """The place of the option whose letter this is and nothing more, in any script and dress."""
-        written = plain(text)
+        written = without_markup(text)
         letter = _ONE_LETTER.fullmatch(self.encoded(written))
-        return None if letter is None or _FIGURE.search(written) else ALL_LETTERS.index(min(named(letter[1])))
+        return (
+            None if letter is None or _FIGURE.search(written) else ALL_LETTERS.index(min(letters_of_signs(letter[1])))
+        )
 
     def _found_texts(self, text: str) -> Iterator[_Span]:
         """Option texts as whole words; of one within another the longer."""
         texts = self.texts
         if _ASCII.match(text) and self._spell("I") == "i":
-            folded, places = text.lower(), None
+            folded, positions = text.lower(), None
         else:
-            folded, places = self._aligned(text)
-        taken: list[tuple[int, int]] = []
+            folded, positions = self._aligned(text)
+        spans_taken: list[tuple[int, int]] = []
         for option in sorted(texts, key=len, reverse=True):
             start = folded.find(option)
             while start >= 0:
                 end = start + len(option)
-                free = not any(start < other_end and other < end for other, other_end in taken)
+                free = not any(start < other_end and other < end for other, other_end in spans_taken)
                 if free and _STARTS.match(folded, start) and _ENDS.match(folded, end):
-                    taken.append((start, end))
-                    span = (start, end) if places is None else (places[start], places[end])
+                    spans_taken.append((start, end))
+                    span = (start, end) if positions is None else (positions[start], positions[end])
                     yield _Span(*span, sign("text", texts[option]))
                 start = folded.find(option, start + 1)
 
     def _aligned(self, text: str) -> tuple[str, list[int]]:
         """``text`` in the language's spelling, and where in ``text`` each of its letters (and its end) stands."""
-        parts: list[str] = []
-        places: list[int] = []
+        pieces: list[str] = []
+        positions: list[int] = []
         for hit in _CHUNK.finditer(text):
             spelt = self._spell(hit.group()) if hit["word"] else hit.group()
             start, length = hit.start(), len(hit.group())
-            parts.append(spelt)
-            places += [start + min(i, length - 1) for i in range(len(spelt))]
-        return "".join(parts), [*places, len(text)]
+            pieces.append(spelt)
+            positions += [start + min(i, length - 1) for i in range(len(spelt))]
+        return "".join(pieces), [*positions, len(text)]
 
     def _numbers(self, text: str) -> Iterator[_Span]:
         """Options that are named by number: beside a word for "option", or alone where no option holds a number."""
@@ -247,7 +259,7 @@ def _native(language: str) -> dict[str, str]:
     every = reply_words()
     lists = (*((every[language],) if language in every else ()), *every.values())
     pairs = [pair for words in lists for pair in words.letters.items()]
-    return {written: ALL_LETTERS[place] for written, place in reversed(pairs)}
+    return {written: ALL_LETTERS[index] for written, index in reversed(pairs)}
 
 
 @lru_cache(maxsize=64)

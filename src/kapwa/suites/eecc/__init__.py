@@ -9,8 +9,31 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from kapwa.suites.base import Suite, call, settings_of
+from kapwa.suites.base import Setting, Suite, call
 from kapwa.suites.eecc.variants import TASKS, VARIANTS, template_variants
+from kapwa.suites.shared_settings import MAX_NEW_TOKENS, SAMPLING
+
+SETTINGS = (
+    Setting(
+        "concepts",
+        "Only these concepts, comma-separated, spelled as in the data, or a file with one per line. Default: all.",
+        metavar="NAMES",
+        kind="names",
+        panel="How text changes with culture",
+    ),
+    Setting(
+        "identities",
+        "Identities to ask for: names from the data, comma-separated, 'all', or a file: one per line, or a table with "
+        "a column named after the attribute. Use it for religions, languages, cities and personas, too. Default: all.",
+        metavar="NAMES",
+        kind="names",
+        panel="How text changes with culture",
+        spelled="--nationalities --identities",
+    ),
+    Setting("nationalities", "Another name for identities."),
+    *SAMPLING,
+    MAX_NEW_TOKENS,
+)
 
 suite = Suite(
     name="eecc",
@@ -23,7 +46,7 @@ suite = Suite(
     check=partial(call, "kapwa.suites.eecc.check:check"),
     tasks_of=partial(call, "kapwa.suites.eecc.data:tasks_of"),
     pick_variants=template_variants,
-    options=settings_of("eecc"),
+    options={"qa": SETTINGS, "stories": SETTINGS},
     reopen=partial(call, "kapwa.suites.eecc.task:reopen_task"),
     next_step="How the texts differ from identity to identity: kapwa analyze eecc {run}",
     tables="templates.csv, concepts.csv and identities.csv",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kapwa.datasets.card import card_findings
 from kapwa.datasets.findings import CheckReport, Finding
+from kapwa.datasets.repeated import AskedQuestion, cultures_named_twice, repeated_questions
 from kapwa.datasets.text_checks import table_oddities
 from kapwa.datasets.withdrawn import withdrawn_findings
 from kapwa.languages import places as names
@@ -33,13 +34,17 @@ def check(path: Path) -> CheckReport | None:
     findings: list[Finding] = []
     # A flat folder serves every task with the same prompts, and is described once.
     for folder in dict.fromkeys(folders.values()):
-        tasks = [task for task, place in folders.items() if place == folder]
+        tasks = [task for task, task_folder in folders.items() if task_folder == folder]
         reading = read_folder(root, root.resolve().name, tasks[0])
         counts |= _counts(reading, " or ".join(tasks))
         findings += [Finding.of(problem, reading.folder) for problem in reading.problems]
         findings += reading.oddities
         findings += [row for table in reading.by_role.values() for row in table_oddities(table)]
         findings += [*_concept_findings(reading), *_identity_findings(reading)]
+        findings += repeated_questions(map(_asked, reading.templates))
+        if reading.attribute in names.PLACE_ATTRIBUTES:
+            named = [(identity.name, identity.origin) for identity in reading.identities]
+            findings += cultures_named_twice(named, reading.attribute)
         # A list of withdrawn rows names them by what they are and their name, for prompts have no ids.
         rows: list[Template | Concept | Identity] = [*reading.templates, *reading.concepts, *reading.identities]
         kinds = {Template: "template", Concept: "concept"}
@@ -53,6 +58,11 @@ def check(path: Path) -> CheckReport | None:
             findings += [finding for finding in of_cards if finding.severity == "warning"]
     # Tasks share their identities, and what is odd about those is said once.
     return CheckReport(SUITE, str(path), counts, list(dict.fromkeys(findings)))
+
+
+def _asked(template: Template) -> AskedQuestion:
+    """Return a template as far as it tells whether another one asks the same."""
+    return AskedQuestion(template.origin, "template", "", template.language, template.text, ())
 
 
 def _concept_findings(reading: Prompts) -> Iterator[Finding]:
@@ -96,12 +106,12 @@ def _identity_findings(reading: Prompts) -> Iterator[Finding]:
 
 def _place_oddity(name: str) -> str:
     """What is odd about the name of a place; "" where it means one."""
-    place = names.resolve(name)
-    if place is None:
+    resolved = names.resolve(name)
+    if resolved is None:
         message = f"no country is known for {name!r}: no table of values can be used with it"
         return f"{message}. {names.suggestion(name)}".strip()
-    if isinstance(place, names.Ambiguous):
-        return f"{place}: no table of values can be used with it, unless a column 'country' says which"
+    if isinstance(resolved, names.Ambiguous):
+        return f"{resolved}: no table of values can be used with it, unless a column 'country' says which"
     return ""
 
 

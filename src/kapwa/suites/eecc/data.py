@@ -103,11 +103,13 @@ def read_folder(path: Path, name: str, task: str) -> Prompts:
     prompts = Prompts(name, path, folder=folders[task])
     # Identities and card may lie beside the concepts, or above the tasks' folders that share them.
     shared = prompts.folder.resolve().parent if prompts.folder.resolve().name in FOLDERS.values() else prompts.folder
-    place = next((folder for folder in (prompts.folder, shared) if (folder / CARD_NAME).is_file()), prompts.folder)
-    defaults = prompts.read_card(place, CARD_NAME) or _NO_CARD
+    card_folder = next(
+        (folder for folder in (prompts.folder, shared) if (folder / CARD_NAME).is_file()), prompts.folder
+    )
+    defaults = prompts.read_card(card_folder, CARD_NAME) or _NO_CARD
     for role in ROLES:
-        places = (prompts.folder, shared) if role == "identities" else (prompts.folder,)
-        file = next((file for folder in places for file in role_files(folder, role)), None)
+        search_folders = (prompts.folder, shared) if role == "identities" else (prompts.folder,)
+        file = next((file for folder in search_folders for file in role_files(folder, role)), None)
         if file is None:
             hint = odd_names(prompts.folder, [role], _SUFFIXES) or _FORM
             prompts.problems.append(DataError(f"holds no {role}.", path=prompts.folder, hint=hint))

@@ -196,10 +196,10 @@ class Template(NotedRow):
         if self.language == MANY_LANGUAGES:
             hint = "Name each template's own language."
             yield CellProblem("language", "is empty, and the card says 'mul' (several).", hint)
-        for place in self.places:
-            if place not in PLACEHOLDERS:
+        for marker in self.places:
+            if marker not in PLACEHOLDERS:
                 known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS[:3])
-                yield CellProblem("text", f"{{{place}}} is not a place of a template.", f"Places: {known}.")
+                yield CellProblem("text", f"{{{marker}}} is not a place of a template.", f"Places: {known}.")
         for needed in ("concept", "identity"):
             if needed not in self.places:
                 yield CellProblem("text", f"has no place {{{needed}}}.", "Every prompt names its concept and identity.")
@@ -218,7 +218,7 @@ class Template(NotedRow):
         chosen = article_reference(who) if reference else identity.article or article(who)
         values = {"concept": concept.written_in(self.language), "identity": who, **dict.fromkeys(ARTICLES, chosen)}
         # One pass, so that a brace inside a concept's name is never taken for a place.
-        return _PLACE.sub(lambda place: values.get(place[1], place[0]), self.text)
+        return _PLACE.sub(lambda match: values.get(match[1], match[0]), self.text)
 
 
 class Named(NotedRow):

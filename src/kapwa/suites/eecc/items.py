@@ -32,8 +32,8 @@ def choose_concepts(prompts: Prompts, wanted: Sequence[str] | None) -> None:
         if not any(folded in names_of for names_of in known):
             hint = nearest(name, {concept.name for concept in prompts.concepts})
             raise UsageError(f"The data holds no concept {name!r}.", hint=hint)
-    kept = zip(prompts.concepts, known, strict=True)
-    prompts.concepts = [concept for concept, names_of in kept if names_of & set(names)]
+    pairs = zip(prompts.concepts, known, strict=True)
+    prompts.concepts = [concept for concept, names_of in pairs if names_of & set(names)]
 
 
 def choose_identities(prompts: Prompts, wanted: Sequence[str] | None) -> None:

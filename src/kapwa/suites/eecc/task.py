@@ -73,12 +73,12 @@ def judge(items: Sequence[Item], answers: Iterable[Answer], samples: int) -> Jud
     undecided, a recorded answer does not say why it ended, or there are not two samples to differ.
     Raises UsageError for an answer to an unknown item, and for two answers to one sample.
     """
-    place = {(item.id, item.variant): i for i, item in enumerate(items)}
+    index_of = {(item.id, item.variant): i for i, item in enumerate(items)}
     values = np.full((len(_COUNTED), len(items), samples), np.nan, dtype=np.float32)
     seen, answered = np.zeros((2, len(items), samples), dtype=np.bool_)
     prints = np.zeros((len(items), samples), dtype=np.int64)
     for request, response in answers:
-        i, sample = place.get((request.item_id, request.variant)), request.sample
+        i, sample = index_of.get((request.item_id, request.variant)), request.sample
         if i is None or not 0 <= sample < samples:
             raise unknown_item(request)
         if seen[i, sample]:
@@ -122,11 +122,11 @@ def _names(names: tuple[str, ...]) -> re.Pattern[str]:
 
     Capitals count where a name has them: a Polish reader is not named by polishing a stone.
     """
-    parts = [
+    segments = [
         re.escape(name) if name != name.lower() else f"(?i:{re.escape(name)})"
         for name in sorted(names, key=len, reverse=True)
     ]
-    return re.compile(rf"(?<!\w)(?:{'|'.join(parts)})(?:['’]?s)?(?!\w)")
+    return re.compile(rf"(?<!\w)(?:{'|'.join(segments)})(?:['’]?s)?(?!\w)")
 
 
 def eecc_item_table(items: Sequence[Item]) -> pl.DataFrame:
@@ -144,8 +144,8 @@ def open_eecc_task(name: str, data: str | Path | None, selection: Selection, opt
             raise UsageError("Name either nationalities or identities: they are one list.")
         named_options["identities"] = named_options.pop("nationalities")
     for option in {"concepts", "identities"} & set(named_options):
-        parts = named_options[option].split(",") if isinstance(named_options[option], str) else named_options[option]
-        named_options[option] = tuple(part.strip() for part in parts if part.strip())
+        entries = named_options[option].split(",") if isinstance(named_options[option], str) else named_options[option]
+        named_options[option] = tuple(entry.strip() for entry in entries if entry.strip())
     settings = EeccOptions(**{"max_new_tokens": NEW_TOKENS[name], **named_options})
     prompts = load(data, name)
     raise_first(prompts.problems)
@@ -185,7 +185,7 @@ def _task(
         item_table=eecc_item_table,
         takes=("frame",),  # samples are always drawn, and of this many the judging knows; the data hold the wordings
     )
-    return Samples(settings.samples, settings.temperature, settings.seed).around(task)
+    return Samples(settings.samples, settings.temperature, settings.seed).applied_to(task)
 
 
 def reopen_task(manifest: JsonMapping, items: pl.DataFrame) -> Task:

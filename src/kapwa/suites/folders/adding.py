@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kapwa import registry
-from kapwa.catalog import entries
 from kapwa.catalog.entries import Benchmark
 from kapwa.catalog.hub import matching
-from kapwa.catalog.lookup import fetched_benchmark
 from kapwa.datasets.card import CARD_NAME, Card
 from kapwa.datasets.findings import CheckReport, Finding
 from kapwa.datasets.packs import odd_names
@@ -22,6 +20,7 @@ from kapwa.errors import DataError, UsageError, nearest, raise_first
 from kapwa.files import filling
 from kapwa.suites.base import Selection, Suite
 from kapwa.suites.folders.mapping import read_mapping
+from kapwa.suites.folders.named import named_data
 from kapwa.suites.folders.opening import MAPPING_NAME, find_mapping, tasks_in
 from kapwa.suites.folders.reading import layout_problems
 from kapwa.tables import TABLE_SUFFIXES, peek_header, read_records
@@ -51,16 +50,16 @@ def new_suite(form: str, folder: str | Path) -> list[Path]:
     known = forms()
     if form not in known:
         raise UsageError(f"There is no form {form!r}.", hint=nearest(form, known))
-    place = Path(folder)
-    if place.exists() and not place.is_dir():
-        raise UsageError(f"{place} is a file.", hint="Name a folder that does not exist yet.")
-    if place.is_dir() and any(place.iterdir()):
-        raise UsageError(f"{place} is not empty.", hint="Name a folder that is empty or does not exist yet.")
+    path = Path(folder)
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"{path} is a file.", hint="Name a folder that does not exist yet.")
+    if path.is_dir() and any(path.iterdir()):
+        raise UsageError(f"{path} is not empty.", hint="Name a folder that is empty or does not exist yet.")
     sources = sorted(known[form].scaffold.iterdir())
-    with filling(place) as fresh:
+    with filling(path) as fresh:
         for source in sources:
             (fresh / source.name).write_bytes(source.read_bytes())
-    return [place / source.name for source in sources]
+    return [path / source.name for source in sources]
 
 
 def next_commands(folder: str | Path) -> tuple[str, str]:
@@ -72,8 +71,10 @@ def next_commands(folder: str | Path) -> tuple[str, str]:
     name = fitting_name(folder_name)
     if name in registry.installed("suites"):
         name = f"my-{name}"
-    place = shlex.quote(str(folder))
-    return f"kapwa data check {place}", f"kapwa suite add {place}" + ("" if name == folder_name else f" --name {name}")
+    quoted = shlex.quote(str(folder))
+    return f"kapwa data check {quoted}", f"kapwa suite add {quoted}" + (
+        "" if name == folder_name else f" --name {name}"
+    )
 
 
 class Checked(NamedTuple):
@@ -95,34 +96,34 @@ def check_folder(folder: str | Path, mapping: str | Path | None = None) -> Check
     ``mapping``: a mapping file; None takes the folder's own ``mapping.yaml``, if it has one. Raises DataError for a
     folder that is not there or of no form, or a mapping that is none; UsageError for a folder of two forms.
     """
-    place = Path(folder)
-    if not place.is_dir():
-        message = "is a file, but a folder is needed." if place.exists() else "no such folder."
-        raise DataError(message, path=place, hint=_start())
-    mapping_path = Path(mapping) if mapping is not None else find_mapping(place)
-    tasks = tasks_in(place, mapping_path)
+    path = Path(folder)
+    if not path.is_dir():
+        message = "is a file, but a folder is needed." if path.exists() else "no such folder."
+        raise DataError(message, path=path, hint=_start())
+    mapping_path = Path(mapping) if mapping is not None else find_mapping(path)
+    tasks = tasks_in(path, mapping_path)
     if not tasks:
-        raise no_form(place)
+        raise no_form(path)
     if len(tasks) > 1:
         hint = "Give each form a folder of its own."
-        raise UsageError(f"{place} holds data of several forms: {', '.join(tasks)}.", hint=hint)
+        raise UsageError(f"{path} holds data of several forms: {', '.join(tasks)}.", hint=hint)
     form, of_form = next(iter(tasks.items()))
-    report = _mapped_report(form, place, mapping_path) if mapping_path else _report(form, place)
-    examples = [] if mapping_path else list(_examples(place))
+    report = _mapped_report(form, path, mapping_path) if mapping_path else _report(form, path)
+    examples = [] if mapping_path else list(_examples(path))
     return Checked(form, of_form, dataclasses.replace(report, findings=[*report.findings, *examples]))
 
 
-def no_form(place: Path) -> DataError:
+def no_form(path: Path) -> DataError:
     """Return the error for data of no form; where a file's name or kind is the reason, it says so."""
     tables = {name: suite.tables for name, suite in forms().items()}
     stems = re.findall(r"(\w+)\.csv", " ".join(tables.values()))
-    odd = odd_names(place, stems, TABLE_SUFFIXES) if place.is_dir() else None
+    odd = odd_names(path, stems, TABLE_SUFFIXES) if path.is_dir() else None
     see = "See docs/reference/forms.md."
     *others, last = [f"{files} ({name})" for name, files in tables.items()]
     draft = f"tables with other columns need a {MAPPING_NAME}, which 'kapwa suite guess TABLE -o FILE' drafts"
     holds = f"A folder holds {', '.join(others)} or {last}; {draft}."
     return DataError(
-        "is not data of a known form.", path=place, hint=f"{odd} {see}" if odd else f"{holds} {see} {_start()}"
+        "is not data of a known form.", path=path, hint=f"{odd} {see}" if odd else f"{holds} {see} {_start()}"
     )
 
 
@@ -134,11 +135,11 @@ def _report(form: str, data: Path) -> CheckReport:
 def _mapped_report(form: str, folder: Path, mapping: Path) -> CheckReport:
     from kapwa.suites.folders.layout import laid_out
 
-    with laid_out(folder, mapping) as place:
-        converted = place.converted
+    with laid_out(folder, mapping) as laid_out_folder:
+        converted = laid_out_folder.converted
         report = CheckReport(form, str(folder), {}, [])
         if converted.tables:
-            report = place.translated_report(_report(form, place.data))
+            report = laid_out_folder.translated_report(_report(form, laid_out_folder.data))
     findings = [Finding.of(problem, folder) for problem in converted.problems]
     findings += [_left_out(problem, folder) for problem in converted.left_out]
     findings += [*converted.oddities, *report.findings]
@@ -184,25 +185,23 @@ def check_benchmark(entry: Benchmark, folder: Path) -> None:
         suite.open_task(entry.task, folder, Selection(limit=1), {})
 
 
-def check_named(path: str | Path) -> CheckReport | None:
-    """Check the folder of a suite by its name, a benchmark that was fetched, or a folder that has a mapping.
+def check_named(data: str | Path) -> CheckReport:
+    """Check whatever ``--data`` may name (:func:`kapwa.suites.folders.named.named_data`), by the form that it has.
 
-    A file or folder goes before a suite of the same name. None for anything else.
+    Raises what that does, and DataError for data of no form.
     """
-    place = Path(path)
-    if place.exists():
-        if find_mapping(place) is None:
-            return None
-        return check_folder(place if place.is_dir() else place.parent).report
-    entry = registered().get(str(path))
-    if entry is not None:
-        return check_folder(entry.folder, entry.mapping).report
-    if str(path) not in entries.names():
-        return None
-    benchmark, fetched = entries.entry(str(path)), fetched_benchmark(str(path))
-    if benchmark.mapping is not None:
-        return check_folder(fetched.folder, benchmark.path).report
-    return _report(benchmark.form, fetched.folder)
+    named = named_data(data)
+    place = named.path if named.path.is_dir() else named.path.parent
+    if named.mapping is not None or str(data) in registered():
+        return check_folder(place, named.mapping).report
+    if named.form:
+        return _report(named.form, named.path)
+    for name in sorted(registry.installed("suites")):
+        suite: Suite = registry.load("suites", name)
+        report = suite.check(named.path)
+        if report is not None:
+            return report
+    raise no_form(named.path)
 
 
 def add_suite(
@@ -225,18 +224,18 @@ def add_suite(
         first, others = checked.errors[0], len(checked.errors) - 1
         more = f" ({others} more: 'kapwa data check' lists them all.)" if others else ""
         raise DataError(f"{first.message}{more}", path=first.path, row=first.row, column=first.column)
-    from kapwa.suites.folders.layout import beside
+    from kapwa.suites.folders.layout import file_of
 
-    place = Path(folder).resolve()
-    chosen = name if name is not None else place.name.lower()
+    resolved = Path(folder).resolve()
+    chosen = name if name is not None else resolved.name.lower()
     check_name(chosen)
     if chosen in registry.installed("suites"):
         value = registry.installed("suites")[chosen].value
         raise UsageError(f"{chosen!r} is the name of an installed suite ({value}).", hint="Choose another with --name.")
     mapping_path = Path(mapping).resolve() if mapping is not None else None
-    path = beside(mapping_path or place / MAPPING_NAME, place, CARD_NAME)
+    path = file_of(mapping_path or resolved / MAPPING_NAME, resolved, CARD_NAME)
     card = read_model(path, Card)[0] if path else None
-    entry = Registered(chosen, checked.form, place, checked.tasks, card.title if card else "", mapping_path)
+    entry = Registered(chosen, checked.form, resolved, checked.tasks, card.title if card else "", mapping_path)
     register(entry, replace=replace)
     return entry
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kapwa.datasets.findings import Finding
+from kapwa.datasets.findings import Finding, Severity
 from kapwa.datasets.rows import Origin
 from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import canonical
@@ -19,6 +19,8 @@ from kapwa.tables import Cell, json_cell, written_value
 from kapwa.value_types import JsonObject
 
 TALK = ("messages", "media")
+# Of the fields that a form needs; a row that lacks one has a fault.
+_FEWEST_LACKING = 2
 
 
 class LaidRow(NamedTuple):
@@ -53,8 +55,9 @@ class Converted:
 
     def add_rows(self, table: str, rows: Iterable[Mapping[str, Cell]], row: MappedRow) -> None:
         """Add the rows that one row gives, whose cells are such as tables hold."""
-        origin, fields = row.origin, row.fields
-        self.tables.setdefault(table, []).extend([LaidRow(cells, origin, fields) for cells in rows])
+        laid = self.tables.setdefault(table, [])
+        for cells in rows:
+            laid.append(LaidRow(cells, row.origin, row.fields))
 
 
 class MappedRow:
@@ -75,6 +78,12 @@ class MappedRow:
         self.mapping, self.origin, self.fields = mapping, origin, fields
         self.languages, self.locales = languages, locales
         self.problems: list[DataError] = []
+        self.oddities: list[Finding] = []
+
+    def odd(self, name: str, severity: Severity, message: str) -> None:
+        """Note what is odd about a field, by the cell that it comes from."""
+        _, origin, column = self.fields.get(name) or MappedField("", self.origin, name)
+        self.oddities.append(origin.finding(severity, message, column))
 
     def problem(self, name: str, message: str, hint: str | None = None) -> None:
         """Note what is wrong with a field, by the cell that it comes from."""
@@ -83,7 +92,7 @@ class MappedRow:
 
     def has(self, name: str) -> bool:
         """Whether the mapping says where the field comes from."""
-        return name in self.fields.names or name in self.mapping.constants
+        return self.fields.gives(name)
 
     def names(self) -> Sequence[str]:
         """Return the form's fields that the mapping says."""
@@ -134,9 +143,9 @@ class MappedRow:
     def items(self, name: str) -> list[str]:
         """Return the texts of a list's cell, parted as the mapping says, without the empty ones."""
         cell = self.fields.cell(name)
-        held = self.mapping.constants.get(name, ()) if cell is None else cell
-        parts = self._parts(name, held) if isinstance(held, str) else held
-        texts = [text for part in parts if (text := part.strip())]
+        cell_or_constant = self.mapping.constants.get(name, ()) if cell is None else cell
+        entries = self._parts(name, cell_or_constant) if isinstance(cell_or_constant, str) else cell_or_constant
+        texts = [text for entry in entries if (text := entry.strip())]
         return [self._in_words(name, text) for text in texts] if name in self.mapping.values else texts
 
     def _parts(self, name: str, cell: str) -> list[str]:
@@ -146,8 +155,9 @@ class MappedRow:
         if sign != JSON_LIST and start != "{" and not (start == "[" and written_value(cell)):
             return cell.split(sign)
         parts: Any = written_value(cell) if cell.strip() else []
-        if isinstance(parts, dict):  # {"A": …, "B": …}, in the order of its keys
-            parts = [parts[key] for key in sorted(parts)]
+        if isinstance(parts, dict):  # {"A": …, "B": …}, in the order of its keys: 10 comes after 9
+            numbered = all(map(str.isdecimal, parts))
+            parts = [parts[key] for key in sorted(parts, key=int if numbered else str)]
         if name in self.mapping.to.numbers and isinstance(parts, list):
             parts = [str(part) if type(part) in (int, float) else part for part in parts]
         if isinstance(parts, list) and all(isinstance(part, str) for part in parts):
@@ -158,7 +168,10 @@ class MappedRow:
 
     def culture_and_language(self) -> dict[str, str]:
         """Return culture and language as far as the row says them, by their own columns or by its locale."""
-        whose_data = {name: self.needed(name) for name in ("culture", "language") if self.has(name)}
+        whose_data: dict[str, str] = {}
+        for name in ("culture", "language"):
+            if self.has(name):
+                whose_data[name] = self.needed(name)
         if self.has("locale"):
             text = self.needed("locale")
             named = self.mapping.values.get("culture", {}) if "culture" not in self.fields else {}
@@ -204,14 +217,17 @@ def convert(mapping: ColumnMapping, folder: Path) -> Converted:
     reading = FolderReading(mapping, folder)
     converted = Converted(problems=reading.problems, left_out=reading.left_out, oddities=reading.oddities)
     languages: dict[str, tuple[str, Origin]] = {}
-    rows = [(origin, at_step) for origin, fields in reading.rows() for at_step in _at_steps(mapping, origin, fields)]
+    rows = list(reading.rows())
+    if mapping.steps:
+        rows = [(origin, at_step) for origin, fields in rows for at_step in _at_steps(mapping, origin, fields)]
     locales = _clashing_locales(mapping, rows)
     groups: dict[Origin, tuple[str, ...]] = {}
     for origin, fields in rows:
         row = MappedRow(mapping, origin, fields, languages, locales)
         mapping.to.lay(row, converted)
-        for problem in row.problems:
+        for problem in _of_a_note(row) or row.problems:
             reading.bad_row(problem)
+        converted.oddities += row.oddities
         if row.has("group") and row.text("group"):
             groups[origin] = tuple(row.text(name) for name in ("culture", "country", "locale", "group"))
         converted.rows += 1
@@ -222,6 +238,22 @@ def convert(mapping: ColumnMapping, folder: Path) -> Converted:
     if not converted.tables:  # a suite of nothing is no suite
         converted.problems += converted.left_out
     return converted
+
+
+def _of_a_note(row: MappedRow) -> list[DataError]:
+    """Return the one problem of a row that holds next to nothing of what others do, as notes and totals; else []."""
+    if not row.problems:
+        return []
+    read = [name for name in row.names() if name in row.fields]
+    filled = [name for name in read if str(row.fields.cell(name) or "").strip()]
+    having = {*filled, *row.mapping.constants}
+    lacking = [names for names in row.mapping.to.needed if having.isdisjoint(names)]
+    if 3 * len(filled) > len(read) or len(lacking) < _FEWEST_LACKING:
+        return []
+    first = row.fields[filled[0]] if filled else MappedField("", row.origin, "")
+    message = f"{str(first.cell)[:60]!r} stands in a row that holds little else."
+    hint = "Delete the row if it is a note or a total; else fill it in."
+    return [first.origin.problem(message, first.column or None, hint)]
 
 
 def _leave_out_groups(groups: Mapping[Origin, tuple[str, ...]], converted: Converted) -> None:
@@ -237,9 +269,7 @@ def _leave_out_groups(groups: Mapping[Origin, tuple[str, ...]], converted: Conve
 
 
 def _at_steps(mapping: ColumnMapping, origin: Origin, fields: RowFields) -> Iterator[RowFields]:
-    """Yield the fields of a row at each step of the mapping's ladder, a group; as they are where it has no steps."""
-    if not mapping.steps:
-        yield fields
+    """Yield the fields of a row at each step of the mapping's ladder, a group."""
     name = fields.get("id") or MappedField(f"{origin.path.stem}-{origin.row}", origin, "id")
     for step, columns in mapping.steps.items():
         texts = {field: fields[f"{step}/{field}"] for field in columns}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gc
-import json
 import re
 import shutil
 import tempfile
@@ -14,6 +13,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
+from pydantic_core import to_json
+
 from kapwa.datasets.card import CARD_NAME, LABELS_NAME
 from kapwa.datasets.conversations import MEDIA_FOLDER
 from kapwa.datasets.findings import CheckReport
@@ -21,7 +22,7 @@ from kapwa.errors import DataError
 from kapwa.suites.folders.convert import Converted, LaidRow, convert
 from kapwa.suites.folders.forms import MappedForm
 from kapwa.suites.folders.mapping import read_mapping
-from kapwa.tables import Cell, InMemory, Record, TextTable, standing_in
+from kapwa.tables import InMemory, Record, TextTable, standing_in
 
 PROMPTS = "prompts.csv"
 # Files that a folder of a form has beside its tables.
@@ -66,7 +67,10 @@ class LaidOut:
             number = int(match[1])
             return f"row {rows[number - 1].origin.row}" if 1 <= number <= len(rows) else match[0]
 
-        return re.sub(r"\brow (\d+)\b", source_row, message.replace(str(self.folder), str(self.source)))
+        # "row 3 of kapwa-abc/questions.jsonl", as messages about several packs name a file.
+        ours = re.compile(rf"{re.escape(self.folder.name)}/\w+\.jsonl")
+        named = ours.sub(rows[0].origin.pack_file if rows else self.source.name, message)
+        return re.sub(r"\brow (\d+)\b", source_row, named.replace(str(self.folder), str(self.source)))
 
     def _place(self, path: str, row: int | None, column: str | None) -> tuple[Path, int | None, str | None]:
         file = Path(path)
@@ -89,7 +93,7 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
 
     Its tables are in memory alone (:func:`kapwa.tables.standing_in`), for a folder of people's answers might
     outlive their withdrawal; the card and the prompts beside the mapping are copied. What could not be read is in
-    ``converted.problems``. Raises DataError for a mapping that is none.
+    ``converted.problems``. Raises DataError for a file that is not a mapping.
     """
     mapping = read_mapping(mapping_path)
     with uncollected(), tempfile.TemporaryDirectory(prefix="kapwa-") as temporary:
@@ -102,7 +106,7 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
             tables[path] = _in_memory(path, rows)
         copied = {}
         for name in COPIED:
-            original = beside(mapping_path, folder, name)
+            original = file_of(mapping_path, folder, name)
             if original is not None:
                 shutil.copyfile(original, to / name)
                 copied[name] = original
@@ -120,9 +124,9 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
             MEDIA_FOLDER.reset(token)
 
 
-def beside(mapping_path: Path, folder: Path, name: str) -> Path | None:
+def file_of(mapping_path: Path, folder: Path, name: str) -> Path | None:
     """Return the file ``name`` of a folder, or that of a mapping elsewhere: the folder may be somebody else's."""
-    return next((file for place in (mapping_path.parent, folder) if (file := place / name).is_file()), None)
+    return next((file for base in (mapping_path.parent, folder) if (file := base / name).is_file()), None)
 
 
 @contextmanager
@@ -138,22 +142,7 @@ def uncollected() -> Iterator[None]:
 
 
 def _in_memory(path: Path, rows: Sequence[LaidRow]) -> InMemory:
-    """Return the rows as a table that ``path`` stands for; its bytes, one JSON line a row, identify the data."""
-    header = tuple(dict.fromkeys(chain.from_iterable(dict.fromkeys(tuple(row.cells) for row in rows))))
+    """Return the rows as a table that ``path`` stands for; as one list of JSON they identify the data."""
+    header = tuple(dict.fromkeys(chain.from_iterable(dict.fromkeys([tuple(row.cells) for row in rows]))))
     records = [Record(number, row.cells) for number, row in enumerate(rows, start=1)]
-    return InMemory(TextTable(path, header, records, []), _json_lines([row.cells for row in rows]))
-
-
-_BETWEEN = "\0"
-
-
-def _json_lines(rows: Sequence[Mapping[str, Cell]]) -> bytes:
-    """Return the rows as JSON, one a line.
-
-    They are written as one list with a sign between each two, for one call for each row would take twice as long. No
-    cell can look like what parts two rows: within a text, a quotation mark has a backslash before it.
-    """
-    parted: list[object] = [_BETWEEN] * (2 * len(rows) - 1)
-    parted[::2] = rows
-    text = json.dumps(parted, ensure_ascii=False, sort_keys=True)
-    return (text[1:-1].replace(f"}}, {json.dumps(_BETWEEN)}, {{", "}\n{") + "\n").encode()
+    return InMemory(TextTable(path, header, records, []), to_json([row.cells for row in rows]))

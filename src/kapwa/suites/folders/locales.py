@@ -59,19 +59,23 @@ def culture_of(language: str, territory: str, locales: frozenset[Locale] = froze
     ``locales``: :func:`clashing` of the whole set. Where the set has American Samoa for certain (``sm-AS``) as well,
     nothing is chosen: "".
     """
-    place = place_of(_OTHER_CODES.get(territory, territory))
+    known_place = place_of(_OTHER_CODES.get(territory, territory))
     if territory in _REGION_CODES:
         country, spoken = _REGION_CODES[territory]["country"], _REGION_CODES[territory]["language"]
-        elsewhere = {code for code in place.languages if code != "en"} if place else set()
-        regional = place is None or any(area == "JB" or (code, area) == (spoken, territory) for code, area in locales)
+        elsewhere = {code for code in known_place.languages if code != "en"} if known_place else set()
+        regional = known_place is None or any(
+            area == "JB" or (code, area) == (spoken, territory) for code, area in locales
+        )
         if language == spoken or (regional and language not in elsewhere):
             clash = language != spoken and any(area == territory and code in elsewhere for code, area in locales)
             return "" if clash else country if language in (spoken, "") else f"{country} ({name_of(language)})"
-    if place is None:
+    if known_place is None:
         return ""
-    usual = place.languages[0] if place.languages else "en"
+    usual = known_place.languages[0] if known_place.languages else "en"
     released = (
-        region["country"] for region in _REGIONS if (region["language"], region["territory"]) == (usual, place.iso2)
+        region["country"]
+        for region in _REGIONS
+        if (region["language"], region["territory"]) == (usual, known_place.iso2)
     )
-    name = next(released, place.country)
+    name = next(released, known_place.country)
     return name if not language or same_language(language, usual) else f"{name} ({name_of(language)})"

@@ -91,7 +91,7 @@ class Unpivot(BaseModel):
     def _apart(self) -> Unpivot:
         twice = next((column for column in self.columns if self.columns.count(column) > 1), None)
         if twice is not None:
-            raise ValueError(f"columns: {twice!r} stands there twice")
+            raise ValueError(f"columns: {twice!r} appears twice")
         if self.name == self.value:
             raise ValueError("'name' and 'value' need names of their own")
         return self
@@ -166,14 +166,14 @@ class ColumnMapping(BaseModel):
 
     @field_validator("parts")
     @classmethod
-    def _named(cls, parts: dict[str, str]) -> dict[str, str]:
-        for form in parts.values():
+    def _named(cls, patterns: dict[str, str]) -> dict[str, str]:
+        for form in patterns.values():
             names = re.findall(r"\{(\w+)\}", form)
             if not names or len(set(names)) < len(names) or not all(map(str.isidentifier, names)) or "}{" in form:
                 raise ValueError(
                     f"{form!r} needs parts with names of their own and a sign between them: {{locale}}_{{n}}"
                 )
-        return parts
+        return patterns
 
     @field_validator("table", "join", "value_tables")
     @classmethod
@@ -185,7 +185,7 @@ class ColumnMapping(BaseModel):
                 raise ValueError(f"{name!r} holds a character that no file's name has")
             if Path(name).is_absolute() or ".." in Path(name).parts:
                 raise ValueError(f"{name!r} is not in the folder; name tables from the folder on")
-            if any("**" in part and part != "**" for part in Path(name).parts):
+            if any("**" in segment and segment != "**" for segment in Path(name).parts):
                 raise ValueError(f"{name!r} has '**' beside other letters; write it alone, such as 'a/**/*.csv'")
         return named
 
@@ -194,7 +194,7 @@ class ColumnMapping(BaseModel):
         form, known = self.to, (*self.to.fields, *TURNS)
         joined = [name for join in self.joins for name in join.columns]
         stepped = list(dict.fromkeys(name for fields in self.steps.values() for name in fields))
-        for part, names, allowed in (
+        for section, names, allowed in (
             ("columns", self.columns, known),
             ("join", joined, known),
             ("steps", stepped, known),
@@ -205,7 +205,7 @@ class ColumnMapping(BaseModel):
         ):
             for name in names:
                 if name not in allowed:
-                    raise ValueError(f"{part}: {name!r} is not a field of {self.form}. {nearest(name, allowed)}")
+                    raise ValueError(f"{section}: {name!r} is not a field of {self.form}. {nearest(name, allowed)}")
         if self.steps and "group" not in form.fields:
             raise ValueError(f"steps: rows of {self.form} have no groups")
         fields = [*self.columns, *self.constants, *joined, *stepped]
@@ -218,12 +218,12 @@ class ColumnMapping(BaseModel):
         twice = next((name for name in self.constants if name in self.columns), None)
         twice = twice or next((name for name in (*joined, *stepped) if fields.count(name) > 1), None)
         if twice:
-            part = "constants" if twice in self.constants else "steps" if twice in stepped else "join"
-            raise ValueError(f"{part}: {twice!r} is in columns too; keep one")
-        for part in ("prompts", "non_answers"):
-            if part not in form.parts and getattr(self, part):
-                having = " and ".join(name for name in form_names() if part in form_of(name).parts)
-                raise ValueError(f"{part}: only {having} has {part.replace('_', '-')} of its own")
+            section = "constants" if twice in self.constants else "steps" if twice in stepped else "join"
+            raise ValueError(f"{section}: {twice!r} is in columns too; keep one")
+        for section in ("prompts", "non_answers"):
+            if section not in form.parts and getattr(self, section):
+                having = " and ".join(name for name in form_names() if section in form_of(name).parts)
+                raise ValueError(f"{section}: only {having} has {section.replace('_', '-')} of its own")
         return self
 
 
@@ -262,7 +262,7 @@ def _words_in(path: Path) -> dict[str, str]:
         theirs, ours = (str(cells.get(column, "")).strip() for column in table.header)
         column = table.header[0] if not theirs or theirs in words else table.header[1]
         if not theirs or not ours or theirs in words:
-            message = f"{theirs!r} stands there twice." if theirs in words else "is empty."
+            message = f"{theirs!r} appears twice." if theirs in words else "is empty."
             raise DataError(message, path=path, row=row, column=column, hint=hint)
         words[theirs] = ours
     return words

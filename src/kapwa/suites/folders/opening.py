@@ -40,20 +40,20 @@ def folder_suite(
     there are. ``mapping``: a mapping that does not lie in the folder. Raises UsageError for an unknown form.
     """
     base: Suite = registry.load("suites", form)
-    place, own_mapping = Path(folder), None if mapping is None else Path(mapping)
-    chosen = tuple(tasks) if tasks is not None else tasks_in(place, own_mapping).get(form, ())
+    path, own_mapping = Path(folder), None if mapping is None else Path(mapping)
+    chosen = tuple(tasks) if tasks is not None else tasks_in(path, own_mapping).get(form, ())
     return dataclasses.replace(
         base,
         name=name,
         title=title or name,
         tasks={f"{name}/{task}": base.tasks[f"{form}/{task}"] for task in chosen if f"{form}/{task}" in base.tasks},
-        packs=place,
-        open_task=_Opener(base, name, place, own_mapping),
+        packs=path,
+        open_task=_Opener(base, name, path, own_mapping),
         check=lambda _path: None,  # the suite whose form it has checks it, and says what its folders hold
         tasks_of=lambda _folder: (),
         tables="",
         mapped={},
-        folder=place,
+        folder=path,
         form=form,
     )
 
@@ -87,7 +87,7 @@ def registered_suite(entry: Registered) -> Suite:
             entry.name, entry.form, entry.folder, tasks=entry.tasks, mapping=entry.mapping, title=entry.title
         )
     except UsageError as error:
-        message = f"says that the suite {entry.name} has the form {entry.form!r}, and there is none of that name."
+        message = f"says that the suite {entry.name} has the form {entry.form!r}, but there is no form of that name."
         raise DataError(message, path=config_folder() / FILE_NAME, hint=error.hint) from None
 
 
@@ -168,13 +168,13 @@ def _open_mapped(
     from kapwa.suites.folders.layout import laid_out
 
     folder = path if path.is_dir() else path.parent
-    with laid_out(folder, mapping_path) as place:
-        raise_first(place.converted.problems)
+    with laid_out(folder, mapping_path) as laid_out_folder:
+        raise_first(laid_out_folder.converted.problems)
         try:
-            opened = suite.open_task(task, place.data, selection, options)
+            opened = suite.open_task(task, laid_out_folder.data, selection, options)
         except DataError as error:
-            raise place.translated(error) from None
-        remark = _left_out(place.converted)
+            raise laid_out_folder.translated(error) from None
+        remark = _left_out(laid_out_folder.converted)
     return _with_source(opened, remark, name=path.resolve().name, path=path)
 
 
@@ -183,10 +183,10 @@ def _left_out(converted: Converted) -> str:
     if not converted.left_out:
         return ""
     first = converted.left_out[0]
-    place = f"row {first.row} of {Path(first.path or '').name}"
+    row_name = f"row {first.row} of {Path(first.path or '').name}"
     column = f", column {first.column!r}" if first.column else ""
     return (
-        f"Rows left out because something is wrong with them: {converted.rows_left_out} (the first is {place}"
+        f"Rows left out because something is wrong with them: {converted.rows_left_out} (the first is {row_name}"
         f"{column}: {first.message.rstrip('.')}). 'kapwa data check' lists them all."
     )
 

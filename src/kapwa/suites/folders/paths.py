@@ -53,11 +53,11 @@ def _followed(value: object, steps: list[tuple[str, str]]) -> Iterator[Any]:
     if not steps:
         yield value
         return
-    (key, place), *rest = steps
+    (key, node), *rest = steps
     if key and isinstance(value, dict) and key in value:
         yield from _followed(value[key], rest)
-    elif place == "*":
+    elif node == "*":
         for entry in value if isinstance(value, list) else ():
             yield from _followed(entry, rest)
-    elif place and isinstance(value, list) and -len(value) <= int(place) < len(value):
-        yield from _followed(value[int(place)], rest)
+    elif node and isinstance(value, list) and -len(value) <= int(node) < len(value):
+        yield from _followed(value[int(node)], rest)

@@ -22,7 +22,7 @@ _PART = re.compile(r"\{([^{}]+)\}")
 # Stands for a column that holds the name of the row's file, from the folder on: "am/test.csv".
 FILE = "@file"
 # A folder of Kapwa's own forms has no ``.json``, which may be a file of anything.
-_SUFFIXES = (*TABLE_SUFFIXES, ".json")
+KINDS_OF_FILES = (*TABLE_SUFFIXES, ".json", ".txt")
 # Where a row stands, and its cells.
 Located = tuple[Origin, Mapping[str, Cell]]
 
@@ -40,12 +40,14 @@ class FieldPlaces:
     """Where the fields of many rows stand: by name, in which of the rows put together, and in which column of it.
 
     ``wide``: how a wide table was made long, if it was; its cells stand in the columns that the file has.
-    ``known``: the form's fields that columns or constants give, in the form's order.
+    ``known``: the form's fields that columns or constants give, in the form's order. ``given``: every name that they
+    give.
     """
 
     columns: Mapping[str, tuple[int, str]]
     wide: Unpivot | None
     known: Sequence[str]
+    given: frozenset[str]
 
     def shown(self, column: str, cells: Mapping[str, Cell]) -> str:
         """Return how the file calls a column."""
@@ -71,11 +73,11 @@ class RowFields(Mapping[str, MappedField]):
         """Return a field's cell, "" where the row has none; None for a field that no column gives."""
         if name in self._more:
             return self._more[name].cell
-        place = self._places.columns.get(name)
-        return None if place is None else self._rows[place[0]][1].get(place[1], "")
+        column = self._places.columns.get(name)
+        return None if column is None else self._rows[column[0]][1].get(column[1], "")
 
     def having(self, more: Mapping[str, MappedField]) -> RowFields:
-        """Return these fields with others, which go before those of the same name."""
+        """Return these fields with others, which take precedence over those of the same name."""
         return RowFields(self._places, self._rows, {**self._more, **more})
 
     def __getitem__(self, name: str) -> MappedField:
@@ -87,6 +89,10 @@ class RowFields(Mapping[str, MappedField]):
 
     def __contains__(self, name: object) -> bool:
         return name in self._places.columns or name in self._more
+
+    def gives(self, name: str) -> bool:
+        """Whether a column or a constant gives a field."""
+        return name in self._places.given or name in self._more
 
     def known(self, of_form: Sequence[str]) -> Sequence[str]:
         """Return the fields of the form that a column or a constant gives, in the form's order ``of_form``."""
@@ -132,12 +138,13 @@ class FolderReading:
         tables = list(self._tables(mapping.tables, needed))
         firsts = [row for table in tables for row in _wanted_rows(table, mapping.only)]
         others = [self._joined(join, firsts) for join in mapping.joins]
-        own = {table.path for table in tables}
-        within = [not own.isdisjoint(files_named(self.folder, join.table)) for join in mapping.joins]
+        own_paths = {table.path for table in tables}
+        within = [not own_paths.isdisjoint(files_named(self.folder, join.table)) for join in mapping.joins]
         joined = {row[0] for rows in itertools.compress(others, within) for row in rows if row is not None}
         places: dict[tuple[bool, ...], FieldPlaces | None] = {}
+        whole = (True, *(True for _ in mapping.joins))
         for rows in zip(firsts, *others, strict=True):
-            present = tuple([row is not None for row in rows])
+            present = whole if None not in rows else tuple([row is not None for row in rows])
             if present not in places:
                 places[present] = self._places(present)
             of_fields = places[present]
@@ -174,7 +181,7 @@ class FolderReading:
             elif not join.within(self.mapping):
                 return None
         known = [name for name in self.mapping.to.fields if name in columns or name in self.mapping.constants]
-        return FieldPlaces(columns, self.mapping.unpivot, known)
+        return FieldPlaces(columns, self.mapping.unpivot, known, frozenset((*columns, *self.mapping.constants)))
 
     def bad_row(self, problem: DataError) -> None:
         """Note what is wrong with a row, which stops a run unless the mapping says to leave such rows out."""
@@ -204,7 +211,7 @@ class FolderReading:
         within = join.within(self.mapping)
         message = f"no {'other ' * within}row of {join.table} has {' '.join(key)!r}"
         if within:
-            message += " in common with this one: it stands alone"
+            message += " in common with this one: it is not joined"
             self.oddities.append(origin.finding("note", message, columns[0]))
         elif others or not self.problems:  # else the other table could not be read, and that is the problem
             hint = nearest(" ".join(key), [" ".join(known) for known in others])
@@ -218,16 +225,21 @@ class FolderReading:
                 hint = "See 'table' in the mapping."
                 self.problems.append(DataError(f"holds no file {name}.", path=self.folder, hint=hint))
             for file in files:
-                if file.suffix.lower() not in _SUFFIXES:
-                    hint = f"Available: {', '.join(_SUFFIXES)}."
-                    self.problems.append(DataError("is of an unknown kind.", path=file, hint=hint))
+                if file.suffix.lower() not in KINDS_OF_FILES:
+                    self.problems.append(unknown_kind(file))
                     continue
                 if file not in self.tables:
                     self.tables[file] = self._table(file)
-                wanted = [(name, part) for name, column in needed.items() for part in _PART.findall(column) or [column]]
-                table, oddities = named_alike(self.tables[file], [part for _, part in wanted])
+                wanted = [
+                    (name, name_in_pattern)
+                    for name, column in needed.items()
+                    for name_in_pattern in _PART.findall(column) or [column]
+                ]
+                table, oddities = named_alike(self.tables[file], [name_in_pattern for _, name_in_pattern in wanted])
                 self.oddities += oddities
-                table = _with_texts(self._with_paths(table, [part for _, part in wanted]), needed.values())
+                table = _with_texts(
+                    self._with_paths(table, [name_in_pattern for _, name_in_pattern in wanted]), needed.values()
+                )
                 missing = [each for each in wanted if table.header and each[1] not in table.header]
                 for field_name, column in missing:
                     hint = f"The mapping takes {field_name!r} from it. {nearest(column, table.header)}"
@@ -254,17 +266,17 @@ class FolderReading:
         for column, form in self.mapping.parts.items():
             if column not in table.header:
                 continue
-            names = re.findall(r"\{(\w+)\}", form)
             records = []
-            for record in table.records:
-                cell = str(record.cells.get(column, "")).strip()
+            for row, cells in table.records:
+                cell = str(cells.get(column, "")).strip()
                 parts = parts_of(cell, form)
                 if parts is None:
                     message = f"{cell!r} is not of the form {form!r}."
                     hint = "Change 'parts' in the mapping, or the cell."
-                    self.bad_row(Origin(file, record.row).problem(message, column, hint))
-                    continue
-                records.append(Record(record.row, {**record.cells, **parts}))
+                    self.bad_row(Origin(file, row).problem(message, column, hint))
+                else:
+                    records.append(Record(row, {**cells, **parts}))
+            names = re.findall(r"\{(\w+)\}", form)
             table = table._replace(header=(*table.header, *names), records=records)
         return self._long(self._in_turn(table))
 
@@ -287,19 +299,19 @@ class FolderReading:
         if wide is None or not (main or set(wide.columns) & set(table.header)):
             return table
         header = Origin(table.path, 1)
-        kept = [name for name in table.header if name not in wide.columns]
+        columns = [name for name in table.header if name not in wide.columns]
         missing = [column for column in wide.columns if column not in table.header]
         self.problems += [header.problem("is missing.", name, nearest(name, table.header)) for name in missing]
-        twice = [name for name in (wide.name, wide.value) if name in kept]
+        twice = [name for name in (wide.name, wide.value) if name in columns]
         hint = "Give 'name' and 'value' of 'unpivot' names that no column has."
         self.problems += [header.problem("is a column of the table already.", name, hint) for name in twice]
         records = []
         for row, cells in table.records:
-            others = {name: cells[name] for name in kept if name in cells}
+            others = {name: cells[name] for name in columns if name in cells}
             for column in wide.columns:
                 if str(cells.get(column) or "").strip():
                     records.append(Record(row, {**others, wide.name: column, wide.value: cells[column]}))
-        return table._replace(header=(*kept, wide.name, wide.value), records=records)
+        return table._replace(header=(*columns, wide.name, wide.value), records=records)
 
     def _with_paths(self, table: TextTable, columns: Iterable[str]) -> TextTable:
         """Return a table with a column for each path into JSON among ``columns`` (see :mod:`.paths`)."""
@@ -317,6 +329,11 @@ class FolderReading:
                 records.append(Record(record.row, {**record.cells, path: cell}))
             table = table._replace(header=(*table.header, path), records=records)
         return table
+
+
+def unknown_kind(file: Path) -> DataError:
+    """Return the error for a table that a mapping cannot name."""
+    return DataError("is of an unknown kind.", path=file, hint=f"Available: {', '.join(KINDS_OF_FILES)}.")
 
 
 def layout_problems(mapping: ColumnMapping, folder: Path) -> list[DataError]:
@@ -363,15 +380,15 @@ def parts_of(cell: str, form: str) -> dict[str, str] | None:
     first, last, ended, last_name = _pieces(form)
     if not (cell.startswith(first) and cell.endswith(last)):
         return None
-    start, stop, parts = len(first), len(cell) - len(last), {}
+    start, stop, found_names = len(first), len(cell) - len(last), {}
     for name, sign in ended:
         end = cell.find(sign, start + 1, stop)
         if end < 0:
             return None
-        parts[name] = cell[start:end]
+        found_names[name] = cell[start:end]
         start = end + len(sign)
-    parts[last_name] = cell[start:stop]
-    return parts if start < stop else None
+    found_names[last_name] = cell[start:stop]
+    return found_names if start < stop else None
 
 
 @cache

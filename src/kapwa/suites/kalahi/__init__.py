@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kapwa.errors import UsageError
-from kapwa.suites.base import Selection, Suite, call, floor_words, settings_of
+from kapwa.suites.base import Selection, Suite, call, floor_words
 from kapwa.suites.kalahi.variants import VARIANTS
+from kapwa.suites.shared_settings import MAX_NEW_TOKENS, SIMILARITY
 from kapwa.value_types import JsonMapping
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ suite = Suite(
     open_task=open_task,
     check=partial(call, "kapwa.suites.kalahi.check:check"),
     tasks_of=partial(call, "kapwa.suites.kalahi.data:tasks_of"),
-    options=settings_of("kalahi"),
+    options={"open": (*SIMILARITY, MAX_NEW_TOKENS)},
     example_answers=lambda item: (item.fields["best"],),
     tables="situations.csv",
     mapped={"kalahi": "kapwa.suites.kalahi.mapped:SITUATIONS"},

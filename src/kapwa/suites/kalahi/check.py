@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kapwa.datasets.conversations import in_conversation
 from kapwa.datasets.findings import CheckReport, Finding, Severity
-from kapwa.datasets.repeated import cultures_named_twice
+from kapwa.datasets.repeated import AskedQuestion, cultures_named_twice, repeated_questions
 from kapwa.datasets.rows import TRUE_WORDS, split_texts
 from kapwa.datasets.text_checks import joined_otherwise, lacks_final_sign, table_oddities
 from kapwa.datasets.withdrawn import withdrawn_findings
@@ -103,13 +103,7 @@ def _item_findings(entry: SituationEntry) -> Iterator[Finding]:
 
 
 def _variant_findings(entries: Sequence[SituationEntry]) -> Iterator[Finding]:
-    prompts: dict[tuple[str, str], SituationEntry] = {}
-    for entry in entries:
-        asked = in_conversation(entry.item, entry.item.fields["prompt"])
-        first = prompts.setdefault((entry.item.variant, asked), entry)
-        if first is not entry:
-            message = f"the {entry.item.variant} prompt is the same as that of row {first.origin.row} ({first.item.id})"
-            yield entry.origin.finding("warning", message)
+    yield from repeated_questions(map(_asked, entries))
     yield from _unlinked(entries)
     ids: dict[str, SituationEntry] = {}
     for entry in entries:
@@ -117,6 +111,14 @@ def _variant_findings(entries: Sequence[SituationEntry]) -> Iterator[Finding]:
         if _answers(item) != _answers(entry.item):
             message = f"responses, topic or category differ from those of {item.variant!r} (row {origin.row})"
             yield entry.origin.finding("warning", message)
+
+
+def _asked(entry: SituationEntry) -> AskedQuestion:
+    """Return a situation in one variant as far as it tells whether another one asks the same."""
+    item = entry.item
+    prompt = in_conversation(item, item.fields["prompt"])
+    best = (item.fields["best"],)
+    return AskedQuestion(entry.origin, "context", item.culture, item.language, prompt, best, variant=item.variant)
 
 
 def _answers(item: Item) -> tuple[object, ...]:

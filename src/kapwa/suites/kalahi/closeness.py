@@ -60,12 +60,12 @@ def cached_floors(items: Sequence[Item], options: SimilarityOptions) -> list[Flo
     """Return what :func:`open_floors` does, kept from an earlier run of the same data where there was one."""
     if len(items) < _WORTH_KEEPING:
         return open_floors(items, options)
-    from kapwa.suites.kept import kept
+    from kapwa.suites.disk_cache import cached
 
     names = ("prompt", "best", "relevant", "irrelevant")
     texts = (repr((item.variant, item.cluster, [item.fields[name] for name in names])) for item in items)
     follows_from = (repr(options), repr(options.signatures()), *texts)
-    return kept("floors-open", follows_from, list[Floor], lambda: open_floors(items, options))
+    return cached("floors-open", follows_from, list[Floor], lambda: open_floors(items, options))
 
 
 def open_floors(items: Sequence[Item], options: SimilarityOptions) -> list[Floor]:
@@ -91,16 +91,16 @@ def open_floors(items: Sequence[Item], options: SimilarityOptions) -> list[Floor
                     accuracy(case.margin)[0] for case in of_trick[options.twins[metric]]
                 ]
         for metric, of_metric in values.items():
-            each_item = _item_means(of_metric, [place for place, _ in trick.trials], len(by_variant[variant]))
+            each_item = _item_means(of_metric, [index for index, _ in trick.trials], len(by_variant[variant]))
             mean = float(np.nanmean(each_item))
             floors.append(Floor(metric, variant, trick.name, mean, trick.kind, trick.note, by_item=each_item))
     return floors
 
 
-def _item_means(values: Sequence[float], places: Sequence[int], items: int) -> list[float]:
-    """Return the mean of the values of each item, NaN where it has none; ``places``: of which item each is."""
-    counts = np.bincount(places, minlength=items)
-    sums = np.bincount(places, weights=values, minlength=items)
+def _item_means(values: Sequence[float], indices: Sequence[int], items: int) -> list[float]:
+    """Return the mean of the values of each item, NaN where it has none; ``indices``: of which item each is."""
+    counts = np.bincount(indices, minlength=items)
+    sums = np.bincount(indices, weights=values, minlength=items)
     means: list[float] = np.divide(sums, counts, out=np.full(items, np.nan), where=counts > 0).tolist()
     return means
 
@@ -128,8 +128,8 @@ def trial(item: Item, text: str) -> ClosenessTrial:
 def _strangers(items: Sequence[Item], i: int) -> list[Item]:
     """Return up to eight items of other clusters than item ``i``'s, evenly spaced from it on."""
     ahead = [other for other in (*items[i + 1 :], *items[:i]) if other.cluster != items[i].cluster]
-    places = dict.fromkeys(len(ahead) * k // _OTHERS for k in range(_OTHERS)) if ahead else {}
-    return [ahead[place] for place in places]
+    indices = dict.fromkeys(len(ahead) * k // _OTHERS for k in range(_OTHERS)) if ahead else {}
+    return [ahead[index] for index in indices]
 
 
 def _left_out(item: Item) -> Iterator[ClosenessTrial]:

@@ -37,8 +37,8 @@ def read_situations(data: str | Path | None) -> tuple[list[Item], DataSource]:
     the folder or one file of the released data, or a hub id (see :func:`kapwa.datasets.packs.hub_id`).
     Raises UsageError for names that mean nothing, DataError (the first, with a count) for bad files.
     """
-    place = locate(data, PACKS, own_dataset=HUB_ID, patterns=HUB_FILES)
-    read = load_path(place.path, place.name, shipped_card(released.CARD) if place.repository == HUB_ID else None)
+    source = locate(data, PACKS, own_dataset=HUB_ID, patterns=HUB_FILES)
+    read = load_path(source.path, source.name, shipped_card(released.CARD) if source.repository == HUB_ID else None)
     raise_first(read.problems)
     return [entry.item for entry in read.entries], read.source()
 
@@ -62,8 +62,8 @@ def load_path(path: Path, name: str = "", card: Card | None = None) -> Situation
         for folder in packs:
             files = table_files(folder, ROLE)
             if len(files) != 1:
-                held = " and ".join(file.name for file in files) or "a card but no situations"
-                message = f"holds {held}; a pack has exactly one file of situations."
+                contents = " and ".join(file.name for file in files) or "a card but no situations"
+                message = f"holds {contents}; a pack has exactly one file of situations."
                 hint = "Keep one, named situations.csv or .yaml."
                 read.problems.append(DataError(message, path=folder, hint=hint))
             if files:
@@ -81,9 +81,9 @@ def load_path(path: Path, name: str = "", card: Card | None = None) -> Situation
         if first.path != origin.path:
             message = f"{item.id!r} is also the id of row {first.row} of {first.pack_file}."
             read.problems.append(origin.problem(message, "id", hint))
-        mate, place = clusters.setdefault(item.cluster, entry)
-        if (mate.culture, place.path.parent) != (item.culture, origin.path.parent) and item.variant == "full":
-            message = f"{item.cluster!r} is also a cluster of {mate.culture} ({place.pack_file})."
+        mate, row = clusters.setdefault(item.cluster, entry)
+        if (mate.culture, row.path.parent) != (item.culture, origin.path.parent) and item.variant == "full":
+            message = f"{item.cluster!r} is also a cluster of {mate.culture} ({row.pack_file})."
             read.problems.append(origin.problem(message, "cluster", hint))
     read.read_labels(dict.fromkeys(entry.item.culture for entry in read.entries))
     return read
@@ -127,8 +127,8 @@ def released_files(folder: Path) -> list[Path]:
     """
     if folder.is_file():
         return [folder] if released.looks_released(folder, peek_header(folder)) else []
-    places = [place for place in (folder, folder / "data") if place.is_dir()]
-    files = [file for place in places for file in children(place) if file.suffix.lower() in TABLE_SUFFIXES]
+    folders = [base for base in (folder, folder / "data") if base.is_dir()]
+    files = [file for base in folders for file in children(base) if file.suffix.lower() in TABLE_SUFFIXES]
     tables = [file for file in files if released.looks_released(file, peek_header(file))]
     # A hub data set may carry the same rows as CSV and as Parquet.
     return [file for file in tables if file.suffix.lower() == ".csv"] or tables
@@ -144,6 +144,6 @@ def _read_released(read: Situations, files: Sequence[Path], card: Card | None) -
         rows += released.with_zeros(read.read(table, released.ReleasedSituation, defaults, what="the released layout"))
     read.entries += released.released_entries(rows)
     if not read.cards and {entry.item.culture for entry in read.entries} == {shipped_card(released.CARD).culture}:
-        own = shipped_card(released.CARD).model_dump()
+        own_card = shipped_card(released.CARD).model_dump()
         lacking = released.lacking_variants([entry.item for entry in read.entries])
-        read.cards.append({**own, "limits": [*own["limits"], lacking]} if lacking else own)
+        read.cards.append({**own_card, "limits": [*own_card["limits"], lacking]} if lacking else own_card)

@@ -45,7 +45,7 @@ PARTS_OF = {"full": PARTS, "partial": PARTS[1:], "unenriched": ("context", "inst
 
 
 class SituationRow(GroupedRow, Conversed, NotedRow):
-    """One variation of a situation; lists may be texts parted by ';'."""
+    """One variation of a situation; lists may be texts separated by ';'."""
 
     unique: ClassVar[tuple[str, ...]] = ("id",)
     remedies: ClassVar[Mapping[str, str]] = dict.fromkeys(RESPONSES, SEVERAL)
@@ -116,12 +116,12 @@ def reference_response(text: str) -> str:
 
 
 def situation_item(
-    row: Any, variant: str, prompt: str, parts: Mapping[str, str], gloss: JsonMapping, **more: Any
+    row: Any, variant: str, prompt: str, prompt_parts: Mapping[str, str], gloss: JsonMapping, **more: Any
 ) -> Item:
     """Return a row of the form or of the released layout as an item; ``more``: further fields of it."""
     fields = {
         "prompt": prompt,
-        **parts,
+        **prompt_parts,
         "best": row.best,
         "relevant": row.relevant,
         "irrelevant": row.irrelevant,
@@ -154,8 +154,8 @@ def situation_items(situations: Sequence[SituationRow]) -> list[SituationEntry]:
     chosen = {"full": situations, "partial": situations, "unenriched": list(bases.values())}
     entries = []
     for variant, row in ((variant, row) for variant, rows in chosen.items() for row in rows):
-        parts: dict[str, str] = {name: getattr(row, name) if name in PARTS_OF[variant] else "" for name in PARTS}
-        glosses = [str(getattr(row, f"{name}_en")) for name in PARTS if parts[name]]
+        prompt_parts: dict[str, str] = {name: getattr(row, name) if name in PARTS_OF[variant] else "" for name in PARTS}
+        glosses = [str(getattr(row, f"{name}_en")) for name in PARTS if prompt_parts[name]]
         gloss = {
             # A prompt is glossed only where every part of it is.
             "prompt": "\n".join(glosses) if all(glosses) else "",
@@ -164,10 +164,10 @@ def situation_items(situations: Sequence[SituationRow]) -> list[SituationEntry]:
             "irrelevant": row.irrelevant_en,
         }
         filled = {name: value for name, value in gloss.items() if value}
-        prompt = "\n".join(filter(None, parts.values()))
+        prompt = "\n".join(filter(None, prompt_parts.values()))
         more: Keywords = {"messages": row.messages, "media": row.media}
         more |= {"group": row.group, "step": row.step} if row.group else {}
-        entries.append(SituationEntry(situation_item(row, variant, prompt, parts, filled, **more), row.origin))
+        entries.append(SituationEntry(situation_item(row, variant, prompt, prompt_parts, filled, **more), row.origin))
     return entries
 
 

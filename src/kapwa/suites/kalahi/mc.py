@@ -71,18 +71,18 @@ def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
     answer to an item that is not judged.
     """
     judged = {(item.id, item.variant) for item in items}
-    asked: dict[tuple[str, str], Answer] = {}
+    answer_of: dict[tuple[str, str], Answer] = {}
     for answer in answers:
         key = answer.request.item_id, answer.request.variant
         if key not in judged:
             raise unknown_item(answer.request)
         if not answer.response.unanswered:
-            asked[key] = answer
+            answer_of[key] = answer
     scores: list[Cells] = []
     continuations: list[Cells] = []
     cases: list[Cells] = []
     for item in items:
-        answered = asked.get((item.id, item.variant))
+        answered = answer_of.get((item.id, item.variant))
         if answered is None:
             scores += [score_row(item, name, None, "failed") for name in MC_METRICS]
             continue

@@ -126,10 +126,10 @@ def released_entries(rows: Sequence[ReleasedSituation]) -> list[SituationEntry]:
         release = {"release": RELEASE} if is_release(rows, variant) else {}
         for row in rows:
             if row.variant == variant:
-                parts = _prompt_parts(row, partial.get(row.id), skeletons.get((row.culture, row.cluster)))
+                prompt_parts = _prompt_parts(row, partial.get(row.id), skeletons.get((row.culture, row.cluster)))
                 # As released, byte for byte: stray spaces in a prompt change what a model is asked, so they stay.
                 entries.append(
-                    SituationEntry(situation_item(row, variant, row.prompt, parts, {}, **release), row.origin)
+                    SituationEntry(situation_item(row, variant, row.prompt, prompt_parts, {}, **release), row.origin)
                 )
     return entries
 

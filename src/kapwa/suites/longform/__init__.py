@@ -9,8 +9,9 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from kapwa.suites.base import Suite, call, settings_of
+from kapwa.suites.base import Suite, call
 from kapwa.suites.longform.variants import VARIANT
+from kapwa.suites.shared_settings import MAX_NEW_TOKENS
 
 TASKS = {"longform/criteria": "long answers: how much of what its question's criteria ask does an answer meet?"}
 
@@ -24,7 +25,7 @@ suite = Suite(
     open_task=partial(call, "kapwa.suites.longform.task:open_longform_task"),
     check=partial(call, "kapwa.suites.longform.data:check"),
     tasks_of=partial(call, "kapwa.suites.longform.data:tasks_of"),
-    options=settings_of("longform"),
+    options={"criteria": (MAX_NEW_TOKENS,)},
     next_step="These answers have no score yet: they wait for verdicts on their criteria.\n"
     "By a judging model: kapwa judge {run} --judge MODEL --rubric item-criteria\n"
     "By people:          kapwa label sample {run} --rubric item-criteria -o sheets",

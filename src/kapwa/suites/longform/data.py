@@ -22,8 +22,8 @@ def read_questions(data: str | Path | None) -> tuple[list[Item], DataSource]:
     ``data``: None or "sample", "sample:PACK", a folder with a table ``longform``, or the file itself. Raises UsageError
     for names that mean nothing, DataError (the first, with a count) for bad files.
     """
-    place = locate(data, PACKS, default="daily-life")
-    read = DataSet(place.name, place.path)
+    source = locate(data, PACKS, default="daily-life")
+    read = DataSet(source.name, source.path)
     rows = _rows(read)
     raise_first(read.problems)
     return list(map(item_of_question, rows)), read.source()
@@ -36,10 +36,10 @@ def tasks_of(folder: Path) -> tuple[str, ...]:
 
 def check(path: Path) -> CheckReport | None:
     """Read a file or folder and report on it; None when it is not of this form."""
-    place = table_to_check(path, ROLE)
-    if place is None:
+    table_path = table_to_check(path, ROLE)
+    if table_path is None:
         return None
-    read = DataSet(place.resolve().name, place)
+    read = DataSet(table_path.resolve().name, table_path)
     rows = _rows(read)
     weights = [number_of(weight) for row in rows for weight in row.weights]
     counts: dict[str, int | float | str] = {"questions": len(rows), "without weights": sum(not r.weights for r in rows)}

@@ -40,10 +40,10 @@ _WRITE = f"Write a number other than 0, negative for what an answer should not h
 
 
 class LongQuestion(Conversed, NotedRow):
-    """One question with the criteria of its answers; lists may be texts parted by ';'."""
+    """One question with the criteria of its answers; lists may be texts separated by ';'."""
 
     unique: ClassVar[tuple[str, ...]] = ("id",)
-    remedies: ClassVar[Mapping[str, str]] = {"criteria": "Write at least one criterion; several are parted by ';'."}
+    remedies: ClassVar[Mapping[str, str]] = {"criteria": "Write at least one criterion; several are separated by ';'."}
 
     id: Filled = Field(description="The question's own id; it stays a text, so zeros before it are kept.")
     question: Annotated[Filled, LOCAL] = Field(description="What is asked, word for word.")
@@ -63,7 +63,7 @@ class LongQuestion(Conversed, NotedRow):
                 yield CellProblem(name, f"has {len(texts)} entries for {n} criteria.", "Write one for each, or none.")
         twice = next((text for text in self.criteria if self.criteria.count(text) > 1), None)
         if twice:
-            yield CellProblem("criteria", f"{twice!r} stands there twice.", "Keep it once.")
+            yield CellProblem("criteria", f"{twice!r} appears twice.", "Keep it once.")
         numbers = [number_of(weight) for weight in self.weights]
         wrong = next((text for text, number in zip(self.weights, numbers, strict=True) if not number), None)
         if wrong is not None:

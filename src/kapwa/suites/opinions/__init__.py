@@ -8,8 +8,23 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from kapwa.suites.base import Suite, call, floor_words, settings_of
+from kapwa.suites.base import Setting, Suite, call, floor_words
 from kapwa.suites.opinions.variants import VARIANTS, prompt_variants
+from kapwa.suites.shared_settings import MAX_NEW_TOKENS, SEED
+
+SETTINGS = (
+    Setting("samples", "With how=samples, replies sampled for each prompt. Default: 20.", kind="number"),
+    Setting("temperature", "With how=samples, sampling temperature of the replies. Default: 1.", kind="number"),
+    SEED,
+    MAX_NEW_TOKENS,
+    Setting(
+        "how",
+        "How survey questions are put: likelihood (of the letters), samples (the share of replies) or stated "
+        "(percentages that the model writes).",
+        metavar="WAY",
+        panel="Opinions",
+    ),
+)
 
 suite = Suite(
     name="opinions",
@@ -22,7 +37,7 @@ suite = Suite(
     check=partial(call, "kapwa.suites.opinions.data:check"),
     tasks_of=partial(call, "kapwa.suites.opinions.data:tasks_of"),
     pick_variants=prompt_variants,
-    options=settings_of("opinions"),
+    options={"survey": SETTINGS},
     tables="opinions.csv",
     mapped={"opinions/survey": "kapwa.suites.opinions.mapped:SURVEY"},
     noun=("question", "questions"),

@@ -58,10 +58,10 @@ def _shift(items: Sequence[Item], shares: Mapping[Key, Shares], kind: Callable[[
     """Mean total variation between items of one ``kind``, over all pairs; NaN where there is none."""
     total = 0.0
     pairs = 0
-    for part in grouped(items, kind).values():
-        stacked = np.array([shares[item_key(item)] for item in part])
+    for of_kind in grouped(items, kind).values():
+        stacked = np.array([shares[item_key(item)] for item in of_kind])
         total += float(distances(stacked[:, None], stacked)["tv_distance"].sum())
-        pairs += len(part) * (len(part) - 1)
+        pairs += len(of_kind) * (len(of_kind) - 1)
     return total / pairs if pairs else math.nan
 
 
@@ -79,9 +79,9 @@ def correlation_words(items: Sequence[Item], model: Mapping[Key, Shares]) -> lis
 
     framed = [item for item in items if item.fields["names_culture"] and item_key(item) in model]
     people = {item_key(item): people_of(item) for item in framed}
-    places = [resolve(culture) for culture in dict.fromkeys(item.culture for item in framed)]
-    codes = [place.iso3 for place in places if isinstance(place, Place)]
-    if not LEAST_CULTURES <= len(set(codes)) == len(places):
+    countries = [resolve(culture) for culture in dict.fromkeys(item.culture for item in framed)]
+    codes = [country.iso3 for country in countries if isinstance(country, Place)]
+    if not LEAST_CULTURES <= len(set(codes)) == len(countries):
         return []
     theirs, ours = _Columns.of(framed, people), _Columns.of(framed, model)
     maps = np.stack([theirs.replaced(drawn).apart() for drawn in theirs.other_maps(codes)])
@@ -109,24 +109,24 @@ class _Columns(NamedTuple):
     def of(cls, items: Sequence[Item], shares: Mapping[Key, Shares]) -> _Columns:
         """Lay the shares of items out by culture."""
         cultures = list(dict.fromkeys(item.culture for item in items))
-        parts = []
+        blocks = []
         for group in grouped(items, attrgetter("cluster", "variant")).values():
-            part = np.full((len(cultures), len(shares[item_key(group[0])])), np.nan)
+            block = np.full((len(cultures), len(shares[item_key(group[0])])), np.nan)
             for item in group:
-                part[cultures.index(item.culture)] = shares[item_key(item)]
-            parts.append(part)
-        question = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
-        return cls(np.concatenate(parts, axis=1), question)
+                block[cultures.index(item.culture)] = shares[item_key(item)]
+            blocks.append(block)
+        question = np.repeat(np.arange(len(blocks)), [block.shape[1] for block in blocks])
+        return cls(np.concatenate(blocks, axis=1), question)
 
     def apart(self) -> Shares:
         """Mean total variation of each two cultures over what both were asked: (m, m), NaN where that is nothing."""
         total = np.zeros((len(self.shares), len(self.shares)))
-        asked = np.zeros_like(total)
+        n_options = np.zeros_like(total)
         for columns in np.split(self.shares, np.flatnonzero(np.diff(self.question)) + 1, axis=1):
             between = np.abs(columns[:, None] - columns).sum(axis=2) / 2
             total += np.nan_to_num(between)
-            asked += ~np.isnan(between)
-        return np.divide(total, asked, out=np.full_like(total, np.nan), where=asked > 0)
+            n_options += ~np.isnan(between)
+        return np.divide(total, n_options, out=np.full_like(total, np.nan), where=n_options > 0)
 
     def replaced(self, drawn: Shares) -> _Columns:
         """The same questions put to the same cultures, with other values (V, m)."""

@@ -47,8 +47,8 @@ class OpinionSurvey(DataSet):
 
 def read_survey(data: str | Path | None) -> OpinionSurvey:
     """Read the survey that ``data`` names (None: the sample pack); raise UsageError or DataError where it cannot be."""
-    place = locate(data, PACKS, default=DEFAULT_PACK)
-    survey = _read(place.path, place.name)
+    source = locate(data, PACKS, default=DEFAULT_PACK)
+    survey = _read(source.path, source.name)
     raise_first(survey.problems)
     return survey
 
@@ -80,10 +80,10 @@ def tasks_of(folder: Path) -> tuple[str, ...]:
 
 def check(path: Path) -> CheckReport | None:
     """Read a table or folder of opinions and report on it; None when it is not data of this form."""
-    place = table_to_check(path, ROLE)
-    if place is None:
+    table_path = table_to_check(path, ROLE)
+    if table_path is None:
         return None
-    survey = _read(place, place.resolve().name)
+    survey = _read(table_path, table_path.resolve().name)
     counts = {
         "questions": len({row.question_id for row in survey.opinions}),
         "cultures": len({row.culture for row in survey.opinions}),
@@ -116,11 +116,11 @@ def _oddities(survey: OpinionSurvey) -> Iterator[Finding]:
         yield unknown[0].origin.finding("note", message, "people")
     names = dict.fromkeys(prompt.id for prompt in survey.prompts)
     languages = {} if survey.problems else dict.fromkeys(row.language for row in survey.opinions)
-    for (place, name), language in product(enumerate(names), languages):
+    for (index, name), language in product(enumerate(names), languages):
         try:
             survey.prompt_for(name, language, stated=False)
         except UsageError as error:
-            severity: Severity = "warning" if place else "error"  # a run asks by the first
+            severity: Severity = "warning" if index else "error"  # a run asks by the first
             yield Finding(severity, str(survey.tables[1].path), f"{error.message} {error.hint}", column="language")
 
 

@@ -80,7 +80,7 @@ class Opinion(NotedRow):
             yield CellProblem(name, f"{odd[:40]!r} is not {what}.", hint)
         elif len(texts) != len(self.options):
             message = f"has {len(texts)} numbers for {len(self.options)} options."
-            yield CellProblem(name, message, "Write one for each, parted by ';'; 0 where nobody chose it.")
+            yield CellProblem(name, message, "Write one for each, separated by ';'; 0 where nobody chose it.")
         elif not sum(self.numbers):
             yield CellProblem(name, "says that nobody chose any option.", "Leave the row out.")
         elif self.people not in (None, self.answered):
@@ -107,7 +107,7 @@ class OpinionPrompt(RowModel):
     def contradictions(self) -> Iterator[CellProblem]:
         """Yield texts without the question or its options."""
         for name in ("text", "stated"):
-            missing = [place for place in ("{question}", "{options}") if place not in getattr(self, name)]
+            missing = [marker for marker in ("{question}", "{options}") if marker not in getattr(self, name)]
             if getattr(self, name) and missing:
                 yield CellProblem(name, f"has no {missing[0]}.", "Every prompt shows the question and its options.")
 
@@ -120,4 +120,4 @@ class OpinionPrompt(RowModel):
             "culture": opinion.culture,
         }
         # One pass, so that a brace inside of a question is never taken for a place.
-        return _PLACE.sub(lambda place: values[place[1]], self.stated if stated else self.text)
+        return _PLACE.sub(lambda match: values[match[1]], self.stated if stated else self.text)

@@ -135,9 +135,9 @@ def floors(items: Sequence[Item], samples: int = 0) -> list[Floor]:
     scores against these people, who are a sample of it. Values of single items are means over :data:`_DRAWS` draws.
     """
     rows: list[Floor] = []
-    for variant, asked in grouped(items, attrgetter("variant")).items():
-        marks = dict(_marks(asked, samples))
-        for note, group in by_culture(asked).items():
+    for variant, of_variant in grouped(items, attrgetter("variant")).items():
+        marks = dict(_marks(of_variant, samples))
+        for note, group in by_culture(of_variant).items():
             for (name, kind), metric in product(_KINDS.items(), HEADLINE):
                 each = [marks.get((item.id, name), {metric: math.nan})[metric] for item in group]
                 if not np.isnan(each).all():

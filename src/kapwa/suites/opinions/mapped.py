@@ -50,7 +50,7 @@ def _chosen(row: MappedRow, options: Sequence[str]) -> dict[str, str]:
         row.problem("question_id", "is missing.", "Rows of one option each name the question that they belong to.")
     option = row.needed("option")
     if options and option not in options:
-        row.problem("option", f"{option!r} is none of the question's options.", nearest(option, options))
+        row.problem("option", f"{option!r} is not one of the question's options.", nearest(option, options))
     amounts = {name: row.needed(name) for name in _ONE_OPTION[1:] if row.has(name)}
     if len(amounts) > 1:
         row.problem(next(iter(amounts)), f"is one of {' and '.join(amounts)}.", "Map one of them.")
@@ -64,14 +64,14 @@ def lay_together(converted: Converted, bad_row: Callable[[DataError], None]) -> 
     """Let rows of one text and options be one question where no column names questions; then add up rows of options."""
     rows = converted.tables.get("opinions", [])
     first: dict[tuple[str, ...], str] = {}
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         if "question_id" in row.fields:
             break
         texts = row.cells.get("options", ())
         options = (texts,) if isinstance(texts, str) else texts
         asks = (same_text(str(row.cells.get("question", ""))), *map(same_text, options))
         own_id = first.setdefault(asks, str(row.cells["question_id"]))
-        rows[place] = row._replace(cells={**row.cells, "question_id": own_id})
+        rows[index] = row._replace(cells={**row.cells, "question_id": own_id})
     if rows and first and len(first) < len(rows):
         message = (
             f"no column names the questions: rows with the same question and options are taken as one, "
@@ -138,8 +138,8 @@ def _added_up(rows: Sequence[LaidRow], named: Sequence[str], bad_row: Callable[[
     if kind == "weight" and squares:
         cells["people"] = str(int(whole**2 / squares + 1e-9))
     amounts = first.fields.get(kind) or first.fields.get("option")
-    places = dict.fromkeys(("counts", "shares", "people"), amounts) if amounts else {}  # where errors about them stand
-    return first._replace(cells=cells, fields={**places, **first.fields})
+    columns = dict.fromkeys(("counts", "shares", "people"), amounts) if amounts else {}  # where errors about them stand
+    return first._replace(cells=cells, fields={**columns, **first.fields})
 
 
 SURVEY = MappedForm(

@@ -90,7 +90,7 @@ def open_survey(name: str, data: str | Path | None, selection: Selection, option
     for option, value in settings.items():
         if option not in USUAL[how]:
             ways = " or ".join(f"--how {way}" for way, usual in USUAL.items() if option in usual)
-            raise UsageError(f"{option} is no option of --how {how}.", hint=f"Leave it out, or ask by {ways}.")
+            raise UsageError(f"{option} is not an option of --how {how}.", hint=f"Leave it out, or ask by {ways}.")
         if option != "temperature":
             check_whole(option, value)
     length, samples = settings.get("max_new_tokens"), settings.get("samples", 0)
@@ -119,4 +119,4 @@ def open_survey(name: str, data: str | Path | None, selection: Selection, option
     if not samples:
         return task
     check_draws(samples, settings["temperature"])
-    return Samples(samples, float(settings["temperature"]), options.get("seed", 0)).around(task)
+    return Samples(samples, float(settings["temperature"]), options.get("seed", 0)).applied_to(task)

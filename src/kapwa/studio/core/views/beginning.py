@@ -19,12 +19,13 @@ from kapwa.studio.core.exchange import import_project
 from kapwa.studio.core.gate import MOST_ARCHIVED, brought
 from kapwa.studio.core.languages import known, tags_of
 from kapwa.studio.core.members import hashed, new_code
+from kapwa.studio.core.posted import PageForm, SetText, posted, posted_files, pressed
 from kapwa.studio.core.roles import COORDINATOR, ROLES
 from kapwa.studio.core.security import public_page
 from kapwa.studio.core.tables import Invitation, Membership, Person, Project, change
 from kapwa.studio.core.text import listed
 from kapwa.studio.core.views.entry import INVITED, TAKING_PART
-from kapwa.studio.core.views.fields import checked
+from kapwa.studio.core.views.fields import TypedField, checked
 from kapwa.studio.core.views.project import MOST_INVITED
 from kapwa.studio.settings import START_PAGE
 from kapwa.user_suites import fitting_name
@@ -33,7 +34,7 @@ from kapwa.value_types import JsonMapping
 KINDS = listed("what a project makes")
 
 
-class NewProject(forms.Form):
+class NewProject(PageForm):
     """What makes a project: what it is called, whose culture, languages, which form, and who takes part."""
 
     title = forms.CharField(max_length=200)
@@ -55,6 +56,25 @@ class NewProject(forms.Form):
     def clean_slug(self) -> str:
         """Return the name for files; without one it is made of the title."""
         return checked(commands.free_name, self.cleaned_data["slug"] or fitting_name(self.data.get("title", "")))
+
+
+class ArchiveForm(PageForm):
+    """A project that is brought back from files, and the name that it has for files here."""
+
+    restored = TypedField(63, line=True)
+    archive = forms.FileField(allow_empty_file=True)
+    secret = forms.FileField(allow_empty_file=True, required=False)
+    withdrawn = forms.FileField(allow_empty_file=True, required=False)
+
+    def clean_restored(self) -> str:
+        """Return the name."""
+        return checked(commands.free_name, self.cleaned_data["restored"])
+
+
+class ChosenProject(PageForm):
+    """The project into which whoever runs the studio comes."""
+
+    project = SetText(max_length=63)
 
 
 @public_page("projects/")
@@ -81,20 +101,21 @@ def begin(request: HttpRequest) -> HttpResponse:
     start = Invitation.objects.filter(pk=request.session.get(INVITED), project=None, used=None).first()
     if start is None and not _coordinates(request):
         return redirect("enter")
-    action = request.POST.get("action")
-    files = request.FILES.dict()
-    form = NewProject(request.POST if action == "new" else None)
+    action = pressed(request, "new", "restore", "enter")
+    form = NewProject(posted(request) if action == "new" else None)
+    archive = ArchiveForm(*((posted(request), posted_files(request)) if start and action == "restore" else ()))
+    chosen = ChosenProject(posted(request) if start and action == "enter" else None)
     if form.is_valid():
         about = {name: form.cleaned_data[name] for name in NewProject.base_fields}
         project = commands.new_project(about.pop("slug"), language=about["languages"][0], **about)
         counts = {role: count for role in ROLES if (count := form.cleaned_data.get(role))}
         request.session[TAKING_PART] = [project.pk, counts]
-    elif start and action == "restore" and "archive" in files:
-        project = _restored(request.POST.get("restored", ""), files)
-    elif start and action == "enter":
-        project = get_object_or_404(Project, slug=request.POST.get("project", ""))
+    elif archive.is_valid():
+        project = _restored(archive.cleaned_data)
+    elif chosen.is_valid():
+        project = get_object_or_404(Project, slug=chosen.cleaned_data["project"])
     else:
-        shown = {"form": form, "kinds": KINDS, "known": known(), "roles": ROLES, "start": start}
+        shown = {"form": form, "archive": archive, "kinds": KINDS, "known": known(), "roles": ROLES, "start": start}
         shown["projects"] = Project.objects.order_by("title") if start else ()
         return render(request, "studio/begin.html", shown, status=400 if request.method == "POST" else 200)
     start = start or Invitation(code=hashed(new_code()), roles=[COORDINATOR])
@@ -104,12 +125,12 @@ def begin(request: HttpRequest) -> HttpResponse:
     return redirect("join_project")
 
 
-def _restored(slug: str, files: JsonMapping) -> Project:
+def _restored(sent: JsonMapping) -> Project:
     """Bring a project back from files that were sent, by what the command calls, too."""
     with ExitStack() as kept:
         paths = {}
         for name, kind in (("archive", ".zip"), ("secret", ".secret"), ("withdrawn", ".jsonl")):
-            if name in files:
-                files[name].name = f"{name}{kind}"
-                paths[name] = kept.enter_context(brought([files[name]], (kind,), most=MOST_ARCHIVED))
-        return import_project(commands.free_name(slug), paths.pop("archive"), **paths)
+            if sent[name]:
+                sent[name].name = f"{name}{kind}"
+                paths[name] = kept.enter_context(brought([sent[name]], (kind,), most=MOST_ARCHIVED))
+        return import_project(sent["restored"], paths.pop("archive"), **paths)

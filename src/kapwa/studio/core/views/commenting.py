@@ -4,35 +4,26 @@ from __future__ import annotations
 
 from django import forms
 from django.urls import reverse
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as _n
 
-from kapwa.errors import UsageError
 from kapwa.studio.core.comments import comments_on, mentioned
+from kapwa.studio.core.posted import PageForm
 from kapwa.studio.core.security import PAGES, Visit
-from kapwa.studio.core.text import tidy
+from kapwa.studio.core.views.fields import TypedField, told
 from kapwa.value_types import JsonObject
 
 
-class CommentForm(forms.Form):
+class CommentForm(PageForm):
     """Something said of an item, or a disagreement kept."""
 
-    text = forms.CharField(required=False, strip=False)
+    text = TypedField(wrong=told(_n("Nothing was written."), _n("Write what you think, then send it.")))
     dissent = forms.BooleanField(required=False)
 
 
-def comment_said(visit: Visit, language: str, page: str) -> JsonObject:
-    """Return the body of the event of a posted comment; raise UsageError for an empty one.
-
-    ``page``: the name of the item's page, which who is named must be able to read.
-    """
-    form = CommentForm(visit.request.POST)
-    if not form.is_valid():
-        raise UsageError(_("The text contains characters that cannot be saved."), hint=_("Remove them."))
-    text = tidy(form.cleaned_data["text"])
-    if not text:
-        raise UsageError(_("Nothing was written."), hint=_("Write what you think, then send it."))
-    told = mentioned(visit.project, text, PAGES[page].read)
-    return {"text": text, "dissent": form.cleaned_data["dissent"], "language": language, "mentions": told}
+def comment_said(visit: Visit, form: CommentForm, language: str, page: str) -> JsonObject:
+    """Return the body of the event of a comment; ``page``: the item's, which who is named must be able to read."""
+    told = mentioned(visit.project, form.cleaned_data["text"], PAGES[page].read)
+    return {**form.cleaned_data, "language": language, "mentions": told}
 
 
 def comments_shown(visit: Visit, item: str, page: str, *arguments: object) -> JsonObject:

@@ -6,17 +6,17 @@ import io
 import json
 import uuid as uuids
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
+from django import forms
 from django.conf import settings
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop as _n
 
 from kapwa.errors import UsageError
 from kapwa.labels.agreement import NAMES
@@ -27,6 +27,7 @@ from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import record
 from kapwa.studio.core.members import ask_back, names, waiting_back
 from kapwa.studio.core.menu import menu
+from kapwa.studio.core.posted import PageForm, form_number, posted
 from kapwa.studio.core.roles import (
     COORDINATOR,
     COORDINATORS,
@@ -39,7 +40,8 @@ from kapwa.studio.core.roles import (
 )
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import ID, Event, Membership, Project, change
-from kapwa.studio.core.text import LONGEST, tidy
+from kapwa.studio.core.text import LONGEST
+from kapwa.studio.core.views.fields import WHY, TypedField
 from kapwa.studio.settings import LOCAL, remembered_address
 from kapwa.value_types import Cells, JsonMapping, JsonObject
 
@@ -105,80 +107,79 @@ def asks_publication(visit: Visit) -> bool:
     return not theirs.exists()
 
 
+class PublishForm(PageForm):
+    """Whether somebody who handed something in allows its publication; no is said with "no"."""
+
+    publish = forms.TypedChoiceField(
+        choices=[("yes", ""), ("no", "")], required=False, coerce=lambda said: said == "yes"
+    )
+
+
 def take_publication(visit: Visit) -> None:
     """Allow publication where a form says that its author allows it now."""
-    member = visit.member
-    if visit.request.POST.get("publish") != "yes" or PUBLISH in member.consent_scopes:
+    member, said = visit.member, PublishForm(posted(visit.request))
+    if not said.is_valid() or not said.cleaned_data["publish"] or PUBLISH in member.consent_scopes:
         return
     change(member, consent_scopes=[scope for scope in SCOPES if scope in {*member.consent_scopes, PUBLISH}])
     to_what = {"version": member.consent_version, "scopes": member.consent_scopes}
     record(visit.project, "member.agreed", to_what, actor=member.author, subject=member.author)
 
 
-class PostOutcome(NamedTuple):
-    """What became of a form that showed several texts: how many had changed meanwhile, and refusals without a reason.
+class ShownForm(PageForm):
+    """What people think of texts that a page showed, each as ``SUBJECT:TEXT``: ``shown``, and those they refuse.
 
-    Where there are such refusals (by their subjects), nothing was recorded.
+    ``reason_SUBJECT``: why they refuse it.
     """
 
-    changed: int
-    unexplained: list[str]
+    def __init__(self, posted: QueryDict | None) -> None:
+        super().__init__(posted)
+        self.shown = posted.getlist("shown") if posted else []
+        self.refused = dict.fromkeys(posted.getlist("except")) if posted else {}
+        for one in self.refused:
+            self.fields[self._reason(one)] = TypedField(wrong=_(WHY[1]))
+
+    @staticmethod
+    def _reason(one: str) -> str:
+        return f"reason_{one.partition(':')[0]}"
+
+    def clean(self) -> None:
+        """Refuse more texts than a page shows."""
+        if len(self.shown) > MOST_RECORDS:
+            wrong = _("This form is damaged or too large, and nothing was saved.")
+            raise UsageError(wrong, hint=_("Send less at once."))
+
+    def agrees(self, one: str) -> bool:
+        """Whether somebody agrees to a text."""
+        return one in self.shown and one not in self.refused
+
+    def said(self) -> Iterator[tuple[str, str, JsonObject]]:
+        """Yield each text with its subject, and why it is refused where it is."""
+        for one in dict.fromkeys([*self.shown, *self.refused]):
+            reason = {"reason": self.cleaned_data[self._reason(one)]} if one in self.refused else {}
+            yield one, one.partition(":")[0], reason
 
 
-def judge_shown(visit: Visit, agreed: str, refused: str, text: str, **more: object) -> PostOutcome:
-    """Record that the visitor agrees to what a form showed, or refuses it for a reason, by an event of its own each.
+def judge_shown(visit: Visit, form: ShownForm, agreed: str, refused: str, text: str, **more: object) -> int:
+    """Record that the visitor agrees to what a page showed, or refuses it for a reason, by an event of its own each.
 
-    The form's ``shown`` and ``except`` are ``SUBJECT:TEXT``, its ``reason_SUBJECT`` why not; the event's body has the
-    text under the name ``text``. What was not on the screen, the form does not send.
+    ``form`` is valid. Each event's body has the text under the name ``text``. What was not on the screen, the form does
+    not send. Returns how many texts had changed meanwhile, which are left as they are.
     """
-    post = visit.request.POST
-    form = form_number(visit.request) or uuids.uuid4()
-    if len(shown := post.getlist("shown")) > MOST_RECORDS:
-        raise UsageError(_("This form is damaged or too large, and nothing was saved."), hint=_("Send less at once."))
-    against = set(post.getlist("except"))
-    reasons = {one: tidy(post.get(f"reason_{one.partition(':')[0]}", "")) for one in against}
-    if unexplained := [one.partition(":")[0] for one, reason in reasons.items() if not reason]:
-        return PostOutcome(0, unexplained)
+    number = form_number(visit.request) or uuids.uuid4()
     changed = 0
-    for one in dict.fromkeys([*shown, *against]):
-        subject, _sep, seen = one.partition(":")
-        about = {"actor": visit.member.author, "uuid": uuids.uuid5(form, one), "subject": subject[:ID]}
-        body = {text: seen[:ID], **more, **({"reason": reasons[one]} if one in against else {})}
+    for one, subject, reason in form.said():
+        about = {"actor": visit.member.author, "uuid": uuids.uuid5(number, one), "subject": subject[:ID]}
+        body = {text: one.partition(":")[2][:ID], **more, **reason}
         try:
             with transaction.atomic():
-                record(visit.project, refused if one in against else agreed, body, **about)
+                record(visit.project, refused if reason else agreed, body, **about)
         except RefusedError:
             changed += 1
-    return PostOutcome(changed, [])
-
-
-def form_number(request: HttpRequest) -> uuids.UUID | None:
-    """Return the number that a form brought with it; raise UsageError for what is none."""
-    try:
-        return uuids.UUID(request.POST["uuid"]) if request.POST.get("uuid") else None
-    except ValueError:
-        raise UsageError(_("The form's number is damaged."), hint=_("Reload the page.")) from None
-
-
-# What is said where a reason is missing, and the remedy.
-WHY = (_n("The reason is missing."), _n("Write what is wrong with the text, or a better one."))
-
-
-def reason_of(request: HttpRequest) -> str:
-    """Return why somebody does not want a text; raise UsageError where they do not say it."""
-    reason = tidy(request.POST.get("reason", ""))
-    if not reason:
-        raise UsageError(_(WHY[0]), hint=_(WHY[1]))
-    return reason
-
-
-def retirement(request: HttpRequest) -> JsonObject:
-    """Return the body of an event that takes something out of use, with why, or back into it."""
-    return {"retired": False} if request.POST.get("back") == "yes" else {"retired": True, "reason": reason_of(request)}
+    return changed
 
 
 def whole(text: str | None, default: int = 0, most: int = 10_000) -> int:
-    """Return a posted whole number within 0 to ``most``; raise UsageError for what is none."""
+    """Return a whole number of an address within 0 to ``most``; raise UsageError for what is none."""
     if not (text or "").strip():
         return default
     digits = str(text).strip()

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import uuid as uuids
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
 from importlib.util import find_spec
 from typing import NamedTuple
 from urllib.parse import urlencode
 
+from django import forms
 from django.db import transaction
 from django.db.models import Count, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as _n
 from django.views.decorators.gzip import gzip_page
 
 from kapwa.errors import DataError, UsageError
@@ -29,16 +32,25 @@ from kapwa.studio.core.intake import device_of, read_sent, take, take_in, token_
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
 from kapwa.studio.core.log import ConflictError, single_writer
+from kapwa.studio.core.posted import PageForm, SetText, damaged, form_number, posted, posted_files
 from kapwa.studio.core.roles import COORDINATORS, EVERYONE, MODERATORS
 from kapwa.studio.core.security import SAFE, Visit, page
 from kapwa.studio.core.sheets import workbook, xlsform
 from kapwa.studio.core.tables import Event, Lease, Membership, change
-from kapwa.studio.core.views.common import XLSX, act, as_file, form_number, show, whole
+from kapwa.studio.core.views.common import XLSX, act, as_file, show, whole
+from kapwa.studio.core.views.fields import told
 from kapwa.studio.core.views.listing import SHOWN, page_of
 from kapwa.value_types import Keywords
 
 FIELD = "field_"  # before the names of a task's fields on the page, so that none is taken for another field of the form
 MOST_TASKS, ALONG = 50, 20  # that are taken along at once, and how many where nobody says
+
+
+class GiveBackForm(PageForm):
+    """Whose tasks of which desk are given back."""
+
+    whose = forms.ChoiceField(required=False, choices=[("mine", ""), ("others", "")])
+    desk = SetText(max_length=100)
 
 
 @page("work/", read=EVERYONE, write=EVERYONE)
@@ -52,8 +64,11 @@ def work(request: HttpRequest, visit: Visit) -> HttpResponse:
     mine = leases.filter(author=visit.member.author)
     others = leases.exclude(author=visit.member.author).filter(until__gt=timezone.now() + AT_HAND)
     if request.method == "POST":
-        chosen = others if visit.may(COORDINATORS) and request.POST.get("whose") == "others" else mine
-        chosen.filter(desk=request.POST.get("desk", "")).delete()
+        form = GiveBackForm(posted(request))
+        if not form.is_valid():
+            raise damaged()
+        chosen = others if visit.may(COORDINATORS) and form.cleaned_data["whose"] == "others" else mine
+        chosen.filter(desk=form.cleaned_data["desk"]).delete()
         return redirect("work", project=visit.project.slug)
     if (queue := request.GET.get("show", "")) in ("drafts", "done"):
         every = [item for item in form_of(visit.project).own(visit) if item.draft == (queue == "drafts")]
@@ -99,13 +114,41 @@ def _kept(leases: QuerySet[Lease]) -> list[tuple[str, str, int]]:
     return [(desk, DESKS[desk].title(), n) for desk, n in rows if desk in DESKS]
 
 
+class SeenForm(PageForm):
+    """Which task a page showed, and in which state."""
+
+    subject = SetText(max_length=200, required=False)
+    seen = SetText(max_length=1000, required=False)
+
+
+class TaskForm(PageForm):
+    """What is filled in of a task, under names of its own; :mod:`kapwa.studio.core.desks` checks it for every way."""
+
+    def __init__(self, task: DeskTask, posted: QueryDict | None) -> None:
+        super().__init__(posted)
+        for field in task.asked:
+            self.fields[field.name] = forms.CharField(required=False, strip=False)
+
+    def add_prefix(self, field_name: str) -> str:
+        """Return the name of a field on the page, which is taken for none of the page's own."""
+        return field_name if field_name == BUTTON else f"{FIELD}{field_name}"
+
+    @property
+    def typed(self) -> dict[str, str]:
+        """What is filled in, by field; raises UsageError for what no database holds."""
+        if not self.is_valid():
+            raise UsageError(_("The text contains characters that cannot be saved."), hint=_("Remove them."))
+        return self.cleaned_data
+
+
 @page("work/<slug:desk>/", read=EVERYONE, write=EVERYONE)
 def work_desk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
     """Show a task and take what was filled in; where something is wrong, say where, and keep what was typed."""
-    chosen, error = desk_of(visit.member, desk), None
-    typed = {name.removeprefix(FIELD): text for name, text in request.POST.items()}
-    if request.method == "POST":
-        task = task_of(visit.member, desk, typed.get("subject", ""), typed.get("seen", ""))
+    chosen, error, typed = desk_of(visit.member, desk), None, dict[str, str]()
+    seen = SeenForm(posted(request))
+    if seen.is_valid():
+        task = task_of(visit.member, desk, **seen.cleaned_data)
+        typed = TaskForm(task, posted(request)).typed
         try:
             with transaction.atomic():
                 deliver(visit.member, task, typed, uuid=form_number(request))
@@ -161,12 +204,23 @@ def _draw(desk: Desk, member: Membership, count: int, along: str | None = None) 
     return drawn
 
 
+class AlsoForm(PageForm):
+    """Another language in which somebody can be asked."""
+
+    language = forms.ChoiceField()
+
+    def __init__(self, languages: Iterable[str], posted: QueryDict | None) -> None:
+        super().__init__(posted)
+        self.fields["language"].choices = [(tag, tag) for tag in languages]
+
+
 @page("work/<slug:desk>/also/", write=EVERYONE)
 def work_also(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
     """Let somebody be asked in another language of the project, too."""
-    tag, member, chosen = request.POST.get("language", ""), visit.member, desk_of(visit.member, desk)
-    if tag in chosen.languages_open(member):
-        change(member, languages=[*chosen.languages_asked(member), tag])
+    member, chosen = visit.member, desk_of(visit.member, desk)
+    form = AlsoForm(chosen.languages_open(member), posted(request))
+    if form.is_valid():
+        change(member, languages=[*chosen.languages_asked(member), form.cleaned_data["language"]])
         act(visit, "member.changed", {}, subject=member.author)
     return redirect("work_desk", project=visit.project.slug, desk=desk)
 
@@ -198,21 +252,28 @@ def _along(request: HttpRequest, visit: Visit, desk: str) -> tuple[Desk, list[De
     return chosen, tasks
 
 
+class BringForm(PageForm):
+    """A file that was filled in elsewhere."""
+
+    file = forms.FileField(
+        allow_empty_file=True, error_messages={"required": told(_n("No file was sent."), _n("Choose one."))}
+    )
+
+
 @page("bring/", read=EVERYONE, write=EVERYONE, hold_write_lock=False, long=("POST",))
 def bring_work(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Take in a file that was filled in elsewhere; a scribe or coordinator brings those of others, too."""
     others, result, wrong = visit.may(MODERATORS), None, None
-    if request.method == "POST":
-        sent = request.FILES.get("file")
-        if sent is None:
-            raise UsageError(_("No file was sent."), hint=_("Choose one."))
+    form = BringForm(posted(request), posted_files(request))
+    if form.is_valid():
         only = None if others else visit.member
         try:
-            with brought([sent], WORK) as path:
+            with brought([form.cleaned_data["file"]], WORK) as path:
                 result = take_in(visit.project, path, only=only, by=visit.member.author)
         except DataError as error:
             wrong = error
-    return show(visit, "bring", 400 if wrong else 200, taken=result, wrong=wrong, others=others)
+    status = 400 if wrong or form.errors else 200
+    return show(visit, "bring", status, taken=result, wrong=wrong, others=others, sent=form)
 
 
 def _json(value: object) -> HttpResponse:

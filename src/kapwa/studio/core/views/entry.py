@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django import forms
 from django.conf import settings
 from django.contrib.auth import login, logout
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -14,15 +13,13 @@ from django.utils.translation import gettext as _
 from kapwa.studio.core import joining
 from kapwa.studio.core.assigning import give_back
 from kapwa.studio.core.intake import device_of, token_of
-from kapwa.studio.core.languages import checked_tag
 from kapwa.studio.core.log import lock_project, record
 from kapwa.studio.core.members import count_wrong, hashed, invite, join, must_wait, refuse_taken, usable
-from kapwa.studio.core.posted import resumed
+from kapwa.studio.core.posted import PageForm, SetText, damaged, posted, resumed
 from kapwa.studio.core.security import locked_out, public_page
 from kapwa.studio.core.tables import Invitation, Membership, Person
-from kapwa.studio.core.text import tidy
 from kapwa.studio.core.views.common import CodeShown, show_code, shown_code
-from kapwa.studio.core.views.fields import TypedField, checked
+from kapwa.studio.core.views.fields import LanguageField, SecretField, TypedField, checked
 from kapwa.studio.core.views.joining import ASKED, ASKING
 
 # In the session: the invitation that was taken; a new project, and how many people its coordinator invites, by role.
@@ -40,12 +37,25 @@ def start(request: HttpRequest) -> HttpResponse:
     return redirect("projects")
 
 
+class CodeForm(PageForm):
+    """The code by which somebody comes in."""
+
+    code = SecretField(200, line=True)
+
+
+class OnwardForm(PageForm):
+    """To which page a form leads."""
+
+    next = SetText(max_length=2000, required=False)
+
+
 @public_page("enter/", posts=True)
 def enter(request: HttpRequest) -> HttpResponse:
     """Take a code: an invitation's leads to joining, a person's own brings them back."""
     if request.method != "POST":
         return render(request, "studio/enter.html", {"next": request.GET.get("next", "")})
-    code = tidy(request.POST.get("code", ""), 200)
+    form = CodeForm(posted(request))
+    code = form.cleaned_data["code"] if form.is_valid() else ""
     address = request.META.get("REMOTE_ADDR", "")
     if must_wait(address, code):
         return locked_out(request)
@@ -90,7 +100,8 @@ def _of_many(request: HttpRequest, code: str) -> str:
 
 def _onward(request: HttpRequest) -> HttpResponse:
     """Go to the page of ours that a form names, else to the start."""
-    target = request.POST.get("next", "")
+    form = OnwardForm(posted(request) or {})
+    target = form.cleaned_data["next"] if form.is_valid() else ""
     safe = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
     return redirect(target if safe and target.startswith("/") else "start")
 
@@ -101,7 +112,7 @@ def arrive(request: HttpRequest, code: str) -> HttpResponse:
     return render(request, "studio/arrive.html", {"code": code})
 
 
-class NameForm(forms.Form):
+class NameForm(PageForm):
     """The name under which somebody joins a project; who comes back, or is here already, keeps theirs."""
 
     pseudonym = TypedField(80, line=True, required=False)
@@ -126,7 +137,7 @@ def join_project(request: HttpRequest) -> HttpResponse:
     if invitation is None or invitation.project is None:
         return redirect("begin" if invitation else "enter")
     here = request.user if isinstance(request.user, Person) and invitation.member is None else None
-    form = NameForm(invitation, here, request.POST if request.method == "POST" else None)
+    form = NameForm(invitation, here, posted(request))
     if request.method == "POST":
         lock_project(invitation.project)  # so that of two who choose a name at once one has it
     if not form.is_valid():
@@ -164,12 +175,20 @@ def leave(request: HttpRequest) -> HttpResponse:
     return redirect("start")
 
 
+class SpokenForm(PageForm):
+    """The language in which somebody reads the pages."""
+
+    language = LanguageField()
+
+
 @public_page("language/", posts=True)
 def choose_language(request: HttpRequest) -> HttpResponse:
     """Keep a choice of language on this device, and go back to the page."""
-    answer = _onward(request)
-    if request.method == "POST":
-        name, tag = settings.LANGUAGE_COOKIE_NAME, checked_tag(request.POST.get("language", ""))
+    answer, form = _onward(request), SpokenForm(posted(request))
+    if form.errors:
+        raise damaged()
+    if form.is_valid():
+        name, tag = settings.LANGUAGE_COOKIE_NAME, form.cleaned_data["language"]
         safety = {"secure": settings.LANGUAGE_COOKIE_SECURE, "httponly": True, "samesite": "Lax"}
         answer.set_cookie(name, tag, max_age=settings.LANGUAGE_COOKIE_AGE, **safety)
     return answer

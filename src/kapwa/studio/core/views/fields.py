@@ -13,7 +13,9 @@ from django.utils.translation import gettext_noop as _n
 
 from kapwa.errors import KapwaError
 from kapwa.studio.core.languages import checked_tag
+from kapwa.studio.core.posted import PageForm
 from kapwa.studio.core.text import LONGEST, tidy, tidy_line
+from kapwa.value_types import JsonObject
 
 # What Django says of a field, in the languages in which it cannot, such as Amharic.
 _OF_DJANGO = (
@@ -57,8 +59,16 @@ class TypedField(forms.CharField):
         return checked(self.tidied, str(value or ""), self.longest)
 
 
+class SecretField(TypedField):
+    """A code that somebody types, which no page shows again."""
+
+    chosen = True
+
+
 class LanguageField(forms.CharField):
     """A language by its tag."""
+
+    chosen = True  # of a list; only who begins a language types its tag
 
     def to_python(self, value: object) -> str:
         """Return the tag; raise ValidationError for what is none."""
@@ -71,3 +81,47 @@ class OneOfField(forms.ChoiceField):
 
     def __init__(self, choices: Iterable[tuple[str, str]], wrong: str | Promise) -> None:
         super().__init__(choices=list(choices), error_messages=dict.fromkeys(("required", "invalid_choice"), wrong))
+
+
+class Files(forms.FileInput):
+    """Where files are chosen."""
+
+    allow_multiple_selected = True
+
+
+class FilesField(forms.FileField):
+    """Files that are sent together, or none."""
+
+    widget = Files
+
+    def clean(self, data: object, initial: object = None) -> list[object]:
+        """Return the files, which :mod:`kapwa.studio.core.gate` looks at."""
+        return [file for file in data if file] if isinstance(data, list) else []
+
+
+# What is said where a reason is missing, and the remedy.
+WHY = (_n("The reason is missing."), _n("Write what is wrong with the text, or a better one."))
+
+
+class ReasonForm(PageForm):
+    """Why somebody does not want a text, or decides against most people."""
+
+    reason = TypedField(wrong=told(*WHY))
+
+
+class RetireForm(PageForm):
+    """What takes something out of use for a reason, or with ``back`` into it again."""
+
+    back = forms.BooleanField(required=False)
+    reason = TypedField(required=False)
+
+    def clean(self) -> None:
+        """Refuse what goes out of use without a reason."""
+        if not self.errors and not self.cleaned_data["back"] and not self.cleaned_data["reason"]:
+            self.add_error("reason", told(*WHY))
+
+    @property
+    def body(self) -> JsonObject:
+        """The body of the event."""
+        made = self.cleaned_data
+        return {"retired": False} if made["back"] else {"retired": True, "reason": made["reason"]}

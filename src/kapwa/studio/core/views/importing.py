@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from base64 import b85decode, b85encode
 from collections.abc import Iterator, Sequence
+from zlib import compress, decompress
 
+from django import forms
 from django.core import signing
 from django.core.files.uploadedfile import SimpleUploadedFile, UploadedFile
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict, StreamingHttpResponse
 from django.template.loader import render_to_string
+from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as _n
 
 from kapwa.datasets import sheets
-from kapwa.datasets.columns import text_of
+from kapwa.datasets.columns import FormColumn, text_of
 from kapwa.errors import DataError, UsageError
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.gate import ITEMS, MOST, MOST_RECORDS, brought
 from kapwa.studio.core.importing import Brought, ItemTables, Rows, guessed, other_tables, read_place, rows_of, take
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import record, single_writer
+from kapwa.studio.core.posted import PageForm, SetText, damaged, posted, posted_files, pressed
 from kapwa.studio.core.roles import WORDERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.views.common import XLSX, as_file, show
+from kapwa.studio.core.views.fields import FilesField, told
 from kapwa.value_types import JsonObject, Keywords
 
 SHOWN, EXAMPLES = 10, 2
@@ -29,19 +36,52 @@ _ROWS = "<!-- rows -->"
 _MOST_KEPT = 2_400_000  # characters in which files go along from page to page
 
 
+class ImportForm(PageForm):
+    """Files that are sent, or went along from the page before; what is pasted is one, too."""
+
+    file = FilesField(required=False)
+    pasted = forms.CharField(required=False, strip=False)
+    kept = SetText(required=False)
+    role = SetText(max_length=100, required=False)
+    theirs = forms.BooleanField(required=False)
+
+    def clean(self) -> None:
+        """Refuse where there is nothing."""
+        if not self.errors and not self.files_sent:
+            self.add_error("file", told(_n("No file was sent."), _n("Choose one.")))
+
+    @cached_property
+    def files_sent(self) -> list[UploadedFile[bytes]]:
+        """The files; raises UsageError where what went along is damaged."""
+        made = self.cleaned_data
+        if made["kept"]:
+            try:
+                along = signing.loads(made["kept"])
+            except signing.BadSignature:
+                raise damaged() from None
+            return [SimpleUploadedFile(name, decompress(b85decode(content))) for name, content in along]
+        pasted = [SimpleUploadedFile("table.csv", made["pasted"].encode())] if made["pasted"].strip() else []
+        return [*made["file"], *pasted]
+
+    def along(self) -> str:
+        """Return the files as they go along to the next page: the studio keeps none."""
+        along = [(file.name, b85encode(compress(file.read())).decode()) for file in self.files_sent]
+        for file in self.files_sent:
+            file.seek(0)
+        return signing.dumps(along)
+
+
 @page("import/", read=WORDERS, write=WORDERS, hold_write_lock=False, long=("POST",))
 def import_items(request: HttpRequest, visit: Visit) -> HttpResponseBase:
     """Ask which column is which, and show rows as they will be; then take in those that are sound, and name others."""
-    tables, role = _tables(visit), request.POST.get("role") or request.GET.get("table", "")
-    about: Keywords = {"roles": tables.roles, "role": role, "kinds": ",".join(ITEMS), "post": request.POST}
-    if request.method != "POST":
-        return show(visit, "import", **about)
+    tables, form = _tables(visit), ImportForm(posted(request), posted_files(request))
+    role = form["role"].value() or request.GET.get("table", "")
+    about: Keywords = {"roles": tables.roles, "role": role, "kinds": ",".join(ITEMS), "sent": form}
+    if not form.is_valid():
+        return show(visit, "import", 400 if form.errors else 200, **about)
     try:
-        files = _sent(request)
-        kept = signing.dumps([(file.name, file.read().decode("latin-1")) for file in files], compress=True)
-        for file in files:
-            file.seek(0)
-        with brought(files, ITEMS, unpack=True) as place:
+        kept = form.along()
+        with brought(form.files_sent, ITEMS, unpack=True) as place:
             read = read_place(tables, visit.project, place, role if role in tables.roles else "")
             about["others"] = ", ".join(other_tables(place, read))
         if len(kept) > _MOST_KEPT or sum(len(table.table.records) for table in read) > MOST.rows:
@@ -52,8 +92,9 @@ def import_items(request: HttpRequest, visit: Visit) -> HttpResponseBase:
     for number, brought_table in enumerate(read):
         table = _as_asked(visit, number, brought_table)
         entries.append((table, rows_of(tables, visit.project, table) if table.role else Rows([], [])))
-    if request.POST.get("action") == "import":
-        return _import(visit, [(table.role, rows) for table, rows in entries], about)
+    if pressed(request, "import"):
+        actor = visit.member.author if form.cleaned_data["theirs"] else ""
+        return _import(visit, [(table.role, rows) for table, rows in entries], actor, about)
     return show(visit, "import", shown=[_shown(visit, *entry) for entry in entries], kept=kept, **about)
 
 
@@ -65,35 +106,54 @@ def _tables(visit: Visit) -> ItemTables:
     return tables
 
 
-def _sent(request: HttpRequest) -> list[UploadedFile[bytes]]:
-    """Return the files that were sent, or went along from the page before; what was pasted is one, too."""
-    if kept := request.POST.get("kept"):
-        try:
-            return [SimpleUploadedFile(name, content.encode("latin-1")) for name, content in signing.loads(kept)]
-        except signing.BadSignature:
-            raise UsageError(_("The form's number is damaged."), hint=_("Reload the page.")) from None
-    files, pasted = list(request.FILES.getlist("file")), request.POST.get("pasted", "")
-    if pasted.strip():
-        files.append(SimpleUploadedFile("table.csv", pasted.encode()))
-    if not files:
-        raise DataError(_("No file was sent."), hint=_("Choose one."))
-    return files
+class TableForm(PageForm):
+    """What the visitor says of a table: ``role``, what is in it; of each column which it is; what all rows say.
+
+    ``was``: the role that the page asked about.
+    """
+
+    role = SetText(max_length=100, required=False)
+    was = SetText(max_length=100, required=False)
+
+    def __init__(self, number: int, header: Sequence[str], posted: QueryDict | None) -> None:
+        self.number, self.header = number, header
+        super().__init__(posted)
+        for place in range(len(header)):
+            self.fields[f"column_{place}"] = forms.CharField(required=False)
+
+    def add_prefix(self, field_name: str) -> str:
+        """Return a field's name, with the number of the table in it."""
+        stem, _sep, place = field_name.partition("_")
+        return f"{stem}_{self.number}{_sep}{place}"
+
+    def asked_for(self, columns: Sequence[FormColumn]) -> None:
+        """Ask for what all rows say in these columns, too."""
+        for column in columns:
+            self.fields[f"every_{column.name}"] = forms.CharField(required=False)
+
+    def chosen(self) -> dict[str, str]:
+        """Return which column each heading is."""
+        return {heading: self.cleaned_data[f"column_{place}"] for place, heading in enumerate(self.header)}
 
 
 def _as_asked(visit: Visit, number: int, table: Brought) -> Brought:
     """Return a table as the visitor says that it is, where they were asked, and what they say of all its rows."""
-    tables, post, header = form_of(visit.project).tables, visit.request.POST, table.table.header
-    role = post.get(f"role_{number}", table.role)
+    tables, header = form_of(visit.project).tables, table.table.header
+    form = TableForm(number, header, posted(visit.request))
+    asked = form["role"].value()
+    role = table.role if asked is None else asked
     if role not in tables.roles:
         return table._replace(role="")
     columns = tables.columns(visit.project, role, header)
     if role != table.role:
         table = table._replace(role=role, chosen=guessed(tables, visit.project, role, table.table))
-    if post.get(f"was_{number}") == role:
-        asked = {heading: post.get(f"column_{number}_{place}", "") for place, heading in enumerate(header)}
+    form.asked_for(columns)
+    if not form.is_valid():
+        raise damaged()
+    if form.cleaned_data["was"] == role:
         known = {column.name for column in columns}
-        table = table._replace(chosen={heading: name for heading, name in asked.items() if name in known})
-    every = {column.name: post.get(f"every_{number}_{column.name}", "").strip()[:200] for column in columns}
+        table = table._replace(chosen={heading: name for heading, name in form.chosen().items() if name in known})
+    every = {column.name: form.cleaned_data[f"every_{column.name}"][:200] for column in columns}
     return table._replace(usual={**table.usual, **{name: text for name, text in every.items() if text}})
 
 
@@ -123,8 +183,8 @@ def _shown(visit: Visit, table: Brought, rows: Rows) -> JsonObject:
 class Import:
     """Rows that come in a few at a time: ``done`` of ``all`` were looked at, and what became of them so far."""
 
-    def __init__(self, visit: Visit, tables: Sequence[tuple[str, Rows]]) -> None:
-        self.visit, self.tables = visit, tables
+    def __init__(self, visit: Visit, tables: Sequence[tuple[str, Rows]], actor: str) -> None:
+        self.visit, self.tables, self.actor = visit, tables, actor
         self.done, self.all = 0, sum(len(rows.sound) for _role, rows in tables)
         self.new, self.problems = 0, [problem for _role, rows in tables for problem in rows.problems]
         self._refused = 0
@@ -137,10 +197,9 @@ class Import:
     def steps(self) -> Iterator[None]:
         """Take the rows in, as the visitor's where they wrote them, else as nobody's; stop after each part."""
         visit = self.visit
-        actor = visit.member.author if "theirs" in visit.request.POST else ""
         for role, rows in self.tables:
             left = len(rows.sound)
-            for part in take(form_of(visit.project).tables, visit.project, role, rows, actor):
+            for part in take(form_of(visit.project).tables, visit.project, role, rows, self.actor):
                 self.done += min(left, MOST_RECORDS)
                 left -= MOST_RECORDS
                 self.new += part.new
@@ -152,9 +211,9 @@ class Import:
                 record(visit.project, "items.brought", {"new": self.new}, actor=visit.member.author)
 
 
-def _import(visit: Visit, tables: Sequence[tuple[str, Rows]], about: JsonObject) -> HttpResponseBase:
+def _import(visit: Visit, tables: Sequence[tuple[str, Rows]], actor: str, about: JsonObject) -> HttpResponseBase:
     """Take rows in; where there are many, the page says meanwhile how far it is."""
-    taken = Import(visit, tables)
+    taken = Import(visit, tables, actor)
     if taken.all <= MOST_RECORDS:
         for _step in taken.steps():
             pass

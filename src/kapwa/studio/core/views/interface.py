@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import polib
+from django import forms
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -16,11 +18,13 @@ from kapwa.errors import UsageError
 from kapwa.studio.core.interface import SOURCE, fault, forms_of, overlaid, spoken
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import checked_tag, known, language
+from kapwa.studio.core.posted import PageForm, SetText, posted, pressed
 from kapwa.studio.core.roles import INTERPRETERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import InterfaceText, Project
 from kapwa.studio.core.text import tidy
 from kapwa.studio.core.views.common import act, as_file, show
+from kapwa.studio.core.views.fields import TypedField, checked, told
 from kapwa.value_types import JsonObject, Keywords
 
 _SHOWN = 40
@@ -40,13 +44,62 @@ class InterfaceMessage(NamedTuple):
     row: InterfaceText | None
 
 
+class TagForm(PageForm):
+    """The tag of a language into which the studio is translated."""
+
+    tag = TypedField(80, line=True)
+
+    def clean_tag(self) -> str:
+        """Return the tag, of another language than English."""
+        return checked(_tag, self.cleaned_data["tag"])
+
+
+class MessageForm(PageForm):
+    """A text of the interface in another language, or that the one which the page showed is right.
+
+    ``texts``: one for each plural form; ``seen``: as the page showed them.
+    """
+
+    key = SetText(max_length=100)
+    text = forms.CharField(required=False)
+    approves = False
+
+    def __init__(self, every: Sequence[InterfaceMessage], request: HttpRequest) -> None:
+        sent = posted(request)
+        super().__init__(sent)
+        self.messages = {message.key: message for message in every}
+        self.approves = pressed(request, "approve") == "approve"
+        self.seen = [text.replace("\r\n", "\n") for text in (sent.getlist("seen") if sent else ())]
+        self.texts = sent.getlist("text") if sent else []
+
+    @property
+    def message(self) -> InterfaceMessage:
+        """The text that is meant; raises UsageError for one that is gone."""
+        if (found := self.messages.get(self.cleaned_data["key"])) is None:
+            raise UsageError(_("The studio no longer uses this text."), hint=_("Open the page again."))
+        return found
+
+    def clean(self) -> None:
+        """Tidy the texts, and refuse what does not fit the English one."""
+        message = self.message
+        self.texts = [checked(tidy, text) for text in self.texts]
+        if self.approves:
+            return
+        if len(self.texts) != len(message.texts) or not all(self.texts):
+            self.add_error("text", told(_n("One form of the text is empty."), _n("Fill in all forms.")))
+        elif flaw := fault(message.entry, self.texts):
+            remedy = _("Copy these from the English text, and translate the words around them.")
+            self.add_error("text", f"{flaw} {remedy}")
+
+
 @page("interface/", read=INTERPRETERS, write=INTERPRETERS)
 def interface_languages(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List the languages of the studio, and begin another."""
-    if request.method == "POST":
-        return redirect("interface_messages", project=visit.project.slug, tag=_tag(request.POST.get("tag", "")))
-    begun = [language(tag) for tag in spoken(visit.project)[1:]]
-    return show(visit, "interface_languages", begun=begun, known=known())
+    form = TagForm(posted(request))
+    if form.is_valid():
+        return redirect("interface_messages", project=visit.project.slug, tag=form.cleaned_data["tag"])
+    shown = {"begun": [language(tag) for tag in spoken(visit.project)[1:]], "known": known(), "wanted": form}
+    return show(visit, "interface_languages", 400 if form.errors else 200, **shown)
 
 
 def _tag(typed: str) -> str:
@@ -72,12 +125,10 @@ def interface_messages(request: HttpRequest, visit: Visit, tag: str) -> HttpResp
     """Show the interface's texts in a language, change one, or approve one that another person or a machine made."""
     tag = _tag(tag)
     every = _messages(visit.project, tag)
-    if request.method == "POST":
-        message = next((message for message in every if message.key == request.POST.get("key")), None)
-        if message is None:
-            raise UsageError(_("The studio no longer uses this text."), hint=_("Open the page again."))
-        _take(request, visit, tag, message)
-        return redirect(f"{request.get_full_path()}#m{message.key}")
+    form = MessageForm(every, request)
+    if form.is_valid():
+        _take(visit, tag, form)
+        return redirect(f"{request.get_full_path()}#m{form.message.key}")
     state, words = request.GET.get("state", ""), request.GET.get("words", "")[:200].casefold()
     chosen = [
         message
@@ -87,27 +138,22 @@ def interface_messages(request: HttpRequest, visit: Visit, tag: str) -> HttpResp
     ]
     shown = Paginator(chosen, _SHOWN).get_page(request.GET.get("page"))
     context: Keywords = {"shown": shown, "own": language(tag), "states": _STATES, "state": state, "words": words}
-    return show(visit, "interface_messages", tag=tag, **context)
+    return show(visit, "interface_messages", 400 if form.errors else 200, tag=tag, sent=form, **context)
 
 
-def _take(request: HttpRequest, visit: Visit, tag: str, message: InterfaceMessage) -> None:
+def _take(visit: Visit, tag: str, form: MessageForm) -> None:
+    message = form.message
     body: JsonObject = {"language": tag, "source": message.entry.msgid}
-    if request.POST.get("action") == "approve":
-        seen = request.POST.getlist("seen")
-        if message.state == "missing" or [text.replace("\r\n", "\n") for text in seen] != message.texts:
+    if form.approves:
+        if message.state == "missing" or form.seen != message.texts:
             raise RefusedError(_("Somebody has changed this text."), hint=_("Open the page again."))
         # What a machine made stands nowhere but in the catalog, so the approval holds it.
         held = {} if message.row else body | {"texts": message.texts}
         act(visit, "message.approved", held, subject=message.row.id if message.row else "")
         return
-    texts = [tidy(text) for text in request.POST.getlist("text")]
-    if len(texts) != len(message.texts) or not all(texts):
-        raise UsageError(_("One form of the text is empty."), hint=_("Fill in all forms."))
-    if flaw := fault(message.entry, texts):
-        raise UsageError(flaw, hint=_("Copy these from the English text, and translate the words around them."))
-    if texts == message.texts:
+    if form.texts == message.texts:
         raise RefusedError(_("The text is the same as before."), hint=_("Change something, then save."))
-    act(visit, "message.translated", body | {"texts": texts})
+    act(visit, "message.translated", body | {"texts": form.texts})
 
 
 @page("interface/<str:tag>/django.po", read=INTERPRETERS)

@@ -16,6 +16,7 @@ from kapwa.studio.core import consent as texts
 from kapwa.studio.core import joining
 from kapwa.studio.core.interface import SOURCE
 from kapwa.studio.core.members import hashed
+from kapwa.studio.core.posted import PageForm, SetText, posted, pressed
 from kapwa.studio.core.roles import COORDINATORS
 from kapwa.studio.core.security import Visit, page, public_page
 from kapwa.studio.core.tables import GroupLink, Membership, Person, Project
@@ -29,7 +30,7 @@ MOST_SLIPS, SLIPS = 60, 12
 _DAYS = {1: _n("one day"), 7: _n("a week"), 30: _n("30 days")}
 
 
-class AskForm(forms.Form):
+class AskForm(PageForm):
     """What a coordinator reads of who asks to join, and that the asker wants that."""
 
     pseudonym = TypedField(80, line=True)
@@ -54,7 +55,7 @@ def ask_to_join(request: HttpRequest) -> HttpResponse:
     if here and Membership.objects.filter(project=link.project, person=here, left=None).exists():
         del request.session[ASKING]
         return redirect("home", project=link.project.slug)
-    form = AskForm(request.POST if request.method == "POST" else None)
+    form = AskForm(posted(request))
     if not form.is_valid():
         consents = texts.newest(link.project)
         own = texts.for_reader(consents, request.LANGUAGE_CODE, link.project.language, SOURCE)
@@ -83,22 +84,28 @@ def _standing(request: HttpRequest) -> HttpResponse:
     return render(request, "studio/asked_to_join.html", {"state": state})
 
 
-class LinkForm(forms.Form):
+class LinkForm(PageForm):
     """What people who ask by a link may become, and for how long it works."""
 
     roles = forms.MultipleChoiceField(choices=[(role, role) for role in joining.ROLES_OFFERED])
     days = forms.TypedChoiceField(choices=_DAYS.items(), coerce=int)
 
 
-class RequestsForm(forms.Form):
+class RequestsForm(PageForm):
     """Who of those who ask is meant."""
 
     asked = forms.MultipleChoiceField()
 
-    def __init__(self, project: Project, posted: QueryDict) -> None:
+    def __init__(self, project: Project, posted: QueryDict | None) -> None:
         super().__init__(posted)
         self.rows = {str(row.pk): row for row in joining.waiting_requests(project)}
         self.fields["asked"].choices = [(key, row.pseudonym) for key, row in self.rows.items()]
+
+
+class CloseForm(PageForm):
+    """Which link is closed."""
+
+    link = SetText(max_length=200)
 
 
 class LinkShown(NamedTuple):
@@ -117,26 +124,27 @@ def _shown(request: HttpRequest, link: GroupLink, project: Project) -> LinkShown
 @page("people/link/", read=COORDINATORS, write=COORDINATORS)
 def group_links(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show the links for many and who asks to join; make a link, close one, let people in or decline."""
-    project, action = visit.project, request.POST.get("action")
-    made, asked = LinkForm(request.POST if action == "open" else None), RequestsForm(project, request.POST)
-    done = False
-    if action == "open" and made.is_valid():
+    project, action, done = visit.project, pressed(request, "open", "close", "admit", "decline"), False
+    made = LinkForm(posted(request) if action == "open" else None)
+    asked = RequestsForm(project, posted(request) if action in ("admit", "decline") else None)
+    closed = CloseForm(posted(request) if action == "close" else None)
+    if made.is_valid():
         about = made.cleaned_data
         joining.open_link(project, about["roles"], about["days"])
         act(visit, "member.link-opened", about)
         done = True
-    elif action == "close":
-        joining.close(get_object_or_404(joining.open_links(project), seed=request.POST.get("link", "")))
+    elif closed.is_valid():
+        joining.close(get_object_or_404(joining.open_links(project), seed=closed.cleaned_data["link"]))
         act(visit, "member.link-closed", {})
         done = True
-    elif action in ("admit", "decline") and asked.is_valid():
+    elif asked.is_valid():
         _decide(visit, asked, admits=action == "admit")
         done = True
     if done:
         return redirect("group_links", project=project.slug)
     rows = [_shown(request, link, project) for link in joining.open_links(project)]
     shown: Keywords = {"links": rows, "waiting": list(asked.rows.values()), "made": made, "asked": asked}
-    shown |= {"offered": joining.ROLES_OFFERED, "days": _DAYS, "chose": action in ("admit", "decline")}
+    shown |= {"offered": joining.ROLES_OFFERED, "days": _DAYS}
     return show(visit, "group_links", 400 if request.method == "POST" else 200, **shown)
 
 

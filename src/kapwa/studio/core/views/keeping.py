@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Iterable
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
-from kapwa.registry import load
 from kapwa.studio import commands
 from kapwa.studio.core import evaluating
 from kapwa.studio.core.exchange import export_project
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.freeze import freeze, plan_release, release_files
-from kapwa.studio.core.importing import take_in
+from kapwa.studio.core.importing import packs_of, take_in
 from kapwa.studio.core.kinds import RefusedError
+from kapwa.studio.core.posted import PageForm, SetText, posted, pressed
 from kapwa.studio.core.reading import releases_of
 from kapwa.studio.core.roles import COORDINATORS, EVERYONE, JUDGES
 from kapwa.studio.core.security import SAFE, Visit, page
 from kapwa.studio.core.tables import Release
-from kapwa.studio.core.text import tidy
 from kapwa.studio.core.views.common import act, as_file, recovery_code, show, zipped
 from kapwa.studio.core.views.fields import TypedField
 from kapwa.studio.doctor import BACKUPS, KEPT_DAYS, back_up
@@ -39,7 +39,7 @@ _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
 _APART = "sandbox allow-scripts; frame-ancestors 'none'"
 
 
-class VersionForm(forms.Form):
+class VersionForm(PageForm):
     """The number of a new release."""
 
     version = TypedField(40)
@@ -49,7 +49,7 @@ class VersionForm(forms.Form):
 def releases(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List releases, say what a new one would be, and freeze it."""
     project = visit.project
-    form = VersionForm(request.POST if request.method == "POST" else None)
+    form = VersionForm(posted(request))
     if form.is_valid():
         version = form.cleaned_data["version"]
         try:
@@ -82,18 +82,26 @@ def _refuse_judges(visit: Visit, release: Release) -> None:
         raise RefusedError(message, hint=_("Ask a coordinator about the results."))
 
 
+class EvaluateForm(PageForm):
+    """On which task a release is evaluated, or the evaluation of which is stopped."""
+
+    task = SetText(max_length=200, required=False)
+    stop = SetText(max_length=200, required=False)
+
+
 @page("releases/<str:version>/evaluation/", read=EVERYONE - JUDGES, write=COORDINATORS, long=("POST",))
 def evaluation(request: HttpRequest, visit: Visit, version: str) -> HttpResponse:
     """Say how a release is evaluated and what came of it; posted to, evaluate it here, where a model is."""
     project = visit.project
     release = get_object_or_404(Release, project=project, version=version)
     _refuse_judges(visit, release)
-    if request.method == "POST":
-        task = request.POST.get("task", "") or request.POST.get("stop", "")
-        if "stop" in request.POST:
-            evaluating.stop_task(project, release, task)
-            act(visit, "release.evaluation-stopped", {"version": version, "task": task})
+    form = EvaluateForm(posted(request))
+    if form.is_valid():
+        if stopped := form.cleaned_data["stop"]:
+            evaluating.stop_task(project, release, stopped)
+            act(visit, "release.evaluation-stopped", {"version": version, "task": stopped})
         else:
+            task = form.cleaned_data["task"]
             model = evaluating.start(project, release, task)
             act(visit, "release.evaluated", {"version": version, "task": task, "model": model})
         return redirect("evaluation", project=project.slug, version=version)
@@ -119,14 +127,27 @@ def evaluation_report(request: HttpRequest, visit: Visit, version: str, suite: s
     return HttpResponse(text, headers={"Content-Security-Policy": f"{policy}; {_APART}"})
 
 
+class PackForm(PageForm):
+    """The sample pack that is imported."""
+
+    pack = forms.ChoiceField()
+
+    def __init__(self, packs: Iterable[str], posted: QueryDict | None) -> None:
+        super().__init__(posted)
+        self.fields["pack"].choices = [(pack, pack) for pack in packs]
+
+
 @page("backup/", read=COORDINATORS, write=COORDINATORS, long=("POST",))
 def backup(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Offer what keeps a project: posted to, give or write an archive, check, make a code to come back with, import.
 
     The archive that is given has no identities and no hidden votes; the one with them stays on the studio's computer.
     """
-    project, action, shown = visit.project, request.POST.get("action", "archive"), dict[str, Any]()
-    if request.method == "POST" and action == "archive":
+    project, shown = visit.project, dict[str, Any]()
+    packs = packs_of(form_of(project).tables)
+    pack = PackForm(packs, None)
+    action = pressed(request, "archive", "computer", "check", "recovery", "pack")
+    if action == "archive":
         act(visit, "backup.taken", {})
         with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
             export_project(project, Path(place) / "backup.zip", whole=False)
@@ -135,12 +156,12 @@ def backup(request: HttpRequest, visit: Visit) -> HttpResponse:
     if request.method == "POST" and action == "computer":
         act(visit, "backup.taken", {})
         shown["written"] = back_up(Path(settings.KAPWA_HOME) / BACKUPS, KEPT_DAYS, [project])
-    elif request.method == "POST" and action == "check":
+    elif action == "check":
         shown["checked"] = commands.check([project.slug])
         act(visit, "project.checked", {"differences": len(shown["checked"][2])})
-    elif request.method == "POST" and action == "recovery":
+    elif action == "recovery":
         shown["recovery"] = recovery_code(visit.member)
-    elif request.method == "POST" and action == "pack":
-        pack = tidy(request.POST.get("pack", ""), 80)
-        shown["imported"] = take_in(form_of(project).tables, project, f"sample:{pack}")[0]
-    return show(visit, "backup", **shown, packs=load("suites", project.form).pack_names())
+    elif action == "pack" and (pack := PackForm(packs, posted(request))).is_valid():
+        name = pack.cleaned_data["pack"]
+        shown["imported"] = take_in(form_of(project).tables, project, f"sample:{name}")[0]
+    return show(visit, "backup", 400 if pack.errors else 200, **shown, packs=packs, chosen=pack)

@@ -24,10 +24,11 @@ from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.joining import waiting_requests
 from kapwa.studio.core.languages import known, language, shown_name, tag_of, tags_of
 from kapwa.studio.core.members import ask_back, checked_roles, invite
+from kapwa.studio.core.posted import PageForm, SetText, posted, pressed
 from kapwa.studio.core.reading import members_of
 from kapwa.studio.core.roles import COORDINATOR, COORDINATORS, MODERATORS, ROLES
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.tables import Event, Invitation, Membership, Project, change
+from kapwa.studio.core.tables import ID, Event, Invitation, Membership, Project, change
 from kapwa.studio.core.text import tidy, tidy_line
 from kapwa.studio.core.views.common import CodeShown, act, show, shown_code
 from kapwa.studio.core.views.fields import checked
@@ -39,19 +40,30 @@ MOST_INVITED = 50
 _SHOWN = 200
 
 
-class InviteForm(forms.Form):
+class InviteForm(PageForm):
     """For whom codes are made: roles, and how many people."""
 
     roles = forms.MultipleChoiceField(choices=[(role, role) for role in ROLES])
     count = forms.IntegerField(required=False, min_value=1, max_value=MOST_INVITED)
 
 
-class RolesForm(forms.Form):
+class MemberForm(PageForm):
+    """Which member is meant."""
+
+    author = SetText(max_length=ID)
+
+    def member(self, project: Project) -> Membership | None:
+        """Return the member, None for who left or never was one."""
+        here = Membership.objects.filter(project=project, author=self.cleaned_data["author"])
+        return here.exclude(person=None).first()
+
+
+class RolesForm(PageForm):
     """The roles of a member; a project keeps a coordinator."""
 
     roles = forms.MultipleChoiceField(required=False, choices=[(role, role) for role in ROLES])
 
-    def __init__(self, member: Membership, posted: QueryDict) -> None:
+    def __init__(self, member: Membership, posted: QueryDict | None) -> None:
         self.member = member
         super().__init__(posted)
 
@@ -69,21 +81,22 @@ class RolesForm(forms.Form):
 def people(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List members; invite by codes that are shown once; change roles; let somebody back in who lost their code."""
     made: list[CodeShown] = []
-    action = request.POST.get("action") if request.method == "POST" else None
-    form: forms.Form = InviteForm(request.POST if action == "invite" else None)
-    if action == "invite" and form.is_valid():
+    action = pressed(request, "invite", "again", "roles")
+    form: PageForm = InviteForm(posted(request) if action == "invite" else None)
+    if form.is_valid():
         roles, count = checked_roles(form.cleaned_data["roles"]), form.cleaned_data["count"] or 1
         made = [shown_code(request, invite(visit.project, roles), visit.project, roles) for _one in range(count)]
         act(visit, "member.invited", {"roles": roles, "count": count})
     elif action in ("again", "roles"):
-        member = Membership.objects.filter(project=visit.project, author=request.POST.get("author", "")).first()
-        if member is None or member.person is None:
+        whom = MemberForm(posted(request))
+        member = whom.is_valid() and whom.member(visit.project)
+        if not member:
             raise UsageError(_("There is no such member."))
         if action == "again":
             code = ask_back(member, visit.member.author)
             made.append(shown_code(request, code, visit.project, member.roles))
             act(visit, "member.return", {}, subject=member.author)
-        elif (form := RolesForm(member, request.POST)).is_valid():
+        elif (form := RolesForm(member, posted(request))).is_valid():
             change(member, roles=form.cleaned_data["roles"])
             act(visit, "member.roles", {"roles": member.roles}, subject=member.author)
             return redirect("people", project=visit.project.slug)
@@ -165,7 +178,7 @@ class SettingsForm(forms.ModelForm):
 _NEVER_EMPTY = {"title", "culture", "licence", "attribute", "gloss", "quorum", "people_each", "answers_each"}
 
 
-class ConsentForm(forms.Form):
+class ConsentForm(PageForm):
     """The consent text, in each language that it is in or may be wanted in."""
 
     def __init__(self, project: Project, posted: Mapping[str, str] | None = None) -> None:
@@ -188,7 +201,7 @@ class ConsentForm(forms.Form):
         return {name.removeprefix("consent_"): text for name, text in self.cleaned_data.items()}
 
 
-class QuestionnaireForm(forms.Form):
+class QuestionnaireForm(PageForm):
     """The questionnaire in the project's own words."""
 
     def __init__(self, project: Project, posted: Mapping[str, str] | None = None) -> None:
@@ -208,6 +221,9 @@ class QuestionnaireForm(forms.Form):
         return {key: text for key, text in typed.items() if text and text != self.ours[key]}
 
 
+_SECTIONS = ("project", "languages", "work", "releases", "questions", "consent")
+
+
 @page("settings/", read=COORDINATORS, write=COORDINATORS)
 def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Change a section of what the project says of itself, its languages, its work, and its consent text."""
@@ -215,15 +231,15 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
     made: Keywords = {"of": SettingsForm(project)}
     made |= {"consent": ConsentForm(project), "questions": QuestionnaireForm(project)}
     if request.method == "POST":
-        before, section, published = settings_of(project), request.POST.get("action", ""), False
+        before, section, published = settings_of(project), pressed(request, *_SECTIONS), False
         name = section if section in ("consent", "questions") else "of"
         kind = type(made[name])
-        posted = made[name] = kind(project, request.POST.dict())
-        if posted.is_valid():
+        sent = made[name] = kind(project, posted(request))
+        if sent.is_valid():
             if name == "consent":
-                published = texts.publish(project, posted.texts())
+                published = texts.publish(project, sent.texts())
             elif name == "questions":
-                project.questions = posted.own()
+                project.questions = sent.own()
             else:
                 published = texts.follow_licence(project, before["licence"])
             note_changes(visit, before, ["consent"] if published else [])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from django import forms
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.languages import language
+from kapwa.studio.core.posted import PageForm, posted
 from kapwa.studio.core.roles import EVERYONE, WORDERS
 from kapwa.studio.core.searching import holding
 from kapwa.studio.core.security import Visit, page
@@ -28,7 +28,7 @@ def search(request: HttpRequest, visit: Visit) -> HttpResponse:
     return show(visit, "search", query=query, shown=Paginator(texts, SHOWN).get_page(request.GET.get("page")))
 
 
-class TermForm(forms.Form):
+class TermForm(PageForm):
     """A term, how it is said in a language, and a note on that."""
 
     name = TypedField(500, line=True)
@@ -40,7 +40,7 @@ class TermForm(forms.Form):
 @page("glossary/", read=EVERYONE, write=WORDERS)
 def glossary(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List the terms of the project with their translations, and add one; a changed translation is a term anew."""
-    form = TermForm(request.POST if request.method == "POST" else None)
+    form = TermForm(posted(request))
     if form.is_valid():
         act(visit, "term.added", form.cleaned_data)
         return redirect("glossary", project=visit.project.slug)

@@ -13,6 +13,7 @@ from django.shortcuts import redirect
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.gate import MOST_RECORDS, pasted_lines
 from kapwa.studio.core.log import lock_project, record, single_writer
+from kapwa.studio.core.posted import PageForm, posted
 from kapwa.studio.core.roles import EVERYONE, WRITERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Topic
@@ -22,7 +23,7 @@ from kapwa.studio.core.views.fields import TypedField
 from kapwa.value_types import JsonObject
 
 
-class TopicForm(forms.Form):
+class TopicForm(PageForm):
     """A topic, or many pasted; ``usual``: whether those that were offered before stay."""
 
     name = forms.CharField(required=False, max_length=200)
@@ -36,7 +37,7 @@ class TopicForm(forms.Form):
 @page("topics/", read=EVERYONE, write=WRITERS, hold_write_lock=False)
 def topics(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List topics with their coverage; add one, or many pasted as lines "topic, source". One that is there stays."""
-    form = TopicForm(request.POST if request.method == "POST" else None)
+    form = TopicForm(posted(request))
     if not form.is_valid():
         listed = list(Topic.objects.filter(project=visit.project, retired=False))
         of = form_of(visit.project)

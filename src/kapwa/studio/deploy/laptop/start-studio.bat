@@ -1,6 +1,8 @@
 @echo off
 rem Windows: double-click this file. The first time it installs Kapwa, which takes some minutes.
-cd /d "%~dp0"
+rem Opened inside a ZIP, it runs in a folder that Windows empties: what people write would be lost.
+echo "%~dp0" | find /i "\AppData\Local\Temp" >nul && goto inzip
+cd /d "%~dp0" || goto failed
 set "PATH=%USERPROFILE%\.local\bin;%PATH%"
 where kapwa >nul 2>nul && goto installed
 :network
@@ -18,5 +20,8 @@ echo Do not click into this window: a click pauses the studio. If its title begi
 echo Let the computer not go to sleep while people work: Settings, System, Power.
 echo For a newer Kapwa, close this window, open PowerShell, and type: uv tool upgrade kapwa
 kapwa studio serve --share --open
+goto failed
+:inzip
+echo Copy this file out of the ZIP into a folder of its own, and double-click it there.
 :failed
 pause

@@ -13,4 +13,6 @@ if ! command -v kapwa > /dev/null; then
 fi
 echo 'Keep this window open while people work. Close it to stop the studio; nothing is lost.'
 echo 'For a newer Kapwa, close this window, open the program Terminal, and type: uv tool upgrade kapwa'
-exec kapwa studio serve --share --open
+# Without this the computer goes to sleep when nobody types on it, and phones find no studio; closing its lid still does.
+awake=$(command -v caffeinate) && awake="$awake -i"
+exec $awake kapwa studio serve --share --open

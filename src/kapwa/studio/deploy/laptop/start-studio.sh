@@ -3,10 +3,10 @@
 cd "$(dirname "$0")" || exit 1
 if [ ! -t 1 ] && [ -z "$KAPWA_WINDOW" ]; then # started without a window: open one, where what it says can be read
     export KAPWA_WINDOW=1
-    for window in x-terminal-emulator konsole xfce4-terminal mate-terminal xterm; do
-        command -v "$window" > /dev/null && exec "$window" -e sh "./$(basename "$0")"
+    # Of the last two, -e takes one word alone.
+    for window in 'x-terminal-emulator -e' 'konsole -e' 'xterm -e' 'gnome-terminal --wait --' 'xfce4-terminal -x' 'mate-terminal -x'; do
+        command -v "${window%% *}" > /dev/null && exec $window sh "./$(basename "$0")"
     done
-    command -v gnome-terminal > /dev/null && exec gnome-terminal --wait -- sh "./$(basename "$0")"
 fi
 PATH="$HOME/.local/bin:$PATH"
 fetch() { # with whichever of the two is here; many systems have wget alone
@@ -21,5 +21,6 @@ if ! command -v kapwa > /dev/null; then
     uv tool install --python 3.12 "kapwa[studio]" || { echo 'Kapwa could not be installed. Press Enter.'; read -r _; exit 1; }
 fi
 echo 'Keep this window open while people work. Close it to stop the studio; nothing is lost.'
+echo 'Let the computer not go to sleep while people work, and do not close its lid.'
 echo 'For a newer Kapwa, close this window, open a terminal, and type: uv tool upgrade kapwa'
 kapwa studio serve --share --open || { echo 'The studio has stopped. Press Enter to close this window.'; read -r _; }

@@ -6,21 +6,26 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django import forms
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as _n
 
 from kapwa.errors import UsageError
 from kapwa.labels.open_answers import agreement_of
 from kapwa.languages.phrases import is_non_answer
 from kapwa.studio.core.aside import set_aside
 from kapwa.studio.core.languages import language
+from kapwa.studio.core.posted import PageForm, SetText, posted
 from kapwa.studio.core.release import item_id
 from kapwa.studio.core.roles import COORDINATORS, MERGERS, MODERATORS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Project
-from kapwa.studio.core.text import key_of, tidy, tidy_line
+from kapwa.studio.core.text import key_of
 from kapwa.studio.core.views.common import act, as_file, named_agreement, show, whole
+from kapwa.studio.core.views.fields import TypedField, told
+from kapwa.studio.core.views.listing import page_of
 from kapwa.studio.questions.events import PROMPT
 from kapwa.studio.questions.merging import Merged, against_people, merged_answers
 from kapwa.studio.questions.suggesting import suggestions
@@ -43,7 +48,7 @@ def answers(request: HttpRequest, visit: Visit) -> HttpResponse:
     return show(
         visit,
         "answers",
-        rows=merged,
+        shown=page_of(merged, request.GET),
         to_compare=[one.wording.question.number for one in full if not one.is_compared],
         own=language(tag),
         languages=[language(language_tag) for language_tag in tags],
@@ -116,11 +121,11 @@ def merge_answers(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
     merged = next(iter(merged_answers(visit.project, wordings, aside)), None)
     if merged is None or merged.wording.is_check:
         raise Http404
-    against = None
-    if request.method == "POST":
-        kind, body = _decision(request, merged)
+    against, form = None, DecisionForm(merged, posted(request))
+    if form.is_valid():
+        kind, body = form.event
         against = against_people(visit.project, merged, kind, body.get("keys") or [body.get("key", "")])
-        reason = tidy(request.POST.get("reason", "")) if against else ""
+        reason = form.cleaned_data["reason"] if against else ""
         if reason or not against:
             more = {"against": against, "reason": reason} if against else {}
             act(visit, kind, {"language": tag, **body, **more}, subject=merged.wording.question_id)
@@ -131,9 +136,9 @@ def merge_answers(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
     return show(
         visit,
         "merging",
-        400 if against else 200,
+        400 if against or form.errors else 200,
         against=against,
-        again=[(name, text) for name, text in _posted(request) if name != "uuid"],
+        decision=form,
         found=merged,
         groups=groups,
         own=language(tag),
@@ -155,12 +160,6 @@ def _after(visit: Visit, wording: Wording) -> str:
     return f"{page}?{urlencode({'language': tag})}"
 
 
-def _posted(request: HttpRequest) -> list[tuple[str, str]]:
-    """Return what says which decision a form asks for, to ask for it once more with a reason."""
-    names = ("key", "named", "action", "uuid")
-    return [(name, text) for name in names for text in request.POST.getlist(name)]
-
-
 def _answers_meant(decision: Decision, texts: dict[str, str]) -> list[str]:
     """What a decision is about, as people read it; of an answer that nobody gives now, nothing is left to read."""
     body = decision.body
@@ -170,34 +169,76 @@ def _answers_meant(decision: Decision, texts: dict[str, str]) -> list[str]:
     return [texts[key] for key in keys if key in texts]
 
 
-def _decision(request: HttpRequest, merged: Merged) -> tuple[str, JsonObject]:
-    """The kind and body of the event that a posted form asks for; the button that was pressed says which."""
-    groups = [*merged.groups, *merged.proposed]
-    post, head = request.POST, {key: group.key for group in groups for key in group.texts}
-    if "undo" in post:
-        return "answers.undone", {"decision": post["undo"][:40]}
-    now = [merged.wording.question.revision, merged.wording.revision]
-    if "confirm" in post or "compared" in post:
-        revisions, _sep, people = post.get("confirm", post.get("compared", "")).partition(":")
-        if revisions != ".".join(map(str, now)):
+class DecisionForm(PageForm):
+    """What somebody decides on the answers to a question: the button that was pressed says what.
+
+    ``key``: the answers that are ticked; ``english_KEY``: what an answer means in English; ``event``: the kind and body
+    of the event, where nothing is wrong.
+    """
+
+    undo = SetText(max_length=40, required=False)
+    confirm = SetText(max_length=40, required=False)
+    compared = SetText(max_length=40, required=False)
+    split = SetText(max_length=40, required=False)
+    named = SetText(max_length=40, required=False)
+    action = SetText(max_length=40, required=False)
+    key = forms.MultipleChoiceField(required=False)
+    reason = TypedField(required=False)
+
+    def __init__(self, merged: Merged, posted: QueryDict | None) -> None:
+        super().__init__(posted)
+        self.merged, self.groups = merged, [*merged.groups, *merged.proposed]
+        self.heads = {key: group.key for group in self.groups for key in group.texts}
+        self.now = [merged.wording.question.revision, merged.wording.revision]
+        self.event: tuple[str, JsonObject] = ("", {})
+        self.fields["key"].choices = [(key, "") for key in self.heads]
+        for group in self.groups:
+            self.fields[f"english_{group.key}"] = TypedField(400, line=True, required=False)
+
+    def clean(self) -> None:
+        """Set the event that the form asks for."""
+        if not self.errors:
+            made = self.cleaned_data
+            of_one = [name for name in ("split", "named") if made[name] in self.heads]
+            if made["undo"]:
+                self.event = "answers.undone", {"decision": made["undo"]}
+            elif made["confirm"] or made["compared"]:
+                self.event = self._of_now()
+            elif of_one:
+                self.event = f"answers.{of_one[0]}", {"key": made[of_one[0]]}
+            elif made["action"] == "english":
+                self.event = "answers.translated", {"english": self._english()}
+            else:
+                self.event = "answers.merged", {"keys": self._ticked()}
+
+    def _of_now(self) -> tuple[str, JsonObject]:
+        made = self.cleaned_data
+        revisions, _sep, people = (made["confirm"] or made["compared"]).partition(":")
+        if revisions != ".".join(map(str, self.now)):
             raise UsageError(_("The question has changed."), hint=_("Open it again and read the new version."))
-        if "compared" in post:
-            return "answers.compared", {"now": now, "people": whole(people)}
-        seen = {(answer.question_revision, answer.wording_revision) for answer in merged.old}
-        return "answers.confirmed", {"seen": sorted(map(list, seen)), "now": now}
-    for name in ("split", "named"):
-        if post.get(name) in head:
-            return f"answers.{name}", {"key": post[name]}
-    if post.get("action") == "english":
+        if made["compared"]:
+            return "answers.compared", {"now": self.now, "people": whole(people)}
+        seen = {(answer.question_revision, answer.wording_revision) for answer in self.merged.old}
+        return "answers.confirmed", {"seen": sorted(map(list, seen)), "now": self.now}
+
+    def _english(self) -> dict[str, str]:
         english: dict[str, str] = {}
-        for group in groups:
-            text = tidy_line(post.get(f"english_{group.key}", ""), 400)
+        for group in self.groups:
+            text = self.cleaned_data[f"english_{group.key}"]
             if text != "; ".join(group.english):  # the head's stands for its group
                 english |= {**dict.fromkeys(group.texts, ""), group.key: text}
         if not english:
-            raise UsageError(_("No translation was changed."), hint=_("Change one, then save."))
-        return "answers.translated", {"english": english}
-    keys = [key for key in post.getlist("key") if key in head]
-    if len({head[key] for key in keys}) < 2:
-        raise UsageError(_("Fewer than two different answers are ticked."), hint=_("Tick those that mean the same."))
-    return "answers.merged", {"keys": keys}
+            raise forms.ValidationError(told(_n("No translation was changed."), _n("Change one, then save.")))
+        return english
+
+    def _ticked(self) -> list[str]:
+        keys: list[str] = self.cleaned_data["key"]
+        if len({self.heads[key] for key in keys}) < 2:
+            wrong = told(_n("Fewer than two different answers are ticked."), _n("Tick those that mean the same."))
+            raise forms.ValidationError({"key": wrong})
+        return keys
+
+    @property
+    def again(self) -> list[tuple[str, str]]:
+        """What says which decision it is, to ask for it once more with a reason."""
+        return [(name, text) for name in ("key", "named", "action") for text in self.data.getlist(name)]

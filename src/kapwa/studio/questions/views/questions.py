@@ -22,25 +22,16 @@ from kapwa.studio.core.forms import Guide, ItemNamed, OwnItem, Stage, Todo, form
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import InterfaceLanguage, language
 from kapwa.studio.core.log import record
+from kapwa.studio.core.posted import PageForm, SetText, form_number, posted, pressed
 from kapwa.studio.core.reading import topics_of
 from kapwa.studio.core.roles import AGREEING, QUESTION_READERS, TRANSLATORS, WRITERS
 from kapwa.studio.core.searching import earlier, terms_in
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import APPROVED, ID, OUTDATED, PROPOSED, Event, Project, Topic
 from kapwa.studio.core.text import listed, pieces, tidy, titled, wording_state
-from kapwa.studio.core.views.commenting import comment_said, comments_shown
-from kapwa.studio.core.views.common import (
-    WHY,
-    act,
-    form_number,
-    judge_shown,
-    reason_of,
-    retirement,
-    show,
-    take_publication,
-    whole,
-)
-from kapwa.studio.core.views.fields import LanguageField, OneOfField, TypedField, checked, told
+from kapwa.studio.core.views.commenting import CommentForm, comment_said, comments_shown
+from kapwa.studio.core.views.common import ShownForm, act, judge_shown, show, take_publication, whole
+from kapwa.studio.core.views.fields import WHY, LanguageField, OneOfField, RetireForm, TypedField, checked, told
 from kapwa.studio.core.views.listing import ListFilter, named, page_of
 from kapwa.studio.questions.events import PROMPT, questions_of
 from kapwa.studio.questions.merging import compared, comparisons
@@ -50,6 +41,7 @@ from kapwa.value_types import Cells, JsonObject, Keywords, Row
 KIND_NAMES = listed("kinds of answers")
 MOST_SHOWN = 50  # texts to which somebody agrees at once
 _MOST = 300  # questions made of one text at once
+_NO_TEXT = (_n("The text is empty."), _n("Write the text, then save."))
 _NO_TOPIC = (_n("A question needs a topic."), _n("Choose one; you add others on the page of topics."))
 _SLOT = re.compile(r"\{[^{}]*\}")
 
@@ -73,7 +65,7 @@ def checked_text(text: str, kind: str) -> str:
     """Return what was typed as a question's text; raise UsageError where it is none."""
     clean = tidy(text, 1000)
     if not clean:
-        raise UsageError(_("The text is empty."), hint=_("Write the text, then save."))
+        raise UsageError(_(_NO_TEXT[0]), hint=_(_NO_TEXT[1]))
     if kind == PROMPT and clean.count("{q}") != 1:
         raise UsageError(_("A prompt must contain {q} exactly once."), hint=_("Write {q} where the question goes."))
     return clean
@@ -119,18 +111,18 @@ def _looked_for(visit: Visit, rows: list[Any]) -> tuple[ListFilter, list[Any]]:
     return asked, found
 
 
-class QuestionForm(forms.Form):
+class QuestionForm(PageForm):
     """A question or prompt, as somebody writes it in a ``language``, or changes ``question``, whose language stays.
 
     ``fillings``: lines of which each makes a question of a text with one blank; ``base``: the text that was seen.
     """
 
     language = LanguageField()
-    text = TypedField(1000, wrong=told(_n("The text is empty."), _n("Write the text, then save.")))
+    text = TypedField(1000, wrong=told(*_NO_TEXT))
     topic = TypedField(200, line=True, required=False)
     kind = OneOfField(KIND_NAMES.items(), told(_n("The kind of answer is missing."), _n("Choose one.")))
     fillings = TypedField(50_000, required=False)
-    base = forms.CharField(required=False, max_length=ID)
+    base = SetText(max_length=ID, required=False)
     reason = TypedField(required=False)
 
     def __init__(self, question: Question | None, posted: QueryDict | None) -> None:
@@ -175,7 +167,7 @@ class QuestionForm(forms.Form):
 @page("questions/new/", read=WRITERS, write=WRITERS)
 def new_question(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Write a question, or many at once: a text with a slot such as {thing}, and what goes there, one a line."""
-    form = QuestionForm(None, request.POST if request.method == "POST" else None)
+    form = QuestionForm(None, posted(request))
     if not form.is_valid():
         return _desk(visit, form)
     texts, body = form.texts(), form.body | {"language": form.cleaned_data["language"], "name": ""}
@@ -206,7 +198,7 @@ def _desk(visit: Visit, form: QuestionForm, question: Question | None = None) ->
 def edit_question(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Change a question; a changed text is agreed to anew, and so are its wordings."""
     question = get_object_or_404(Question, project=visit.project, number=number)
-    form = QuestionForm(question, request.POST if request.method == "POST" else None)
+    form = QuestionForm(question, posted(request))
     if not form.is_valid():
         return _desk(visit, form, question)
     body: JsonObject = {**form.body, "base": form.cleaned_data["base"]}
@@ -226,7 +218,10 @@ def _agreement(question: Question, tag: str) -> dict[str, int] | None:
 def retire_question(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Take a question out of use for a reason, or back into it."""
     question = get_object_or_404(Question, project=visit.project, number=number)
-    act(visit, "question.retired", retirement(request), subject=question.id)
+    form = RetireForm(posted(request))
+    if not form.is_valid():
+        return _wording(visit, language(question.language), question, retiring=form)
+    act(visit, "question.retired", form.body, subject=question.id)
     return redirect("wording", project=visit.project.slug, tag=question.language, number=number)
 
 
@@ -369,18 +364,18 @@ def translate(request: HttpRequest, visit: Visit) -> HttpResponse:
 def translate_into(request: HttpRequest, visit: Visit, tag: str) -> HttpResponse:
     """Show what waits for the visitor in a language; posted to, take their agreement to all but the exceptions."""
     spoken = _language(visit, tag)
-    unexplained: list[str] = []
-    if request.method == "POST":
-        changed, unexplained = judge_shown(visit, "wording.agreed", "wording.refused", "wording", language=spoken.tag)
-        if not unexplained:
-            return redirect(f"{visit.link('translate_into', tag)}?changed={changed}")
+    form = ShownForm(posted(request))
+    if form.is_valid():
+        about = ("wording.agreed", "wording.refused", "wording")
+        changed = judge_shown(visit, form, *about, language=spoken.tag)
+        return redirect(f"{visit.link('translate_into', tag)}?changed={changed}")
     waiting = waiting_in(visit, spoken.tag)
     others = [(question, word) for question, word in waiting if word and word.state != OUTDATED]
     asked = [(question, word) for question, word in others if word.author != visit.member.author]
     to_word = [entry for entry in waiting if entry not in asked]
     shown: Keywords = {"asked": asked[:MOST_SHOWN], "to_word": to_word[:MOST_SHOWN], "waiting": len(waiting)}
-    shown |= {"unexplained": unexplained, "changed": whole(request.GET.get("changed"))}
-    return show(visit, "translate_into", 400 if unexplained else 200, own=spoken, **shown)
+    shown |= {"judged": form, "changed": whole(request.GET.get("changed"))}
+    return show(visit, "translate_into", 400 if form.errors else 200, own=spoken, **shown)
 
 
 def _language(visit: Visit, tag: str) -> InterfaceLanguage:
@@ -390,16 +385,81 @@ def _language(visit: Visit, tag: str) -> InterfaceLanguage:
     raise Http404
 
 
+class ProposalForm(PageForm):
+    """A wording of a question in a language; why it changes one to which people agreed.
+
+    ``source`` and ``base``: the texts that were seen, of the question and of the wording.
+    """
+
+    name, kind = "proposal", "wording.proposed"
+    source = SetText(max_length=ID, required=False)
+    base = SetText(max_length=ID, required=False)
+    text = TypedField(1000, wrong=told(*_NO_TEXT))
+    note = TypedField(2000, required=False)
+    reason = TypedField(required=False, wrong=told(*WHY))
+
+    def __init__(self, question: Question, tag: str, posted: QueryDict | None) -> None:
+        super().__init__(posted)
+        self.question, self.against = question, _agreement(question, tag)
+        self.fields["reason"].required = bool(self.against)
+
+    def clean_text(self) -> str:
+        """Return the text, which asks what the question asks."""
+        return checked(checked_text, self.cleaned_data["text"], self.question.kind)
+
+    @property
+    def body(self) -> JsonObject:
+        """What the event says."""
+        made = {name: self.cleaned_data[name] for name in ("source", "base", "text", "note")}
+        return made | ({"against": self.against, "reason": self.cleaned_data["reason"]} if self.against else {})
+
+
+class AgreementForm(PageForm):
+    """Agreement to the wording that was seen."""
+
+    name, kind = "agreement", "wording.agreed"
+    wording = SetText(max_length=ID, required=False)
+
+    def __init__(self, question: Question, tag: str, posted: QueryDict | None) -> None:
+        super().__init__(posted)
+
+    @property
+    def body(self) -> JsonObject:
+        """What the event says."""
+        return self.cleaned_data
+
+
+class RefusalForm(AgreementForm):
+    """Why somebody does not agree to the wording that was seen."""
+
+    name, kind = "refusal", "wording.refused"
+    reason = TypedField(wrong=told(*WHY))
+
+
+_OPINIONS: dict[str, type[ProposalForm | AgreementForm]] = {"propose": ProposalForm, "agree": AgreementForm}
+
+
 @page("translate/<str:tag>/<int:number>/", read=QUESTION_READERS, write=AGREEING)
 def wording(request: HttpRequest, visit: Visit, tag: str, number: int) -> HttpResponse:
     """Show a question and its wording in a language side by side; propose another, agree, or say why not."""
     spoken, question = _language(visit, tag), get_object_or_404(Question, project=visit.project, number=number)
-    if request.method == "POST":
-        kind, body = _opinion(request, visit, question, spoken.tag)
-        act(visit, kind, body | {"language": spoken.tag}, subject=question.id)
-        following = [other.number for other, _word in waiting_in(visit, spoken.tag) if other.number != number]
-        following.sort(key=lambda other: (other < number, other))
-        return redirect(visit.link("wording", tag, following[0]) if following else visit.link("home"))
+    if request.method != "POST":
+        return _wording(visit, spoken, question)
+    action = pressed(request, "propose", "agree", "refuse")
+    if action == "propose" and not visit.may(TRANSLATORS):
+        hint = _("Refuse it, and say what you would write.")
+        raise RefusedError(_("Only translators propose wordings."), hint=hint)
+    form = _OPINIONS.get(action, RefusalForm)(question, spoken.tag, posted(request))
+    if not form.is_valid():
+        return _wording(visit, spoken, question, **{form.name: form})
+    act(visit, form.kind, form.body | {"language": spoken.tag}, subject=question.id)
+    following = [other.number for other, _word in waiting_in(visit, spoken.tag) if other.number != number]
+    following.sort(key=lambda other: (other < number, other))
+    return redirect(visit.link("wording", tag, following[0]) if following else visit.link("home"))
+
+
+def _wording(visit: Visit, spoken: InterfaceLanguage, question: Question, **refused: PageForm) -> HttpResponse:
+    """Show a question and its wording in a language, with the form of the page that was refused."""
     words = {version.language: version for version in question.wordings.all()}
     word, since = words.get(spoken.tag), None
     if word and word.state == OUTDATED:  # what the question has become since it was worded
@@ -411,35 +471,18 @@ def wording(request: HttpRequest, visit: Visit, tag: str, number: int) -> HttpRe
     others = Wording.objects.filter(project=visit.project, language=spoken.tag).exclude(question=question)
     alike = earlier([question.text], others.values_list("question__text", "text"))
     shown |= {"kind": KIND_NAMES[question.kind], "terms": terms_in(visit.project, question.text), "earlier": alike}
-    shown |= comments_shown(visit, question.id, "discuss_question", number)
-    return show(visit, "wording", **shown)
+    shown |= comments_shown(visit, question.id, "discuss_question", question.number)
+    return show(visit, "wording", 400 if refused else 200, **shown, **refused)
 
 
 @page("questions/<int:number>/discuss/", write=QUESTION_READERS)
 def discuss_question(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Take a comment on a question."""
-    question = get_object_or_404(Question, project=visit.project, number=number)
-    act(visit, "question.discussed", comment_said(visit, question.language, "wording"), subject=question.id)
+    question, form = get_object_or_404(Question, project=visit.project, number=number), CommentForm(posted(request))
+    if not form.is_valid():
+        return _wording(visit, language(question.language), question, comment=form)
+    act(visit, "question.discussed", comment_said(visit, form, question.language, "wording"), subject=question.id)
     return redirect("wording", project=visit.project.slug, tag=question.language, number=number)
-
-
-def _opinion(request: HttpRequest, visit: Visit, question: Question, tag: str) -> tuple[str, JsonObject]:
-    """Return the event's kind and body of a proposal, an agreement or a refusal."""
-    action, post = request.POST.get("action"), request.POST
-    if action == "propose":
-        if not visit.may(TRANSLATORS):
-            raise RefusedError(
-                _("Only translators propose wordings."), hint=_("Refuse it, and say what you would write.")
-            )
-        made: JsonObject = {name: post.get(name, "")[:36] for name in ("source", "base")}
-        made |= {"text": checked_text(post.get("text", ""), question.kind), "note": tidy(post.get("note", ""), 2000)}
-        if against := _agreement(question, tag):
-            made |= {"against": against, "reason": reason_of(request)}
-        return "wording.proposed", made
-    body = {"wording": post.get("wording", "")[:36]}
-    if action == "agree":
-        return "wording.agreed", body
-    return "wording.refused", body | {"reason": reason_of(request)}
 
 
 def history(question: Question, tag: str) -> list[tuple[Event, list[tuple[str, str]]]]:

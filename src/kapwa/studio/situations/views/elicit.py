@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from kapwa.studio.core.languages import language
+from kapwa.studio.core.posted import PageForm, posted
 from kapwa.studio.core.roles import COORDINATORS, WRITERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Project, Topic
@@ -18,7 +19,7 @@ from kapwa.studio.situations.questionnaire import questions_of
 from kapwa.studio.situations.tables import Elicited, Situation
 
 
-class ElicitForm(forms.Form):
+class ElicitForm(PageForm):
     """An answer to one of the questions, in a language, perhaps on a topic."""
 
     question = forms.ChoiceField()
@@ -41,7 +42,7 @@ def elicit(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Ask the questions, take an answer, and show one's own answers; coordinators see everybody's."""
     questions = questions_of(visit.project)
     asked = {question.key: question.text for question in questions}
-    form = ElicitForm(visit.project, asked, request.POST if request.method == "POST" else None)
+    form = ElicitForm(visit.project, asked, posted(request))
     if form.is_valid():
         act(visit, "elicited.answered", form.cleaned_data, once=True)
         return redirect("elicit", project=visit.project.slug)

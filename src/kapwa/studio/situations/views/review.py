@@ -7,22 +7,25 @@ from datetime import datetime
 
 from django import forms
 from django.db.models import QuerySet
+from django.forms.models import model_to_dict
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as _n
 
 from kapwa.errors import UsageError
+from kapwa.studio.core.posted import PageForm, SetNumber, posted
 from kapwa.studio.core.roles import MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Event, Membership, Project
-from kapwa.studio.core.text import Pieces, pieces, tidy
-from kapwa.studio.core.views.commenting import comment_said, comments_shown
-from kapwa.studio.core.views.common import act, as_file, reason_of, retirement, show, take_publication, whole
-from kapwa.studio.core.views.fields import TypedField, checked
+from kapwa.studio.core.text import Pieces, pieces
+from kapwa.studio.core.views.commenting import CommentForm, comment_said, comments_shown
+from kapwa.studio.core.views.common import act, as_file, show, take_publication
+from kapwa.studio.core.views.fields import OneOfField, ReasonForm, RetireForm, TypedField, checked, told
 from kapwa.studio.situations.events import CHOICES, IN_REVIEW, against_votes, votes_of
-from kapwa.studio.situations.fields import Fields, changes
+from kapwa.studio.situations.fields import SLOTS, Fields, changes
 from kapwa.studio.situations.tables import Revision, Situation, Vote
 from kapwa.studio.situations.views.overview import waiting_votes
 from kapwa.studio.situations.views.writing import (
@@ -38,17 +41,23 @@ from kapwa.value_types import JsonObject
 @page("situations/<int:number>/", read=READERS)
 def situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Show a situation: how it reads, its votes once revealed, the discussion, and how it came to be."""
-    row = situation_or_404(visit, number)
+    return _page(visit, situation_or_404(visit, number))
+
+
+def _page(visit: Visit, row: Situation, **refused: PageForm) -> HttpResponse:
+    """Show a situation's page, with the form of it that was refused, by the name that its template has for it."""
     is_author = visit.member.author in row.authors
     hidden = row.state == IN_REVIEW and not row.revealed
     may_vote = hidden and visit.may(REVIEWERS) and not is_author
     mine = Vote.objects.filter(situation=row.id, round=row.round, author=visit.member.author).first()
+    now = model_to_dict(mine, fields=("best", "remark")) if mine else {}
     best_shown = tells_best(visit, row)
     log = Event.objects.filter(project=visit.project, subject=row.id, erased=False).order_by("seq")
     votes = Vote.objects.filter(situation=row.id)
     return show(
         visit,
         "situation",
+        400 if refused else 200,
         situation=row,
         mine=mine,
         may_vote=may_vote,
@@ -62,8 +71,9 @@ def situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
         against=against_votes(row) if row.revealed else None,
         decision=log.filter(kind=f"situation.{row.state}").last(),  # who decided on the present state, and why
         history=_history(Revision.objects.filter(situation=row.id), with_best=best_shown),
-        **comments_shown(visit, row.id, "discuss", number),
+        **comments_shown(visit, row.id, "discuss", row.number),
         **reading(visit, row.fields),
+        **{"ballot": VoteForm(None, initial=now), **refused},
     )
 
 
@@ -118,15 +128,25 @@ def return_situation(request: HttpRequest, visit: Visit, number: int) -> HttpRes
     return _happens(visit, row, "returned", {})
 
 
+class VoteForm(PageForm):
+    """What somebody says of the text of a round: whether it stays, which response is the best, and why."""
+
+    round = SetNumber(required=False)
+    choice = OneOfField(
+        [(choice, "") for choice in CHOICES],
+        told(_n("The vote is not complete."), _n("Choose whether to accept, change or reject it.")),
+    )
+    best = forms.ChoiceField(required=False, choices=[("", ""), *((str(slot), "") for slot in range(1, SLOTS + 1))])
+    remark = TypedField(required=False)
+
+
 @page("situations/<int:number>/vote/", write=REVIEWERS)
 def vote(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Vote on the text that was seen; nobody else sees it before the reveal."""
-    choice, best = request.POST.get("choice"), request.POST.get("best", "")
-    if choice not in CHOICES or best not in ("", *"123456"):
-        raise UsageError(_("The vote is not complete."), hint=_("Choose whether to accept, change or reject it."))
-    body = {"round": whole(request.POST.get("round")), "choice": choice, "best": best}
-    body["remark"] = tidy(request.POST.get("remark", ""))
-    _happens(visit, situation_or_404(visit, number), "voted", body)
+    row, form = situation_or_404(visit, number), VoteForm(posted(request))
+    if not form.is_valid():
+        return _page(visit, row, ballot=form)
+    _happens(visit, row, "voted", form.cleaned_data)
     return _onward(visit, waiting_votes(visit))
 
 
@@ -139,9 +159,11 @@ def reveal(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
 @page("situations/<int:number>/discuss/", write=READERS)
 def discuss(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Say something, or keep a dissent."""
-    row = situation_or_404(visit, number)
+    row, form = situation_or_404(visit, number), CommentForm(posted(request))
+    if not form.is_valid():
+        return _page(visit, row, comment=form)
     language = row.fields.get("language") or visit.project.language
-    return _happens(visit, row, "discussed", comment_said(visit, language, "situation"))
+    return _happens(visit, row, "discussed", comment_said(visit, form, language, "situation"))
 
 
 @page("situations/<int:number>/accept/", write=MODERATORS)
@@ -150,7 +172,10 @@ def accept(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     row = situation_or_404(visit, number)
     body: JsonObject = {"quorum": visit.project.quorum}
     if against := against_votes(row):
-        body |= {"against": against._asdict(), "reason": tidy(request.POST.get("reason", ""))}
+        form = ReasonForm(posted(request))
+        if not form.is_valid():
+            return _page(visit, row, accepting=form)
+        body |= {"against": against._asdict(), **form.cleaned_data}
     _happens(visit, row, "accepted", body)
     in_review = Situation.objects.filter(project=visit.project, state=IN_REVIEW)
     return _onward(visit, in_review.order_by("-revealed", "number"))
@@ -159,16 +184,22 @@ def accept(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
 @page("situations/<int:number>/reject/", write=MODERATORS)
 def reject(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Reject a situation on which people voted, for a reason."""
-    return _happens(visit, situation_or_404(visit, number), "rejected", {"reason": reason_of(request)})
+    row, form = situation_or_404(visit, number), ReasonForm(posted(request))
+    if not form.is_valid():
+        return _page(visit, row, rejecting=form)
+    return _happens(visit, row, "rejected", form.cleaned_data)
 
 
 @page("situations/<int:number>/retire/", write=MODERATORS)
 def retire(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Take an accepted situation out of use for a reason, or back into it."""
-    return _happens(visit, situation_or_404(visit, number), "retired", retirement(request))
+    row, form = situation_or_404(visit, number), RetireForm(posted(request))
+    if not form.is_valid():
+        return _page(visit, row, retiring=form)
+    return _happens(visit, row, "retired", form.body)
 
 
-class SessionForm(forms.Form):
+class SessionForm(PageForm):
     """A meeting of a focus group: what it is called, who is there, and when."""
 
     title = TypedField(200)
@@ -188,7 +219,7 @@ class SessionForm(forms.Form):
 def sessions(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List meetings of focus groups, and begin one."""
     members = Membership.objects.filter(project=visit.project, left=None).order_by("pseudonym")
-    form = SessionForm(members, request.POST if request.method == "POST" else None)
+    form = SessionForm(members, posted(request))
     if form.is_valid():
         act(visit, "session.opened", form.cleaned_data | {"scribe": visit.member.author})
         return redirect("sessions", project=visit.project.slug)

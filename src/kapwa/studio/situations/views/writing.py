@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from django import forms
 from django.db import transaction
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from kapwa.errors import KapwaError
 from kapwa.studio.core.consent import unwilling_authors
@@ -19,12 +21,13 @@ from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
 from kapwa.studio.core.log import record, single_writer
 from kapwa.studio.core.members import names
+from kapwa.studio.core.posted import PageForm, SetNumber, SetText, posted
 from kapwa.studio.core.roles import COORDINATORS, MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.core.searching import earlier, terms_in
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.tables import Topic
-from kapwa.studio.core.text import tidy
+from kapwa.studio.core.tables import ID, Topic
 from kapwa.studio.core.views.common import act, asks_publication, show, whole
+from kapwa.studio.core.views.fields import LanguageField, OneOfField, TypedField
 from kapwa.studio.core.views.listing import ListFilter, named, page_of
 from kapwa.studio.situations.asking import ask, model_name
 from kapwa.studio.situations.checks import check_fields, missing
@@ -38,7 +41,7 @@ from kapwa.studio.situations.events import (
     check_whole,
     refuse_while_voting,
 )
-from kapwa.studio.situations.fields import GLOSS, GROUPS, TEXT_FIELDS, Fields, changes, prompts, read_fields, texts
+from kapwa.studio.situations.fields import FIELDS, GLOSS, GROUPS, SLOTS, TEXT_FIELDS, Fields, changes, prompts, texts
 from kapwa.studio.situations.tables import Elicited, Revision, Situation, Vote
 from kapwa.suites.kalahi.form import CATEGORIES, PARTS
 from kapwa.value_types import JsonObject
@@ -69,29 +72,70 @@ def situations(request: HttpRequest, visit: Visit) -> HttpResponse:
     return show(visit, "situations", **shown, held=held if visit.may(COORDINATORS) else ())
 
 
+class NearForm(PageForm):
+    """Which situation is meant: the ``number`` of one that is changed, or the ``origin`` of a variation."""
+
+    number = SetNumber(required=False)
+    origin = SetNumber(required=False)
+
+
+class SituationForm(NearForm):
+    """A situation as the writing desk has it.
+
+    ``base``: the revision that was seen; ``elicited``: the answer that it is made from; ``reason`` and ``note``: why it
+    is changed after the draft; ``send``: whether it goes to review at once.
+    """
+
+    language = LanguageField(required=False)
+    best = forms.ChoiceField(required=False, choices=[("", ""), *((str(slot), "") for slot in range(1, SLOTS + 1))])
+    base = SetNumber(required=False)
+    elicited = SetText(max_length=ID, required=False)
+    reason = OneOfField([(reason, "") for reason in REASONS], gettext_lazy("A change after the draft needs a reason."))
+    note = TypedField(required=False)
+    send = forms.BooleanField(required=False)
+
+    def __init__(self, posted: QueryDict | None, *, explained: bool = False) -> None:
+        """Take what was posted; ``explained``: whether a reason is wanted."""
+        super().__init__(posted)
+        self.fields["reason"].required = explained
+        for name in FIELDS:
+            self.fields.setdefault(name, TypedField(required=False))
+
+    def texts(self) -> dict[str, str]:
+        """Return the fields of the situation that are not empty and not refused."""
+        return {name: text for name in FIELDS if (text := self.cleaned_data.get(name))}
+
+    @property
+    def typed(self) -> dict[str, str]:
+        """The fields of the situation as they were typed."""
+        return {name: text for name in FIELDS if (text := self.data.get(name))}
+
+
 @page("situations/new/", read=WRITERS, write=WRITERS)
 def new_situation(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Begin a situation: of nothing, of an answer to the questionnaire, or as a variation of another."""
-    origin = _named(visit, request.POST.get("origin") or request.GET.get("origin"))
-    if request.method == "POST":
-        body: JsonObject = {"changes": changes(origin.fields if origin else {}, read_fields(request.POST))}
+    form = SituationForm(posted(request))
+    origin = _named(visit, form["origin"].value() or request.GET.get("origin"))
+    if form.is_valid():
+        body: JsonObject = {"changes": changes(origin.fields if origin else {}, form.texts())}
         if origin:
             body |= {"origin": origin.id, "base": origin.revision}
-        if request.POST.get("elicited"):
-            body["elicited"] = request.POST["elicited"][:36]
+        if form.cleaned_data["elicited"]:
+            body["elicited"] = form.cleaned_data["elicited"]
         event = act(visit, "situation.drafted", body, once=True)
-        return _saved(visit, situation_or_404(visit, event.body["number"]))
-    elicited = Elicited.objects.filter(project=visit.project, id=request.GET.get("elicited", "")).first()
+        return _saved(visit, situation_or_404(visit, event.body["number"]), form)
+    made_of = form["elicited"].value() or request.GET.get("elicited", "")
+    elicited = Elicited.objects.filter(project=visit.project, id=made_of).first()
     # Which response is best is what a variation is about.
     fields = origin.fields | {"best": ""} if origin else {"language": visit.project.language}
     if elicited:
         fields |= {"language": elicited.language, "topic": elicited.topic, "context": elicited.text}
-    return _desk(visit, fields, origin, origin=origin, elicited=elicited)
+    return _desk(visit, form, fields, origin, origin=origin, elicited=elicited)
 
 
-def _saved(visit: Visit, row: Situation) -> HttpResponse:
+def _saved(visit: Visit, row: Situation, form: SituationForm) -> HttpResponse:
     """Send a draft that was saved to review, where its form asks for that; where something is missing, show what."""
-    if "send" not in visit.request.POST:
+    if not form.cleaned_data["send"]:
         return redirect("situation", project=visit.project.slug, number=row.number)
     if any(finding.severity == "error" for finding in check_fields(row.fields)):
         return redirect(f"{visit.link('edit_situation', row.number)}#told")
@@ -114,8 +158,8 @@ def situation_or_404(visit: Visit, number: int) -> Situation:
     return row
 
 
-def _named(visit: Visit, number: str | None) -> Situation | None:
-    return situation_or_404(visit, whole(number)) if number else None
+def _named(visit: Visit, number: str | int | None) -> Situation | None:
+    return situation_or_404(visit, whole(str(number))) if number else None
 
 
 @page("situations/<int:number>/edit/", read=WRITERS, write=WRITERS)
@@ -125,15 +169,17 @@ def edit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpRespo
     if row.state == DRAFT:
         refuse_others(visit, row)
     refuse_while_voting(row)
-    if request.method == "POST":
-        base = whole(request.POST.get("base"))
+    explained = row.state != DRAFT
+    form = SituationForm(posted(request), explained=explained)
+    if form.is_valid():
+        base = form.cleaned_data["base"]
         seen = Revision.objects.filter(id=f"{row.id}:{base}").first()
-        body = {"changes": changes(seen.fields if seen else {}, read_fields(request.POST)), "base": base}
-        if row.state != DRAFT:
-            body |= {"reason": request.POST.get("reason", ""), "note": tidy(request.POST.get("note", ""))}
+        body = {"changes": changes(seen.fields if seen else {}, form.texts()), "base": base}
+        if explained:
+            body |= {name: form.cleaned_data[name] for name in ("reason", "note")}
         act(visit, "situation.revised", body, subject=row.id)
-        return _saved(visit, situation_or_404(visit, number))
-    return _desk(visit, row.fields, row, situation=row, reasons=REASONS if row.state != DRAFT else ())
+        return _saved(visit, situation_or_404(visit, number), form)
+    return _desk(visit, form, row.fields, row, situation=row, reasons=REASONS if explained else ())
 
 
 def tells_best(visit: Visit, situation: Situation) -> bool:
@@ -151,15 +197,20 @@ def refuse_others(visit: Visit, situation: Situation) -> None:
         raise RefusedError(_("This is somebody else's draft."), hint=_("You can review it once it is sent to review."))
 
 
-def _desk(visit: Visit, fields: dict[str, str], near: Situation | None, **context: Any) -> HttpResponse:
-    """Show the form with ``fields``; ``near``: the situation that is changed or varied."""
+def _desk(
+    visit: Visit, form: SituationForm, fields: dict[str, str], near: Situation | None, **context: Any
+) -> HttpResponse:
+    """Show the form with ``fields``, or as it was refused; ``near``: the situation that is changed or varied."""
+    fields = form.typed if form.errors else fields
     named = Topic.objects.filter(project=visit.project, retired=False).values_list("name", flat=True)
     checks = checks_and_previews(visit, fields, near)
     alike = Situation.objects.filter(project=visit.project, cluster=near.cluster if near else "")
     return show(
         visit,
         "desk",
+        400 if form.errors else 200,
         fields=fields,
+        desk=form,
         sends=not context.get("reasons") and not asks_publication(visit),
         languages=[language(tag) for tag in dict.fromkeys([*visit.project.languages, checks["own"].tag])],
         topics=dict.fromkeys(filter(None, [*(named or form_of(visit.project).topics), fields.get("topic")])),
@@ -205,15 +256,18 @@ def translations(visit: Visit, fields: Fields) -> JsonObject:
 @page("check/", write=WRITERS)
 def check_writing(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Say what the checks find in a text that is not saved; nothing is recorded."""
-    near = _named(visit, request.POST.get("number") or request.POST.get("origin"))
-    told = checks_and_previews(visit, read_fields(request.POST), near)
+    form = SituationForm(posted(request))
+    form.full_clean()
+    near = _named(visit, form["number"].value() or form["origin"].value())
+    told = checks_and_previews(visit, form.texts(), near)
     return render(request, "studio/told.html", {**told, "beside": True})
 
 
 @page("ask/", read=WRITERS, write=WRITERS, hold_write_lock=False, long=("POST",))
 def ask_model(request: HttpRequest, visit: Visit) -> HttpResponseBase:
     """Ask the model about one situation, or what it was not asked yet: the page grows by a line with each answer."""
-    chosen = _named(visit, request.POST.get("number"))
+    form = NearForm(posted(request))
+    chosen = _named(visit, form.is_valid() and form.cleaned_data["number"])
     asked = [chosen] if chosen else _unasked(visit)
     if request.method != "POST" or not asked:
         return show(visit, "ask", situations=asked)

@@ -294,6 +294,6 @@ def _with_cultures(chosen: Sequence[Candidate]) -> tuple[tuple[str, str], ...] |
     return None if cultures is None else tuple(zip((rival.text for rival in chosen), cultures, strict=True))
 
 
-def rank(*parts: int | str) -> bytes:
+def rank(*keys: int | str) -> bytes:
     """A place in an order that looks random and is the same on every machine and Python: 16 bytes of BLAKE2b."""
-    return hashlib.blake2b(json.dumps(parts, ensure_ascii=True).encode(), digest_size=16).digest()
+    return hashlib.blake2b(json.dumps(keys, ensure_ascii=True).encode(), digest_size=16).digest()

@@ -104,10 +104,10 @@ def _number(text: str) -> Fraction | None:
     if match is None:
         return None
     # "3,5" is three and a half where the comma is the decimal mark; "1,500" is fifteen hundred everywhere else.
-    whole, part = match["whole"].replace(",", ""), match["part"] or ""
-    if len(part) == 3 and "," in text:
-        whole, part = whole + part, ""
-    return Fraction(f"{match['sign']}{whole}.{part or 0}")
+    whole, decimals = match["whole"].replace(",", ""), match["part"] or ""
+    if len(decimals) == 3 and "," in text:
+        whole, decimals = whole + decimals, ""
+    return Fraction(f"{match['sign']}{whole}.{decimals or 0}")
 
 
 def _numbers(text: str, words: Words) -> set[Value]:

@@ -90,10 +90,10 @@ class PairVerdicts:
         """
         prompts = (PROMPT.format(question=questions[name], one=one, other=other) for name, one, other in pairs)
         words: Mapping[bool | None, Finding] = {True: "same", False: "distinct", None: "unparsed"}
-        said = ask_verdicts(judge, prompts)
-        if said.warning:
-            log.warning("%s", said.warning)
-        for (name, one, other), same in zip(pairs, said.values, strict=True):
+        verdicts = ask_verdicts(judge, prompts)
+        if verdicts.warning:
+            log.warning("%s", verdicts.warning)
+        for (name, one, other), same in zip(pairs, verdicts.values, strict=True):
             verdict = PairVerdict(name, questions[name], one, other, words[same], judge.id)
             before = self._known.get(verdict.pair)
             self._known[verdict.pair] = replace(verdict, override=before.override) if before else verdict

@@ -8,14 +8,14 @@ from pydantic import TypeAdapter
 
 import kapwa
 from kapwa.records import Floor
-from kapwa.suites import kept
+from kapwa.suites import disk_cache
 from kapwa.suites.blend import saq_floors
 from kapwa.suites.kalahi import closeness
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(kept.CACHE_VARIABLE, str(tmp_path / "kept"))
+    monkeypatch.setenv(disk_cache.CACHE_VARIABLE, str(tmp_path / "kept"))
     return tmp_path / "kept"
 
 
@@ -23,14 +23,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def worked_out(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The countries whose floors were worked out; those of the few questions of sample packs are kept, too."""
     countries: list[str] = []
-    measure = saq_floors.FloorMaker.measure
+    measure = saq_floors.FloorMaker.compute_scores
 
     def noted(self, questions, asked_in):  # type: ignore[no-untyped-def]
         countries.append(questions[0].country)
         return measure(self, questions, asked_in)
 
     monkeypatch.setattr(saq_floors, "_WORTH_KEEPING", 1)
-    monkeypatch.setattr(saq_floors.FloorMaker, "measure", noted)
+    monkeypatch.setattr(saq_floors.FloorMaker, "compute_scores", noted)
     return countries
 
 
@@ -46,7 +46,7 @@ def test_kept_floors_are_the_same_numbers(folder: Path, worked_out: list[str], m
     again = floors()
     assert len(worked_out) == times
     assert repr(again) == repr(first)  # as texts, for NaN is not equal to itself
-    monkeypatch.setenv(kept.CACHE_VARIABLE, "off")
+    monkeypatch.setenv(disk_cache.CACHE_VARIABLE, "off")
     assert repr(floors()) == repr(first)
     assert len(worked_out) == 2 * times
 
@@ -73,7 +73,7 @@ def test_other_questions_or_rules_are_worked_out_anew(
     floors(where={"culture": "South_Korea"}, max_answers=1)
     assert len(worked_out) > times
     times = len(worked_out)
-    monkeypatch.setattr(kept, "rules", lambda: "the code of tomorrow")
+    monkeypatch.setattr(disk_cache, "code_digest", lambda: "the code of tomorrow")
     floors(where={"culture": "South_Korea"})
     assert len(worked_out) > times
 
@@ -92,26 +92,26 @@ def test_nothing_of_what_people_wrote_is_kept(folder: Path, worked_out: list[str
 
 @pytest.mark.parametrize("damage", [b"", b"[1.5", b'{"a": 1}', b"\xff\xfe"])
 def test_a_damaged_file_is_written_again(folder: Path, damage: bytes) -> None:
-    assert kept.kept("x", ["a"], list[float], lambda: [1.5, math.inf]) == [1.5, math.inf]
+    assert disk_cache.cached("x", ["a"], list[float], lambda: [1.5, math.inf]) == [1.5, math.inf]
     (file,) = folder.rglob("*.json")
     file.write_bytes(damage)
-    assert kept.kept("x", ["a"], list[float], lambda: [2.5]) == [2.5]
-    assert kept.kept("x", ["a"], list[float], lambda: [3.5]) == [2.5]
+    assert disk_cache.cached("x", ["a"], list[float], lambda: [2.5]) == [2.5]
+    assert disk_cache.cached("x", ["a"], list[float], lambda: [3.5]) == [2.5]
 
 
 def test_a_folder_that_cannot_be_written_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv(kept.CACHE_VARIABLE, str(tmp_path / "file"))
-    assert kept.kept("x", ["a"], list[float], lambda: [1.0]) == [1.0]
+    monkeypatch.setenv(disk_cache.CACHE_VARIABLE, str(tmp_path / "file"))
+    assert disk_cache.cached("x", ["a"], list[float], lambda: [1.0]) == [1.0]
 
 
 def test_the_files_longest_unused_go(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "MOST_FILES", 3)
+    monkeypatch.setattr(disk_cache, "MOST_FILES", 3)
     for name in "abcde":
-        kept.kept("x", [name], list[float], lambda: [1.0])
+        disk_cache.cached("x", [name], list[float], lambda: [1.0])
     assert len(list(folder.rglob("*.json"))) == 3
 
 
 def test_texts_side_by_side_are_not_one_text(folder: Path) -> None:
-    kept.kept("x", ["ab", "c"], list[float], lambda: [1.0])
-    assert kept.kept("x", ["a", "bc"], list[float], lambda: [2.0]) == [2.0]
+    disk_cache.cached("x", ["ab", "c"], list[float], lambda: [1.0])
+    assert disk_cache.cached("x", ["a", "bc"], list[float], lambda: [2.0]) == [2.0]

@@ -1,6 +1,6 @@
 """What one concept of one corpus comes to, and the folder that keeps it: computed once, resumed after any end.
 
-A part's name is a digest of everything its numbers depend on (texts, tokenizer, kernels, settings), so a part can
+A file's name is a digest of everything its numbers depend on (texts, tokenizer, kernels, settings), so a result can
 neither be stale nor belong to something else, and analyses of the same texts share it.
 """
 
@@ -34,7 +34,7 @@ _DAMAGE: Final = (OSError, ValueError, LookupError, EOFError, RuntimeError, zlib
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class ConceptResult:
     """One concept of one corpus, G identities (those present, sorted).
 
     ``samples``, ``tokens``, ``empty`` (G,): texts, their tokens, those without one. ``within``, ``across`` (G,):
@@ -65,24 +65,24 @@ class Part:
 
 
 _TEXTS = ("topic", "concept", "identities")
-_NUMBERS = tuple(field.name for field in fields(Part) if field.name not in (*_TEXTS, "words"))
+_NUMBERS = tuple(field.name for field in fields(ConceptResult) if field.name not in (*_TEXTS, "words"))
 
 
-def part_path(folder: Path, texts_digest: str, settings: Mapping[str, object]) -> Path:
-    """Return where the part of texts with this digest lies: in one of 256 sub-folders, so that none grows unwieldy."""
+def result_path(folder: Path, texts_digest: str, settings: Mapping[str, object]) -> Path:
+    """Return the path of the result for texts with this digest: in one of 256 folders, so that none grows too large."""
     inputs = json.dumps([FORMAT, texts_digest, settings], sort_keys=True, ensure_ascii=False)
     key = hashlib.blake2b(inputs.encode(), digest_size=16).hexdigest()
     return folder / key[:2] / f"{key}.npz"
 
 
-def packed(part: Part) -> bytes:
-    """Return ``part`` as the bytes of its file, which need no folder in common to travel between machines."""
-    texts = json.dumps([part.topic, part.concept, part.identities], ensure_ascii=False).encode()
+def pack_result(result: ConceptResult) -> bytes:
+    """Return ``result`` as the bytes of its file, which need no folder in common to travel between machines."""
+    texts = json.dumps([result.topic, result.concept, result.identities], ensure_ascii=False).encode()
     arrays: dict[str, NDArray[Any]] = {"texts": np.frombuffer(texts, dtype=np.uint8)}
-    arrays |= {name: getattr(part, name) for name in _NUMBERS}
-    arrays |= {f"words_{name}": array for name, array in part.words.to_arrays().items()}
+    arrays |= {name: getattr(result, name) for name in _NUMBERS}
+    arrays |= {f"words_{name}": array for name, array in result.words.to_arrays().items()}
     for name, array in arrays.items():
-        # Counts and positions are a third of a part: they are stored in as few bytes as they need.
+        # Counts and positions are a third of a result: they are stored in as few bytes as they need.
         if array.dtype.kind == "i" and array.size and array.min() >= 0:
             arrays[name] = array.astype(np.min_scalar_type(int(array.max())))
     file = io.BytesIO()
@@ -90,18 +90,18 @@ def packed(part: Part) -> bytes:
     return file.getvalue()
 
 
-def write_part(path: Path, part: Part | bytes) -> None:
-    """Write ``part`` whole or not at all; raise RunError where the folder cannot be written."""
+def write_result(path: Path, result: ConceptResult | bytes) -> None:
+    """Write ``result`` whole or not at all; raise RunError where the folder cannot be written."""
     try:
         with replacing(path) as temporary:
-            temporary.write_bytes(part if isinstance(part, bytes) else packed(part))
+            temporary.write_bytes(result if isinstance(result, bytes) else pack_result(result))
     except OSError as error:
         hint = "Free some space or choose another folder with --out; what is done is kept."
         raise RunError(f"{path.parent} cannot be written: {error.strerror or error}.", hint=hint) from error
 
 
-def read_part(path: Path, sent: bytes | None = None) -> Part | None:
-    """Read a part; None where there is none, or (with a warning) where it is damaged and must be computed again.
+def read_result(path: Path, sent: bytes | None = None) -> ConceptResult | None:
+    """Read a result; None where there is none, or (with a warning) where it is damaged and must be computed again.
 
     ``sent``: the bytes of the file, where it lies on another machine.
     """
@@ -111,7 +111,7 @@ def read_part(path: Path, sent: bytes | None = None) -> Part | None:
             stored = {name: archive[name] for name in _NUMBERS}
             numbers = {n: array if array.dtype.kind == "f" else array.astype(np.int64) for n, array in stored.items()}
             words = {n.removeprefix("words_"): archive[n] for n in archive.files if n.startswith("words_")}
-            return Part(topic, concept, tuple(identities), **numbers, words=WordCounts.from_arrays(words))
+            return ConceptResult(topic, concept, tuple(identities), **numbers, words=WordCounts.from_arrays(words))
     except FileNotFoundError:
         return None
     except _DAMAGE as error:

@@ -1,0 +1,282 @@
+"""Two releases of a benchmark that share items: how much harder one is, and scores on one in place of the other.
+
+Items are taken as they are, for a release is what it is; systems are taken as some of many. So what is known of the
+step from one release to the other are the systems that answered both (mean equating with a single group: Kolen and
+Brennan 2014, chapter 2), and its error is how differently these took it. Few systems may agree by luck, so the interval
+is never narrower than the one that the items alone let expect. No model of items and systems together (Rasch, IRT) is
+fitted: with few systems it would tell its own assumptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kapwa.errors import UsageError
+from kapwa.stats.clusters import ROUNDING, FloatArray, IntArray, cluster_codes
+
+LEVEL = 0.95
+# Of fewer systems nobody can tell how differently they take the step; with fewer common items it is no benchmark's own.
+LEAST_SYSTEMS, LEAST_COMMON = 3, 10
+ALPHA = 0.05
+# An answer moved where it changes by half of what it can.
+_MOVED = 0.5
+
+
+class ReleaseItems(NamedTuple):
+    """The items of one release: labels of their ``cultures`` and ``clusters``, and the ``names`` of what was asked.
+
+    All are (items,). The items of two releases that have one name are common to both; so a name says what was asked, as
+    an id with a version of its text does.
+    """
+
+    cultures: Sequence[object]
+    clusters: Sequence[object]
+    names: Sequence[str]
+
+
+class ReleaseAnswers(NamedTuple):
+    """What systems scored on the items of one release, (systems, items), and what it can be ``least`` and ``most``.
+
+    Where an answer is missing, ``value`` is NaN and the others are the ends of the metric; elsewhere all three agree.
+    """
+
+    value: FloatArray
+    least: FloatArray
+    most: FloatArray
+
+
+class ReleaseStep(NamedTuple):
+    """How a score changes from one release to the other, of systems like those that answered both.
+
+    ``value`` with its interval ``low`` to ``high`` of the level asked, which holds whatever missing answers were.
+    ``error_systems``: its standard error as systems differ; ``error_items``: as items alone let expect. The interval is
+    the wider one of the two. ``systems``: so many answered both.
+    """
+
+    value: float
+    low: float
+    high: float
+    error_systems: float
+    error_items: float
+    systems: int
+
+
+class LinkedScore(NamedTuple):
+    """What a system would score on the items of the other release: ``value``, and where it lies in 95 of 100 cases.
+
+    ``outside``: whether it scores lower or higher than every system that answered both, so that the step of these may
+    not be its own.
+    """
+
+    value: float
+    low: float
+    high: float
+    outside: bool
+
+
+class MovedItem(NamedTuple):
+    """How answers to a common item moved from one release to the other: systems ``up`` and ``down``.
+
+    ``p_value``: of the exact sign test (two-sided); ``p_adjusted``: over all common items (Tarone 1990).
+    """
+
+    up: int
+    down: int
+    p_value: float
+    p_adjusted: float
+
+    @property
+    def found(self) -> bool:
+        """Whether the item is not as difficult as it was."""
+        return self.p_adjusted < ALPHA
+
+
+class _Weights(NamedTuple):
+    """A linear score of both releases: a weight for each item of the one, and of the other."""
+
+    old: FloatArray
+    new: FloatArray
+
+
+class Linking:
+    """Releases ``old`` and ``new`` of one benchmark, linked by what some systems scored on both.
+
+    ``on_old`` and ``on_new``: of those systems alone, in one order. Cultures of both releases count alike, as in
+    scores; a culture that only one release has is left out. Raises UsageError for fewer than :data:`LEAST_SYSTEMS`
+    systems, and where fewer than :data:`LEAST_COMMON` clusters are common.
+    """
+
+    def __init__(self, old: ReleaseItems, new: ReleaseItems, on_old: ReleaseAnswers, on_new: ReleaseAnswers) -> None:
+        """See the class."""
+        self.systems = len(on_old.value)
+        if self.systems < LEAST_SYSTEMS:
+            raise UsageError(
+                f"Linking takes {LEAST_SYSTEMS} systems that answered both releases; here are {self.systems}.",
+                hint="Ask more systems both releases.",
+            )
+        releases = (old, new)
+        parts = [np.asarray([str(label) for label in release.cultures]) for release in releases]
+        self.cultures = sorted(set(parts[0]) & set(parts[1]))
+        self._places = [np.flatnonzero(np.isin(part, self.cultures)) for part in parts]
+        labels = [
+            [release.clusters[at] for at in places.tolist()]
+            for release, places in zip(releases, self._places, strict=True)
+        ]
+        codes = cluster_codes(np.asarray([*labels[0], *labels[1]], dtype=object), sum(map(len, labels)))
+        self._clusters = codes[: len(labels[0])], codes[len(labels[0]) :]
+        self._cultures = [
+            np.searchsorted(self.cultures, part[at]) for part, at in zip(parts, self._places, strict=True)
+        ]
+        names = [
+            [release.names[at] for at in places.tolist()]
+            for release, places in zip(releases, self._places, strict=True)
+        ]
+        self._partners = _partners(names[0], names[1]), _partners(names[1], names[0])
+        self.common = int((self._partners[0] >= 0).sum())
+        if len(set(self._clusters[0][self._partners[0] >= 0].tolist())) < LEAST_COMMON:
+            raise UsageError(
+                f"The releases have {self.common} items in common; linking takes {LEAST_COMMON} of different clusters.",
+                hint="Keep more items of the earlier release in the later one.",
+            )
+        self._old, self._new = self._filled(on_old, 0), self._filled(on_new, 1)
+
+    def step(self, culture: str | None = None, *, level: float = LEVEL) -> ReleaseStep:
+        """Return by how much scores change from the old release to the new one; of one ``culture``, or the mean."""
+        weights = self._score_weights(culture)
+        return self._step(_Weights(-weights[0], weights[1]), level)
+
+    def onto_old(self, on_new: ReleaseAnswers) -> list[LinkedScore]:
+        """Return what systems that answered the new release alone would score on the items of the old one.
+
+        What they answered to common items stands; to the others' score the step is added that other systems showed.
+        """
+        foretelling = self._foretelling()
+        rest = self._step(_Weights(self._score_weights(None)[0], -foretelling), LEVEL, several=True)
+        filled = self._filled(on_new, 1)
+        known = self._new.value @ foretelling
+        ends = _ends(filled, foretelling)
+        linked = []
+        for at, low, high in zip(filled.value @ foretelling, *ends, strict=True):
+            outside = bool(at < known.min() or at > known.max())
+            linked.append(LinkedScore(float(at + rest.value), float(low + rest.low), float(high + rest.high), outside))
+        return linked
+
+    def _filled(self, answers: ReleaseAnswers, side: int) -> ReleaseAnswers:
+        """The answers of the cultures compared; a missing one is the system's mean in its part of the culture."""
+        places = self._places[side]
+        value, least, most = (part[:, places] for part in answers)
+        gone = np.isnan(value)
+        if gone.any():
+            parts = 2 * self._cultures[side] + (self._partners[side] >= 0)
+            value = value.copy()
+            whole = np.nansum(value, axis=1) / np.maximum((~gone).sum(axis=1), 1)
+            for part in np.unique(parts):
+                here = np.flatnonzero(parts == part)
+                counts = (~gone[:, here]).sum(axis=1)
+                own = np.nansum(value[:, here], axis=1) / np.maximum(counts, 1)
+                means = np.where(counts > 0, own, whole)[:, None]
+                value[:, here] = np.where(gone[:, here], means, value[:, here])
+        return ReleaseAnswers(value, least, most)
+
+    def _score_weights(self, culture: str | None) -> _Weights:
+        """Of the two scores: cultures alike, items of a culture alike; of one culture alone where it is named."""
+        chosen = self.cultures if culture is None else [culture]
+        weights = []
+        for codes in self._cultures:
+            sizes = np.bincount(codes, minlength=len(self.cultures)) * len(chosen)
+            here = np.isin(codes, np.searchsorted(self.cultures, chosen))
+            weights.append(np.where(here, 1 / sizes[codes], 0.0))
+        return _Weights(*weights)
+
+    def _foretelling(self) -> FloatArray:
+        """Weights of new items that tell an old score: common ones as the old release weighs them, all for the rest."""
+        old, new = self._score_weights(None)
+        lost = np.bincount(self._cultures[0], np.where(self._partners[0] < 0, old, 0.0), len(self.cultures))
+        partners = self._partners[1]
+        return np.asarray(
+            np.where(partners >= 0, old[partners], 0.0) + new * len(self.cultures) * lost[self._cultures[1]]
+        )
+
+    def _step(self, weights: _Weights, level: float, *, several: bool = False) -> ReleaseStep:
+        """The mean of a linear score over systems; ``several``: the interval is of one more system, not of the mean."""
+        cases = [self._old.value @ weights.old + self._new.value @ weights.new]
+        ends = [(_ends(self._old, weights.old)[k] + _ends(self._new, weights.new)[k]) for k in (0, 1)]
+        cases += [end for end in ends if not np.allclose(end, cases[0])]
+        expected = self._of_items(weights)
+        found = [_mean_step(case, expected, level, several=several) for case in cases]
+        return found[0]._replace(low=min(one.low for one in found), high=max(one.high for one in found))
+
+    def _of_items(self, weights: _Weights) -> tuple[float, int]:
+        """The variance over systems that items let expect, and its degrees of freedom.
+
+        It is of what in an answer is neither the system's nor the item's own, summed by cluster.
+        """
+        n = self.systems
+        cultures, clusters = np.concatenate(self._cultures), np.concatenate(self._clusters)
+        values = np.concatenate([self._old.value, self._new.value], axis=1)
+        residual = values - values.mean(axis=0)
+        for culture in range(len(self.cultures)):
+            here = cultures == culture
+            residual[:, here] -= residual[:, here].mean(axis=1, keepdims=True)
+        sums = np.zeros((n, 1 + int(clusters.max())))
+        np.add.at(sums.T, clusters, (residual * np.concatenate(weights)).T)
+        sums[np.abs(sums) <= ROUNDING] = 0.0
+        used = int(np.count_nonzero((sums != 0).any(axis=0)))
+        variance = float((sums**2).sum() / (n - 1) * used / (used - 1)) if used > 1 else 0.0
+        return variance, (n - 1) * max(used - 1, 1)
+
+
+def _partners(names: Sequence[str], others: Sequence[str]) -> IntArray:
+    """For each name its place among the ``others``, −1 where it is not there."""
+    places = {name: place for place, name in enumerate(others)}
+    return np.array([places.get(name, -1) for name in names], dtype=np.intp)
+
+
+def _ends(answers: ReleaseAnswers, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A linear score with all that is missing against it, and for it."""
+    low = np.where(weights > 0, answers.least, answers.most) @ weights
+    high = np.where(weights > 0, answers.most, answers.least) @ weights
+    return np.asarray(low), np.asarray(high)
+
+
+def _mean_step(values: FloatArray, of_items: tuple[float, int], level: float, *, several: bool) -> ReleaseStep:
+    """The mean of ``values`` (systems,) with the wider of two intervals: of these, and of what items let expect."""
+    from scipy.special import stdtrit
+
+    n, mean = len(values), float(values.mean())
+    variances, freedom = (float(values.var(ddof=1)), of_items[0]), (n - 1, of_items[1])
+    errors = [float(np.sqrt(variance / n)) for variance in variances]
+    widening = float(np.sqrt(n + 1)) if several else 1.0
+    halves = [float(stdtrit(df, 0.5 + level / 2)) * error for error, df in zip(errors, freedom, strict=True)]
+    half = max(halves) * widening
+    return ReleaseStep(mean, mean - half, mean + half, errors[0], errors[1], n)
+
+
+def moved_items(old: ArrayLike, new: ArrayLike) -> list[MovedItem]:
+    """Say of each common item whether the same systems answer it otherwise in the new release.
+
+    ``old`` and ``new``: (systems, items), NaN where an answer is missing. An answer moved where its score, 0 to 1,
+    changes by a half or more. Where nothing but chance moves answers, as many go up as down, so the direction of those
+    that moved is tested, whatever makes some items more fickle than others. An item of which few answers moved can show
+    nothing and is not counted among the tests (Tarone 1990), which are adjusted so that 5 of 100 comparisons of two
+    releases find an item where none moved.
+    """
+    from scipy.special import bdtr
+
+    change = np.asarray(new, dtype=np.float64) - np.asarray(old, dtype=np.float64)
+    up, down = np.count_nonzero(change >= _MOVED, axis=0), np.count_nonzero(change <= -_MOVED, axis=0)
+    moved = np.add(up, down)
+    p_values = np.where(moved > 0, np.minimum(2 * bdtr(np.minimum(up, down), moved, 0.5), 1.0), 1.0)
+    least = np.where(moved > 0, np.minimum(2.0 * 0.5**moved, 1.0), 1.0)
+    several = len(p_values)
+    tests = next(k for k in range(1, several + 2) if np.count_nonzero(least <= ALPHA / k) <= k)
+    return list(_adjusted(up, down, p_values, np.where(least <= ALPHA / tests, np.minimum(p_values * tests, 1.0), 1.0)))
+
+
+def _adjusted(up: IntArray, down: IntArray, p_values: FloatArray, adjusted: FloatArray) -> Iterator[MovedItem]:
+    for row in zip(up.tolist(), down.tolist(), p_values.tolist(), adjusted.tolist(), strict=True):
+        yield MovedItem(*row)
