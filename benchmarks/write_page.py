@@ -528,6 +528,27 @@ clean in each, and a newcomer's first commands work in an empty home folder.
 """
 
 
+def asking_less() -> Iterator[str]:
+    found = read("asking_less")
+    if found is None:
+        return
+    lines: dict[tuple[str, str, str], list[str]] = {}
+    for one in found:
+        part, ends = (f"{100 * one['median']:.0f}", f"{100 * one['least']:.0f}–{100 * one['most']:.0f}")
+        lines.setdefault((one["data"], one["rule"], one["how"]), []).append(f"{part} ({ends})")
+    rows = [[*names, *parts] for names, parts in lines.items()]
+    requests = ", ".join(f"{data} {n:,}" for data, n in {one["data"]: one["requests"] for one in found}.items())
+    yield f"""## Asking less
+
+`benchmarks/asking_less.py`: percent of the requests of a full run that a run with `--until` does not send, over the
+released questions (requests of a full run: {requests}) with planted models of which 20, 50 or 90 of 100 answers are
+right; what was sent beyond the point of stopping is counted as sent. Median of {found[0]["orders"]} orders of asking,
+least and most.
+
+{table(["data", "stops at", "asked through", "20 right", "50 right", "90 right"], rows)}
+"""
+
+
 def before_after() -> Iterator[str]:
     found = read("before_after")
     if found is None:
@@ -726,6 +747,7 @@ def main() -> None:
         *studio_presses(),
         *startup(),
         *environments(),
+        *asking_less(),
         *before_after(),
     ]
     write("benchmarks/measurements.md", sections)
