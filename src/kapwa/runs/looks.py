@@ -342,5 +342,5 @@ def open_looks(
                 f"{begun.folder} was begun without --until: what it asked so far is no random part of each culture.",
                 hint="Finish it without --until, or name another folder with --out.",
             )
-        order = BlockOrder(settings.seed, settings.look_every or begun.block)
+        order = BlockOrder(settings.seed, settings.look_every or begun.model.block)
     return Looks(task, items, store, order, settings.rule)
