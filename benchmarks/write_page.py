@@ -258,6 +258,9 @@ def journal() -> Iterator[str]:
 """
 
 
+PAPER_TEXTS = 4_033_700
+
+
 def crossed_templates() -> Iterator[str]:
     found = read("crossed_templates")
     if found is None:
@@ -276,17 +279,19 @@ def crossed_templates() -> Iterator[str]:
         "planted and missed",
         "found and not planted",
     ]
-    cpu = found["planted"]["cpu_s"] * 11
-    yield f"""## Crossed identities at a tenth of the paper's size
+    part = PAPER_TEXTS / found["planted"]["texts"]
+    hours = found["planted"]["cpu_s"] * part / 3600
+    yield f"""## Crossed identities over EECC's concepts
 
 `benchmarks/crossed_templates.py`: for each concept of EECC's released templates {found["combinations"]} combinations of
-nationality × religion × age, five made-up texts each. Planted are words of the nationality, words of the religion, and
-words that depend on both alone; nothing depends on the age. Tested are seven terms in each of the two tasks.
+nationality × religion × age, five made-up texts each, one in {part:.0f} of the paper's number. Planted are words of the
+nationality, words of the religion, and words that depend on both alone; nothing depends on the age. Tested are seven
+terms in each of the two tasks, with 199 exchanges a test.
 
 {table(header, rows)}
 
-One configuration is a tenth of the paper's texts. Its eleven would take about {cpu / 3600:.1f} CPU hours, and the
-memory of one, for configurations are compared one after the other. Other work loaded the machine meanwhile.
+The paper's {PAPER_TEXTS:,} texts would take about {hours:.1f} CPU hours in as many combinations, and the memory of one
+configuration, for these are compared one after the other. Other work loaded the machine meanwhile.
 {on(found["machine"])}.
 """
 
@@ -523,6 +528,27 @@ clean in each, and a newcomer's first commands work in an empty home folder.
 """
 
 
+def asking_less() -> Iterator[str]:
+    found = read("asking_less")
+    if found is None:
+        return
+    lines: dict[tuple[str, str, str], list[str]] = {}
+    for one in found:
+        part, ends = (f"{100 * one['median']:.0f}", f"{100 * one['least']:.0f}–{100 * one['most']:.0f}")
+        lines.setdefault((one["data"], one["rule"], one["how"]), []).append(f"{part} ({ends})")
+    rows = [[*names, *parts] for names, parts in lines.items()]
+    requests = ", ".join(f"{data} {n:,}" for data, n in {one["data"]: one["requests"] for one in found}.items())
+    yield f"""## Asking less
+
+`benchmarks/asking_less.py`: percent of the requests of a full run that a run with `--until` does not send, over the
+released questions (requests of a full run: {requests}) with planted models of which 20, 50 or 90 of 100 answers are
+right; what was sent beyond the point of stopping is counted as sent. Median of {found[0]["orders"]} orders of asking,
+least and most.
+
+{table(["data", "stops at", "asked through", "20 right", "50 right", "90 right"], rows)}
+"""
+
+
 def before_after() -> Iterator[str]:
     found = read("before_after")
     if found is None:
@@ -721,6 +747,7 @@ def main() -> None:
         *studio_presses(),
         *startup(),
         *environments(),
+        *asking_less(),
         *before_after(),
     ]
     write("benchmarks/measurements.md", sections)

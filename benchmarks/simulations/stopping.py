@@ -173,7 +173,7 @@ def _control_words(alike: float | None) -> str:
 
 
 def each_cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
-    """One culture by itself, four data sets for each of ``repeats``."""
+    """One culture by itself, eight data sets for each of ``repeats``."""
     for name, design in designs().items():
         for alike in CONTROLS:
             for accuracy in ACCURACIES:
@@ -183,7 +183,7 @@ def each_cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
                         ORDERS,
                         WIDTH,
                     )[0]
-                    for _ in range(max(4 * repeats // ORDERS, 1))
+                    for _ in range(max(8 * repeats // ORDERS, 1))
                 ]
                 where = f"{name}, ±{WIDTH:g}, {accuracy:g} right, {_control_words(alike)}"
                 yield from _coverage_and_saving(ended, where)

@@ -294,16 +294,19 @@ def suite_of(task: str) -> Suite:
     return suite
 
 
-def tasks_of_set(name: str) -> list[str]:
+def tasks_of_set(name: str, data: str | Path | None) -> list[str]:
     """Return the tasks of a set of published benchmarks, such as "cultural-core", or of a suite, such as "kalahi".
 
-    Raises UsageError where there is no such, and for a set with benchmarks that are not fetched.
+    ``data``: what a suite's tasks are to ask. Raises UsageError where there is no such, for a set with benchmarks that
+    are not fetched, and for a set with data, as it has its own.
     """
     if name not in entries.set_names():
         known = [*entries.set_names(), *registry.available("suites")]
         check_known(name, known, f"There is no suite or set of benchmarks {name!r}.")
         suite: Suite = registry.load("suites", name)
         return list(suite.tasks)
+    if data is not None:
+        raise UsageError(f"The benchmarks of {name} have their own data.", hint="Leave out data.")
     names = entries.chosen(name).benchmarks
     fetched = fetched_benchmarks()
     absent = [each for each in names if each not in fetched or fetched[each].missing]

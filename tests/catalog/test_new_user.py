@@ -128,7 +128,7 @@ def test_a_set_is_asked_in_one_command_with_one_report(person: Person) -> None:
         (("run", "--suite", "cultural-cor", *model), "Did you mean 'cultural-core'?"),
         (("run", "--suite", "cultural-core", "kalahi/mc", *model), "Name either a task or"),
         (("run", *model), "Name either a task or"),
-        (("run", "--suite", "cultural-core", "--data", "x", *model), "has its own data"),
+        (("run", "--suite", "cultural-core", "--data", "x", *model), "have their own data"),
     ):
         refused = person.types(*words)
         assert (refused.returncode, says in refused.stderr) == (2, True), refused.stderr

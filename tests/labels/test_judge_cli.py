@@ -15,6 +15,7 @@ from stub_judge import durable_replies
 
 import warm
 from kapwa.labels.judges.panel import judge
+from kapwa.report.view.shown import shown_items
 
 
 def kapwa(*words: object, cwd: Path, url: str = "http://127.0.0.1:9/v1") -> subprocess.CompletedProcess[str]:
@@ -41,6 +42,11 @@ def test_a_judge_is_never_shown_without_the_words_not_calibrated(stub, judged_ru
     record = json.loads(again.stdout)
     assert record == json.loads((tmp_path / "judged" / "judge.json").read_text())
     assert {row["calibration"] for row in record["summary"]} == {record["calibration"]} == {"not calibrated"}
+    # What a judge was asked about it was shown.
+    shown = shown_items([tmp_path / "judged", *judged_runs]).items.filter(pl.col("system").str.ends_with("(judge)"))
+    assert set(shown["item_id"]) == set(table["item_id"])
+    assert set(shown["place"]) == {"this computer"}
+    assert "" not in {*shown["data"], *shown["first"]}
 
 
 def test_a_dry_run_asks_and_writes_nothing(stub, judged_runs, tmp_path: Path) -> None:

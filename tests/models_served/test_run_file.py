@@ -136,7 +136,7 @@ FAULTS: list[tuple[str, int, str, str]] = [
     ("tasks:\n  - {task: kalahi/mc, suite: kalahi}\nmodels: [smollm2]", 2, "tasks", "task: kalahi/mc"),
     ("tasks:\n  - suite: kalahy\nmodels: [smollm2]", 2, "tasks.suite", "'kalahi'"),
     ("tasks:\n  - suite: cultural-cor\nmodels: [smollm2]", 2, "tasks.suite", "'cultural-core'"),
-    ("tasks:\n  - {suite: cultural-core, data: x}\nmodels: [smollm2]", 2, "tasks.data", "Leave it out"),
+    ("tasks:\n  - {suite: cultural-core, data: x}\nmodels: [smollm2]", 2, "tasks.suite", "Leave out data"),
     ("tasks:\n  - task: kalahi/mc\n    limt: 3\nmodels: [smollm2]", 3, "tasks.limt", "'limit'"),
     ("tasks:\n  - task: kalahi/mc\n    country: PH\nmodels: [smollm2]", 3, "tasks.country", "where: {culture:"),
     ("tasks:\n  - task: kalahi/mc\n    judge: openai:x\nmodels: [smollm2]", 3, "tasks.judge", "Leave it out"),
@@ -262,7 +262,7 @@ models:
 
 
 def test_a_suite_stands_for_its_tasks_each_with_the_settings_of_the_entry(tmp_path: Path) -> None:
-    tasks = "tasks:\n  - {suite: kalahi, data: null, limit: 2}\n  - opinions/survey\n"
+    tasks = "tasks:\n  - {suite: kalahi, data: 'sample:filipino', limit: 2}\n  - opinions/survey\n"
     text = f"{tasks}models: [smollm2, {{model: smollm2, label: b}}]\n"
     config = read_config(written(tmp_path, text))
     assert [task.name for task in config.tasks] == ["kalahi/mc", "kalahi/open", "opinions/survey"]

@@ -131,8 +131,8 @@ def test_what_is_wrong_is_said_before_anything_starts(monkeypatch: pytest.Monkey
 def facts(**changes: Any) -> ReplicaFacts:
     environment = {"device": "cpu", "threads": 2, "torch": "2.13.0", "processor": "a processor"}
     told: dict[str, Any] = {
-        "id": "m", "revision": "r", "capabilities": frozenset(), "atomic_batches": True, "fingerprint": {"id": "m"},
-        "description": {}, "environment": environment | {"kapwa": version("kapwa")},
+        "id": "m", "revision": "r", "capabilities": frozenset(), "atomic_batches": True, "block": 32,
+        "fingerprint": {"id": "m"}, "description": {}, "environment": environment | {"kapwa": version("kapwa")},
     }  # fmt: skip
     return ReplicaFacts(**(told | changes))
 

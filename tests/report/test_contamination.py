@@ -25,6 +25,8 @@ def run(skill: float, *, private: bool = False, seed: int = 1, label: str = "mod
         outcome=pl.when((pl.col("metric") == "mc1") & (right == 1)).then(pl.lit("right")).otherwise(pl.lit("wrong")),
     ).filter(metric="mc1")
     made.manifest |= {"label": label, "headline": ["mc1"]}
+    if label != "model":  # asked in another form
+        made.manifest["signature"] = made.manifest["signature"].replace("template:chat", "template:plain")
     if private:
         made.manifest["data"] = made.manifest["data"] | {"digest": "00ff00ff00ff"}
         made.scores = made.scores.with_columns(("p-" + pl.col("item_id")).alias("item_id"))
@@ -74,7 +76,7 @@ def test_texts_completed_are_compared_between_the_halves() -> None:
 def test_every_sentence_has_its_limit_beside_it_and_the_terminal_shows_it() -> None:
     from rich.console import Console
 
-    observed = observe(run(0.9), run(0.4, private=True, seed=2), [run(0.5, seed=3)])  # type: ignore[arg-type,list-item]
+    observed = observe(run(0.9), run(0.4, private=True, seed=2), [run(0.5, seed=3, label="other")])  # type: ignore[arg-type,list-item]
     for row, sentence in zip(observed.rows, observed.block.sentences, strict=False):
         assert row.cannot_show
         assert sentence.endswith(row.cannot_show)
@@ -86,6 +88,8 @@ def test_every_sentence_has_its_limit_beside_it_and_the_terminal_shows_it() -> N
 def test_what_cannot_be_compared_is_refused() -> None:
     with pytest.raises(UsageError, match="nothing to compare"):
         observe(run(0.5))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="in the same form"):
+        observe(run(0.5), others=[run(0.6, seed=2)])  # type: ignore[arg-type,list-item]
     with pytest.raises(UsageError, match="same data"):
         observe(run(0.5), run(0.5))  # type: ignore[arg-type]
     elsewhere = run(0.5, private=True)

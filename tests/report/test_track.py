@@ -228,6 +228,9 @@ def test_other_settings_than_weights_are_told() -> None:
     runs = [checkpoint("step 1"), checkpoint("step 2")]
     runs[1].manifest["signature"] = runs[1].manifest["signature"].replace("template:chat", "template:plain")
     assert "differ in more than their weights: template." in " ".join(track_block(tracked(runs)).notes)
+    runs[1].manifest["signature"] += "|with:8d2097"
+    told = " ".join(track_block(tracked(runs)).notes)
+    assert "more than their weights: template, other settings of the model." in told
 
 
 # --- page and record -----------------------------------------------------------------------------------------------

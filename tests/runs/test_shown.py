@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from kapwa.cli.main import app
 from kapwa.datasets.canary import PRIVATE_WISH, PUBLIC_WISH, is_private
-from kapwa.runs.shown import place_of, shown_items
+from kapwa.report.view.shown import place_of, shown_items
 
 MARK = "kapwa-canary-" + "0" * 32
 

@@ -260,6 +260,8 @@ def test_earlier_runs_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 def test_no_headline_no_rule(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no score of single answers"):
         run_task(replace(TASK, headline=()), Steady(), out=tmp_path, progress=False, until=0.1)
+    with pytest.raises(UsageError, match="only once people or another model have judged"):
+        kapwa.plan_until("longform/criteria", 0.1)
 
 
 def test_a_stopped_run_says_so_beside_every_score(tmp_path: Path) -> None:

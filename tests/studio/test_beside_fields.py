@@ -92,6 +92,8 @@ def test_pages_read_what_is_posted_by_form_classes_alone() -> None:
         touched += [(path.name, part.attr) for part in attributes if getattr(part, "attr", "") in ("POST", "FILES")]
         calls = [part.value for part in attributes if isinstance(part.value, ast.Call | ast.BoolOp)]
         read += [ast.unparse(one) for one in calls if re.match(r"\(?posted(_files)?\(", ast.unparse(one))]
+    templates = Path(kapwa.studio.__path__[0], "templates").rglob("*.html")
+    assert not [path.name for path in templates if "request.POST" in path.read_text()]
     assert sorted(touched) == [("posted.py", name) for name in ("FILES", "FILES", "POST", "POST")]
     assert read == []
 

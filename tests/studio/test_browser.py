@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 from django.db import transaction
-from studio_answers import ask
+from studio_answers import answer, answerers, ask
 from studio_browser import CHROMIUM, DESKTOP, PHONE, api, launched, look, signed_in
 from studio_pages import address_of
 from studio_people import People, a_situation, enter, send_to_review
 
 from kapwa.studio.core.log import record
 from kapwa.studio.core.security import PAGES
-from kapwa.studio.models import Question
+from kapwa.studio.models import Event, Judgement, Question, Situation, Vote
 
 pytestmark = [pytest.mark.slow(60), pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 # The left and right ends of what stands in the bar, in the order of the page.
@@ -227,3 +227,84 @@ def test_a_spreadsheet_comes_in_by_keyboard_alone(people: People, address: str, 
     with page.expect_navigation():
         page.get_by_role("button", name="Import", exact=True).press("Enter")
     page.get_by_text("3 rows were imported").wait_for()
+
+
+def reach(page: Any, selector: str) -> Any:
+    """Go by Tab alone to what ``selector`` names, and return it; its focus can be seen."""
+    for _press in range(250):
+        page.keyboard.press("Tab")
+        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
+            look_of = "e => { const s = getComputedStyle(e); return s.outlineStyle + s.outlineWidth + s.boxShadow; }"
+            assert page.evaluate(f"({look_of})(document.activeElement)") != "none0pxnone", selector
+            return page.locator(selector)
+    raise AssertionError(f"no Tab leads to {selector}")
+
+
+def test_writing_voting_answering_merging_and_rating_take_no_pointer(
+    project: Any, filled: dict[str, str], people: People, address: str, browser: Any, request: Any
+) -> None:
+    context = browser.new_context(viewport=DESKTOP)
+    complaints = signed_in(context, people["berto"], address)
+    page = context.new_page()
+
+    def press(selector: str) -> None:
+        reach(page, selector)
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+
+    page.goto(f"{address}/p/baryo/situations/new/")
+    page.locator("html[data-keeps]").wait_for()
+    for name, text in {**a_situation("Nena"), "context": "Bago ito."}.items():
+        if name in ("language", "topic", "category"):
+            assert reach(page, f"#{name}").evaluate("e => e.tagName") == "SELECT"
+            page.keyboard.type(text)
+            assert page.locator(f"#{name}").input_value() == text
+        elif name != "best":
+            page.locator(f"#{name}").evaluate("e => e.closest('details') && (e.closest('details').open = true)")
+            reach(page, f"#{name}")
+            page.keyboard.insert_text(text)
+    page.locator("#step-3-title").evaluate("e => { e.tabIndex = -1; e.focus(); }")
+    reach(page, "input[name=best]")
+    page.keyboard.press("Space")
+    press("button[name=send]")
+    made = Situation.objects.get(fields__context="Bago ito.")
+    assert made.state == "in review"
+
+    signed_in(context, people["edo"], address)
+    page.goto(f"{address}/p/baryo/situations/{made.number}/")
+    page.locator("html[data-keeps]").wait_for()
+    reach(page, "input[name=best]")
+    page.keyboard.press("Space")
+    reach(page, "#remark")
+    page.keyboard.type("Ganyan nga.")
+    press("button[name=choice][value=accept]")
+    assert Vote.objects.filter(situation=made.id, choice="accept", best="1", remark="Ganyan nga.").exists()
+
+    signed_in(context, enter(project, "Vina", "validator"), address)
+    page.goto(f"{address}/p/baryo/work/baseline/")
+    page.locator("html[data-keeps]").wait_for()
+    reach(page, "input[type=radio]")
+    page.keyboard.press("Space")  # a key may be on its way to another choice, so it saves nothing yet
+    press("form.work button")
+    assert Judgement.objects.count() == 1
+
+    everyday, askers = request.getfixturevalue("everyday"), request.getfixturevalue("askers")
+    question = ask(everyday, "점심에 무엇을 먹나요?")
+    signed_in(context, askers["omar"], address)
+    page.goto(f"{address}/p/araw/work/answers/")
+    page.locator("html[data-keeps]").wait_for()
+    reach(page, "#field_answer_1")
+    page.keyboard.insert_text("국수")
+    press("button[name=button][value=answered]")
+    assert Event.objects.get(kind="answer.given").body["texts"] == ["국수"]
+    (other,) = answerers(everyday, 1)
+    answer(other, question, "면")
+    signed_in(context, askers["ana"], address)
+    page.goto(f"{address}/p/araw/answers/{question.number}/?language=ko")
+    page.locator("html[data-keeps]").wait_for()
+    for _answer in range(2):
+        reach(page, "form.merging input[name=key]:not(:checked)")
+        page.keyboard.press("Space")
+    press("button[name=action][value=merge]")
+    assert Event.objects.filter(kind="answers.merged").count() == 1
+    assert complaints == []

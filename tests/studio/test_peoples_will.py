@@ -57,6 +57,9 @@ def test_a_key_against_all_votes_needs_a_reason_which_is_released(project: Any, 
         assert "is number 2" in page
         refused = dina.post(f"situations/{number}/accept/", status=400)
         assert "2 of 2 chose response 1 as the best." in refused
+        subject = Situation.objects.get(number=number).id
+        with pytest.raises(RefusedError, match="2 of 2 chose response 1"):  # whatever records it, not the page alone
+            recorded(project, "situation.accepted", {"quorum": 2}, actor="dina", subject=subject)
     assert not Event.objects.filter(kind="situation.accepted").exists()
     people["berto"].act("situations/1/edit/", a_situation("Liza", best="1", base="1", reason="rephrase responses"))
     vote(people, 1, "1", *voters)

@@ -187,8 +187,10 @@ def explained(error: Exception, repository: str, kind: Kind, revision: str | Non
     """Return the error to raise for one of the hub's library: what is the matter, and what to do."""
     reason, response = _reason(error)
     seconds = response.headers.get("Retry-After") if response is not None else None
-    # The first sentence says why; what follows is advice for callers of the hub library.
-    why = shorten(str(error).partition(". ")[0], 160, placeholder=" …") or type(error).__name__
+    # Of a file that did not come, the error behind says why; of its text the first sentence does, and what follows is
+    # advice for callers of the hub library.
+    behind = (error.__cause__ or error.__context__ or error) if reason == "unreachable" else error
+    why = shorten(str(behind).partition(". ")[0], 160, placeholder=" …") or type(behind).__name__
     words = {
         **{"what": f"The {kind} {repository!r}", "repository": repository, "revision": revision, "why": why},
         "page": f"{endpoint()}/{'datasets/' if kind == 'dataset' else ''}{repository}",

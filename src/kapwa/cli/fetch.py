@@ -74,7 +74,7 @@ def fetch(
     if errors and len(errors) == 1 and not results:
         raise errors[0]
     if json:
-        show_json([{**_plain(fetched), "state": state} for fetched, state in results])
+        show_json([{**_record(fetched), "state": state} for fetched, state in results])
     else:
         for fetched, state in results:
             show_text(_line(fetched, state))
@@ -108,7 +108,7 @@ def next_command(name: str) -> str:
     return f"Run it: kapwa run {name} --model MODEL"
 
 
-def _plain(fetched: Fetched) -> JsonObject:
+def _record(fetched: Fetched) -> JsonObject:
     from dataclasses import asdict
 
     return {**asdict(fetched), "folder": str(fetched.folder)}

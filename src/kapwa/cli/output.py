@@ -93,7 +93,7 @@ def error_object(
 def show_json(value: object) -> None:
     """Print ``value`` as JSON; numbers that JSON does not know (NaN) become null."""
     wide = (sys.stdout.encoding or "").lower().startswith("utf")
-    sys.stdout.write(json.dumps(_plain(value), ensure_ascii=not wide, indent=2).translate(_STEERING) + "\n")
+    sys.stdout.write(json.dumps(_json_value(value), ensure_ascii=not wide, indent=2).translate(_STEERING) + "\n")
 
 
 def show_text(text: str) -> None:
@@ -130,11 +130,11 @@ def check_writable(path: Path | None, *, folder: bool = False) -> None:
         raise UsageError(f"{path} cannot be written: {why}.", hint="Choose another path.")
 
 
-def _plain(value: object) -> Any:
+def _json_value(value: object) -> Any:
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_json_value(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

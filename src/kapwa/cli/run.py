@@ -269,8 +269,8 @@ def run(
 def task_names(task: str | None, suite: str | None, data: str | None) -> list[str]:
     """Return the name of the task, or those of the suite or set of benchmarks ``suite``.
 
-    ``data``: only for a task; a set has its own. Raises UsageError unless exactly one of ``task`` and ``suite`` is
-    given, and for a set with benchmarks that are not fetched.
+    Raises UsageError unless exactly one of ``task`` and ``suite`` is given, and as
+    :func:`kapwa.loading.tasks_of_set` does.
     """
     from kapwa.loading import tasks_of_set
 
@@ -279,9 +279,7 @@ def task_names(task: str | None, suite: str | None, data: str | None) -> list[st
         raise UsageError("Name either a task or, with --suite, a set of benchmarks.", hint=hint)
     if task is not None:
         return [task]
-    if data is not None:
-        raise UsageError("A suite or set of benchmarks has its own data.", hint="Leave out --data.")
-    return tasks_of_set(str(suite))
+    return tasks_of_set(str(suite), data)
 
 
 @score_app.command("score", cls=JudgingCommand)

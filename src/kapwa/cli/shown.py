@@ -23,15 +23,16 @@ def shown(
 ) -> None:
     """List which items were shown to which models, where and when.
 
-    Reads the runs in the folders named, and in folders within these. Shows for each model where it ran (on this
-    computer, in your own network, at a provider), how many items it was shown, how many of them belong to the private
-    part of a release, and from when to when. With --json or --csv: every item.
+    Reads the runs and the folders of judging models (kapwa judge) in the folders named, and in folders within these.
+    Shows for each model where it ran (on this computer, in your own network, at a provider), how many items it was
+    shown, how many of them belong to the private part of a release, and from when to when. With --json or --csv: every
+    item.
 
     An item that was not asked because a run ended early is not listed; one whose request failed is.
     """
     from kapwa.files import write_text
+    from kapwa.report.view.shown import shown_items
     from kapwa.runs.outputs import BOM
-    from kapwa.runs.shown import shown_items
     from kapwa.tables import csv_text
 
     check_writable(csv)

@@ -77,7 +77,7 @@ def add(
     entry = add_suite(folder, name, mapping=mapping, replace=replace, checked=checked)
     tasks = [f"{entry.name}/{task}" for task in entry.tasks]
     if json:
-        show_json({**_plain(entry), "check": checked.report.as_dict()})
+        show_json({**_record(entry), "check": checked.report.as_dict()})
     else:
         show(f"{entry.name}: {', '.join(tasks)}, from {entry.folder}")
     warnings = sum(finding.severity == "warning" for finding in checked.report.findings)
@@ -167,7 +167,7 @@ def list_(json: opt.Json = False) -> None:
 
     entries = list(registered().values())
     if json:
-        show_json([_plain(entry) for entry in entries])
+        show_json([_record(entry) for entry in entries])
         return
     if not entries:
         note(f"None yet (they are listed in {config_folder()}). Add one: kapwa suite add FOLDER")
@@ -193,7 +193,7 @@ def _gone(entry: Any) -> str:
     return "" if entry.folder.is_dir() else " (no longer exists)"
 
 
-def _plain(entry: Any) -> JsonObject:
+def _record(entry: Any) -> JsonObject:
     return {
         "name": entry.name,
         "form": entry.form,

@@ -156,11 +156,8 @@ class _Reading:
             return []
         if keys.suite is None:
             return [(number, keys)]
-        if keys.data is not None:
-            self._note("goes with a task: a suite or set has its own data.", (*place, "data"), "Leave it out.")
-            return []
         try:
-            names = tasks_of_set(keys.suite)
+            names = tasks_of_set(keys.suite, keys.data)
         except UsageError as error:
             self._refuse(error, (*place, "suite"))
             return []

@@ -62,7 +62,7 @@ class _OpenKeys(_Keys):
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
 
 
-def _named(key: str) -> BeforeValidator:
+def _name_alone(key: str) -> BeforeValidator:
     """Let a text stand for an entry that says no more than its name."""
     return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
 
@@ -91,7 +91,7 @@ TaskKeys: Any = create_model(
     __base__=_OpenKeys,
     task=(str | None, None),
     suite=(str | None, None),
-    judge=_field(Annotated[JudgeKeys, _named("model")] | None),
+    judge=_field(Annotated[JudgeKeys, _name_alone("model")] | None),
     **_fields(TaskSettings, without=("options",)),
     **_fields(RunSettings, OF_A_TASK),
     **_fields(Limits, LIMITS),
@@ -99,8 +99,8 @@ TaskKeys: Any = create_model(
 FileKeys: Any = create_model(
     "FileKeys",
     __base__=_Keys,
-    tasks=_field(Annotated[list[Annotated[TaskKeys, _named("task")]], Field(min_length=1)], ...),
-    models=_field(Annotated[list[Annotated[ModelKeys, _named("model")]], Field(min_length=1)], ...),
+    tasks=_field(Annotated[list[Annotated[TaskKeys, _name_alone("task")]], Field(min_length=1)], ...),
+    models=_field(Annotated[list[Annotated[ModelKeys, _name_alone("model")]], Field(min_length=1)], ...),
     report=(str | None, None),
     **_ENGINE,
     **_fields(RunSettings, without=(*_NOT_IN_FILES, *OF_A_MODEL)),

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 from pydantic import (
     AfterValidator,
@@ -74,6 +74,10 @@ class Origin(NamedTuple):
     def finding(self, severity: Severity, message: str, column: str | None = None) -> Finding:
         """Return what is odd about the row, or about a cell of it."""
         return Finding(severity, str(self.path), message, self.row, column)
+
+
+# As Origin(...), in half the time.
+origin_at = cast(Callable[[tuple[Path, int]], Origin], partial(tuple.__new__, Origin))
 
 
 class CellProblem(NamedTuple):
@@ -303,7 +307,7 @@ def read_rows(
     usual = [name for name in values if name in known]
     cells: list[Cells] = []
     for record in table.records:
-        row: Cells = {**record.cells, "origin": Origin(table.path, record.row)}
+        row: Cells = {**record.cells, "origin": origin_at((table.path, record.row))}
         for name in usual:
             cell = row.get(name)
             if not cell or not str(cell).strip():

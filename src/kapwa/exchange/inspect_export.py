@@ -368,16 +368,18 @@ def _explanation(outcome: str, case: Row, continuations: Sequence[Row]) -> Itera
     for word in ("expected", "got"):
         if case.get(word):
             gloss = case.get(f"{word}_gloss")
-            yield f"{word.capitalize()}: {_plain(case[word])}" + (f" (“{_plain(gloss)}”)" if gloss else "")
+            yield f"{word.capitalize()}: {_escaped_markdown(case[word])}" + (
+                f" (“{_escaped_markdown(gloss)}”)" if gloss else ""
+            )
     if continuations:
         lines = ["| response | kind | log-prob | per byte |", "|---|---|---:|---:|"]
         for row in continuations:
             per = f"{row['logprob_sum'] / row['n_bytes']:.4f}" if row.get("n_bytes") else ""
-            kind = _plain(row.get("group") or "")
-            lines.append(f"| {_plain(row['text'])} | {kind} | {row['logprob_sum']:.3f} | {per} |")
+            kind = _escaped_markdown(row.get("group") or "")
+            lines.append(f"| {_escaped_markdown(row['text'])} | {kind} | {row['logprob_sum']:.3f} | {per} |")
         yield "\n".join(lines)
 
 
-def _plain(text: str) -> str:
+def _escaped_markdown(text: str) -> str:
     """Keep a text from being read as Markdown, and its direction of writing from the words around it."""
     return f"\u2068{_MARKDOWN.sub(_ESCAPED, ' '.join(str(text).split()))}\u2069"

@@ -80,7 +80,7 @@ def tracker_package(module: str, package: str) -> Untyped:
         return import_module(module)
     except ImportError as error:
         raise UsageError(
-            f"Logging to it needs the package {package!r}, which is not installed.", hint=f"pip install {package}"
+            f"That tracker needs the package {package!r}, which is not installed.", hint=f"pip install {package}"
         ) from error
 
 

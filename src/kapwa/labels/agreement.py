@@ -42,10 +42,10 @@ class Result:
 
     def to_dict(self) -> JsonObject:
         """Return everything as plain values for JSON; None where a number is undefined."""
-        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+        return {field.name: _json_value(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
 
 
-def _plain(value: object) -> Any:
+def _json_value(value: object) -> Any:
     """Tables as lists of rows, records as mappings."""
     if isinstance(value, pl.DataFrame):
         return value.to_dicts()
@@ -53,7 +53,7 @@ def _plain(value: object) -> Any:
         return value._asdict()
     if isinstance(value, BaseModel):
         return value.model_dump()
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+    return [_json_value(one) for one in value] if isinstance(value, tuple) else value
 
 
 def has_majority(yes: int, answered: int) -> bool:

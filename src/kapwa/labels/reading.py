@@ -224,7 +224,7 @@ def _metadata(row: TextRow, path: Path, column: str = "metadata") -> JsonObject:
 _ABOUT_ANSWER = ("answer", "draw", "system", "variant", "sample", "rubric")
 
 
-def _named(metadata: JsonObject, names: Iterable[str]) -> dict[str, str]:
+def _known_metadata(metadata: JsonObject, names: Iterable[str]) -> dict[str, str]:
     return {name: str(metadata[name]) for name in names if metadata.get(name) is not None}
 
 
@@ -234,7 +234,7 @@ def _inspect(row: TextRow, path: Path) -> Label:
     state, value = label_value(cell._replace(text=_LETTERS.get(cell.text.casefold(), cell.text)))
     epoch = cell_of(row, path, "epoch")
     sample = str(int(epoch.text) - 1) if epoch.text.isdecimal() else ""
-    names = {"sample": sample} | _named(metadata, _ABOUT_ANSWER)
+    names = {"sample": sample} | _known_metadata(metadata, _ABOUT_ANSWER)
     rater, item = str(metadata.get("rater") or path.stem), cell_of(row, path, "id", filled=True).text
     return Label(rater, state, value, cell, item_id=item, remark=row.cells.get("explanation", ""), **names)
 
@@ -242,7 +242,7 @@ def _inspect(row: TextRow, path: Path) -> Label:
 def _argilla(row: TextRow, path: Path, criterion: str) -> Iterator[Label]:
     """What each user submitted as the answer to the question called ``criterion``."""
     metadata, responses = _metadata(row, path), _metadata(row, path, "responses")
-    names = _named(metadata, (*_ABOUT_ANSWER, "item_id"))
+    names = _known_metadata(metadata, (*_ABOUT_ANSWER, "item_id"))
     if not names.get("answer") and not names.get("item_id"):
         names["answer"] = cell_of(row, path, "id", filled=True).text
     answers = responses.get(criterion) or []

@@ -82,19 +82,19 @@ def resolve(text: str, *, attribute: str = "nationality") -> Place | Ambiguous |
     code = text.strip()
     number = code.partition(".")[0].zfill(3) if _NUMBER.fullmatch(code) else ""
     place = _index().codes.get(code if _CODE.fullmatch(code) else number)
-    candidates = (place,) if place else _named(text)
+    candidates = (place,) if place else _places_named(text)
     if len(candidates) > 1:
         return Ambiguous(text, candidates)
     return candidates[0] if candidates else None
 
 
-def _named(text: str) -> tuple[Place, ...]:
+def _places_named(text: str) -> tuple[Place, ...]:
     """Return the places that a name may mean, also one with an addition that says the same: "Türkiye (Turkey)"."""
     candidates = next(filter(None, map(_index().names.get, _readings(text))), ())
     addition = _ADDITION.fullmatch(text.strip())
     if candidates or not addition:
         return candidates
-    meant = _named(addition[1])
+    meant = _places_named(addition[1])
     place = _index().codes.get(addition[2].strip())
     same = (place,) if place else next(filter(None, map(_index().names.get, _readings(addition[2]))), ())
     return meant if fold(addition[2]) in _SAYS_NOTHING or same == meant else ()

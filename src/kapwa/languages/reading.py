@@ -16,7 +16,7 @@ from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import read_text
 from kapwa.languages.base import Language
 from kapwa.languages.codes import canonical, family, name_of, tag_hint
-from kapwa.languages.rules import BY_TAG, Rules, plain
+from kapwa.languages.rules import BY_TAG, Rules, rules_of_file
 from kapwa.languages.schema import LanguageFile
 
 DATA = Path(__file__).with_name("data")
@@ -44,7 +44,7 @@ def read_file(path: Path) -> LanguageFile:
 
 def language_from(file: LanguageFile, rules: Callable[[LanguageFile], Rules] | None = None) -> Language:
     """Make a language of its file, with the code of ``rules``; None: that of its tag in Kapwa, else the file alone."""
-    code = (rules or BY_TAG.get(file.tag, plain))(file)
+    code = (rules or BY_TAG.get(file.tag, rules_of_file))(file)
     known = {name: getattr(file, name) for name in _SAME_NAME.split()}
     known["ampersand"] = file.spelling.ampersand
     known |= {"variants": code.variants, "tools": code.tools, "fold": code.folding, "tokens": code.cut}

@@ -120,7 +120,7 @@ def _kinds(value: object) -> dict[str, tuple[str, ...]]:
     return kinds
 
 
-def _parts(value: object) -> dict[str, tuple[int, int]]:
+def _day_parts(value: object) -> dict[str, tuple[int, int]]:
     parts: dict[str, tuple[int, int]] = {}
     for hours, words in _table(value).items():
         if not (limits := _HOURS.fullmatch(str(hours))):
@@ -165,7 +165,7 @@ Pairs = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_pairs)]
 Valued = Annotated[Mapping[str, int], BeforeValidator(_valued)]
 Letters = Annotated[Mapping[str, str], BeforeValidator(_letters)]
 Numbers = Annotated[Mapping[str, int], BeforeValidator(_numbers)]
-DayParts = Annotated[Mapping[str, tuple[int, int]], BeforeValidator(_parts)]
+DayParts = Annotated[Mapping[str, tuple[int, int]], BeforeValidator(_day_parts)]
 Kinds = Annotated[Mapping[str, tuple[str, ...]], BeforeValidator(_kinds)]
 Clock = Annotated[Mapping[str, int], BeforeValidator(_clock)]
 Places = Annotated[Mapping[str, int], BeforeValidator(_letter_places)]

@@ -157,9 +157,9 @@ class ServerDialect:
         room = self.request_body(request, 1, tried).get(self.length_key, 0)
         if not self.is_greedy(request, tried) or not self.continuing.fits(cut, room):
             return None
-        return cut if await self.continuing.is_shown(partial(self._parts, client)) else None
+        return cut if await self.continuing.is_shown(partial(self._short_answer, client)) else None
 
-    async def _parts(self, client: Client, request: Request, limit: int) -> Response:
+    async def _short_answer(self, client: Client, request: Request, limit: int) -> Response:
         """Return a short answer of at most ``limit`` tokens that is asked for only to see how the server continues."""
         body = self.request_body(request, 1) | {self.length_key: limit, "temperature": 0}
         if request.begun is not None:
@@ -412,11 +412,11 @@ def _content(content: object) -> str | None:
 def _thought(message: Mapping[str, object], content: object) -> str | None:
     """Return what a server parted from the answer as a thought, in a field of its own or as parts of the content."""
     fields = [value for name in _THOUGHT_FIELDS if isinstance(value := message.get(name), str)]
-    texts = fields[:1] or [*_parts(message.get("reasoning_details")), *_parts(content, thoughts=True)]
+    texts = fields[:1] or [*_content_texts(message.get("reasoning_details")), *_content_texts(content, thoughts=True)]
     return "\n".join(texts) if any(map(str.strip, texts)) else None
 
 
-def _parts(content: object, *, thoughts: bool = False) -> Iterator[str]:
+def _content_texts(content: object, *, thoughts: bool = False) -> Iterator[str]:
     """Yield the texts of a list of typed parts, however nested; ``thoughts``: of those alone that are called so."""
     for piece in content if isinstance(content, list) else ():
         if not isinstance(piece, dict) or (thoughts and piece.get("type") not in _THOUGHT_PARTS):
@@ -425,7 +425,7 @@ def _parts(content: object, *, thoughts: bool = False) -> Iterator[str]:
             if isinstance(value, str):
                 yield value
             else:
-                yield from _parts(value)
+                yield from _content_texts(value)
 
 
 def _usage(used: Mapping[str, object]) -> Usage:

@@ -68,7 +68,7 @@ def settle(template: ChatTemplate, wish: Wish) -> TemplateThinking:
         return TemplateThinking(template)
     switch = _switch(template)
     scored, cannot = _scored_form(template, switch, forced=wish.mode == "off")
-    chosen = _asked(template, switch, wish, scored)
+    chosen = _template_as_asked(template, switch, wish, scored)
     thinks = wish.mode != "off" and (
         bool(wish.likely)
         or (switch is not None and not _is_silent(template, switch))
@@ -112,7 +112,7 @@ def _is_silent(template: ChatTemplate, switch: tuple[str, object, object]) -> bo
     return _prompts(template) == _prompts(_with(template, {name: off}))
 
 
-def _asked(
+def _template_as_asked(
     template: ChatTemplate, switch: tuple[str, object, object] | None, wish: Wish, scored: ScoredForm | None
 ) -> ChatTemplate:
     """Return the template as texts are asked with; raise ModelError for a wish that it cannot grant."""

@@ -41,7 +41,7 @@ class Halved(NamedTuple):
 
 def halves_of(text: str) -> tuple[str, str] | None:
     """Return both halves of a text, cut between words, or letters where it has hardly a blank; None if it is short."""
-    text = _plain(text)
+    text = _normalized(text)
     words = text.split(" ")
     if len(words) >= 2 * LEAST_WORDS:
         middle = len(words) // 2
@@ -56,12 +56,12 @@ def completes(reply: str, second: str) -> bool:
     return _core(second) in _core(reply)
 
 
-def _plain(text: str) -> str:
+def _normalized(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def _core(text: str) -> str:
-    text = _plain(text).casefold()
+    text = _normalized(text).casefold()
     while text and not (text[0].isalnum() or unicodedata.category(text[0]).startswith("M")):
         text = text[1:]
     while text and not (text[-1].isalnum() or unicodedata.category(text[-1]).startswith("M")):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -105,7 +106,7 @@ class Looks:
         self._info = task.metrics[self.metric]
         self.share = self._info.binary or is_share(self._info)
         if (earlier := until.decided or until.control) is not None:
-            self._compare_with(Run(earlier), whole=until.decided is not None)
+            self._compare_with(earlier, whole=until.decided is not None)
 
     def rounds(self, fingerprint: Mapping[str, object]) -> Iterator[list[RequestIndex]]:
         """Yield the requests to ask next, a block of each culture that goes on; then look at the answers."""
@@ -263,8 +264,9 @@ class Looks:
         means = rows.group_by("culture", "item_id").agg(pl.col("value").mean()).rows()
         return {(culture, item): value for culture, item, value in means}
 
-    def _compare_with(self, earlier: Run, *, whole: bool) -> None:
+    def _compare_with(self, folder: Path, *, whole: bool) -> None:
         """Take what an earlier run scored on the same items; ``whole``: it must have scored all of them."""
+        earlier = Run(folder)
         values = self.values_of(earlier)
         if whole and not earlier.complete:
             hint = "Run its command again, without --until or a limit, until it is complete."
@@ -285,14 +287,15 @@ class Looks:
 def watched_metric(task: Task) -> str:
     """Return the metric whose score decides when a run ends: the first of the headline.
 
-    Raises UsageError where there is none, or where answers have no score before another model judges them.
+    Raises UsageError where there is none, or where answers have no score before people or another model judge them.
     """
     if not task.headline:
         raise UsageError(f"{task.name} has no score of single answers.", hint="Leave out --until.")
     metric = task.headline[0]
-    if task.metrics[metric].judged_by == "model":
+    if task.metrics[metric].judged_by in ("model", "verdicts"):
         hint = "Leave out --until; --limit N --subset random asks a part of the items."
-        raise UsageError(f"{metric} of {task.name} is known only once another model has judged the answers.", hint=hint)
+        message = f"{metric} of {task.name} is known only once people or another model have judged the answers."
+        raise UsageError(message, hint=hint)
     return metric
 
 
@@ -339,5 +342,5 @@ def open_looks(
                 f"{begun.folder} was begun without --until: what it asked so far is no random part of each culture.",
                 hint="Finish it without --until, or name another folder with --out.",
             )
-        order = BlockOrder(settings.seed, settings.look_every or begun.block)
+        order = BlockOrder(settings.seed, settings.look_every or begun.model.block)
     return Looks(task, items, store, order, settings.rule)

@@ -83,7 +83,7 @@ def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Seque
             show, f"{task.name} {settings.label or brief_model(model.id)}", index.distinct_total, so_far=running.look
         )
         described |= _order(store, RUN.peek(folder), settings.limits)
-        begun = BegunRun(folder, RUN.peek(folder) or {}, index.distinct_total, model.block)
+        begun = BegunRun(folder, RUN.peek(folder) or {}, index.distinct_total, model)
         looks = _looks(task, items, store, settings, begun)
         shorter = _earlier(folder, task, model, opened) if model.continues else None
         if settings.plan is not None or "plan" in begun.manifest:

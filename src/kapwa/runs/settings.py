@@ -13,6 +13,7 @@ from kapwa.runs.stopping import Limits
 from kapwa.value_types import JsonMapping
 
 if TYPE_CHECKING:
+    from kapwa.models.base import Model
     from kapwa.runs.plans import FrozenPlan
     from kapwa.runs.until import Until
 
@@ -99,11 +100,11 @@ class RunKeywords(TypedDict, total=False):
 class BegunRun:
     """A run as this process finds it, or has just begun it.
 
-    ``manifest``: as it stands in the ``folder``; ``requests``: how many different ones it has; ``block``: items of
-    a culture that the model is asked at once (:attr:`kapwa.models.base.Model.block`).
+    ``manifest``: as it stands in the ``folder``; ``requests``: how many different ones it has; ``model``: who is
+    asked.
     """
 
     folder: Path
     manifest: JsonMapping
     requests: int
-    block: int
+    model: Model

@@ -141,6 +141,10 @@ def measurement(manifest: JsonMapping) -> dict[str, str]:
     return {**fields, **{name: str(value) for name, value in manifest["options"].items() if value is not None}}
 
 
+# What fields of signatures are called, of which the name does not say it.
+FIELD_WORDS = {"asked": "the items asked", "n": "how many items", "with": "other settings of the model"}
+
+
 def differing(a: JsonMapping, b: JsonMapping) -> list[tuple[str, str, str]]:
     """Return what tells the measurements of two manifests apart: name, value in ``a``, value in ``b``; [] for nothing.
 

@@ -59,7 +59,7 @@ def systems_of(runs: Sequence[Run], same: Named | None = None) -> list[System]:
     """
     if len(runs) == 1 and not same:
         return [System(runs[0].label, tuple(runs))]
-    labels = {id(run): str(run.manifest.get("label") or "") for run in runs} | _named(runs, same or {})
+    labels = {id(run): str(run.manifest.get("label") or "") for run in runs} | _user_names(runs, same or {})
     systems: list[tuple[str, list[Run]]] = []
     for (label, _), members in grouped(runs, lambda run: _identity(run, labels[id(run)])).items():
         for group in [members] if label else _split_by_draws(members):
@@ -84,7 +84,7 @@ def system_names(runs: Sequence[Run]) -> dict[int, str]:
         }
 
 
-def _named(runs: Sequence[Run], same: Named) -> dict[int, str]:
+def _user_names(runs: Sequence[Run], same: Named) -> dict[int, str]:
     """The names that the user gives to runs, by the identity of the run."""
     names: dict[int, str] = {}
     for name, members in same.items():

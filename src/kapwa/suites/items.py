@@ -176,14 +176,14 @@ def pair_answers(items: Sequence[Item], answers: Collection[Answer]) -> Iterator
 def unknown_item(request: Request) -> UsageError:
     """Return the error for an answer to an item that is not judged."""
     return UsageError(
-        f"An answer names {_named(request)}, which is not among the items judged.",
+        f"An answer names {_request_name(request)}, which is not among the items judged.",
         hint="Judge with the data and selection the answers were made from.",
     )
 
 
 def answered_twice(request: Request) -> UsageError:
     """Return the error for the second answer to one sample of an item."""
-    return UsageError(f"There are two answers to {_named(request)}.", hint="Remove one of them.")
+    return UsageError(f"There are two answers to {_request_name(request)}.", hint="Remove one of them.")
 
 
 def lost_outcome(response: Response | None) -> Unanswered:
@@ -203,7 +203,7 @@ def about_answer(response: Response | None) -> dict[str, str | None]:
     return {**columns, "error": response.reason}
 
 
-def _named(request: Request) -> str:
+def _request_name(request: Request) -> str:
     return f"item {request.item_id!r} (variant {request.variant!r}), sample {request.sample}"
 
 

@@ -132,7 +132,9 @@ class Wordings(Step):
         return replace(
             task,
             selected=[
-                replace(item, variant=_named(item.variant, name)) for name in self._texts for item in task.selected
+                replace(item, variant=_variant_name(item.variant, name))
+                for name in self._texts
+                for item in task.selected
             ],
             options={**task.options, "wordings": json.dumps(self.texts, ensure_ascii=False)},
             requests=partial(self.requests, task.requests),
@@ -144,7 +146,7 @@ class Wordings(Step):
     def requests(self, ask: AskItems, items: Sequence[Item]) -> Iterator[Request]:
         """Yield the task's requests in the wording of each item."""
         for item in items:
-            base, wording = _parts(item.variant)
+            base, wording = _base_and_wording(item.variant)
             text = self._texts[wording]
             for request in ask([replace(item, variant=base)]):
                 messages = tuple(
@@ -172,7 +174,7 @@ class Wordings(Step):
     def floors(self, find: FindFloors, items: Sequence[Item]) -> list[Floor]:
         """Return the task's floors for every wording: they do not depend on it."""
         return [
-            floor._replace(variant=_named(floor.variant, name))
+            floor._replace(variant=_variant_name(floor.variant, name))
             for name in self._texts
             for floor in find(_plain_items(items, name))
         ]
@@ -191,23 +193,23 @@ class Wordings(Step):
 
 def _plain_items(items: Sequence[Item], wording: str) -> list[Item]:
     """Return the items of one wording, as the task knows them."""
-    plain = [(item, *_parts(item.variant)) for item in items]
+    plain = [(item, *_base_and_wording(item.variant)) for item in items]
     return [replace(item, variant=base) for item, base, name in plain if name == wording]
 
 
 def _plain_answers(answers: Collection[Answer], wording: str) -> list[Answer]:
     """Return the answers in one wording, as if the task had been asked in its own."""
-    plain = ((request, response, *_parts(request.variant)) for request, response in answers)
+    plain = ((request, response, *_base_and_wording(request.variant)) for request, response in answers)
     return [
         Answer(replace(request, variant=base), response) for request, response, base, name in plain if name == wording
     ]
 
 
-def _named(variant: str, wording: str) -> str:
+def _variant_name(variant: str, wording: str) -> str:
     return f"{variant}+{wording}" if wording else variant
 
 
-def _parts(variant: str) -> tuple[str, str]:
+def _base_and_wording(variant: str) -> tuple[str, str]:
     base, _, wording = variant.partition("+")
     return base, wording
 

@@ -34,7 +34,19 @@ from kapwa.tables.reading import (
     words_for,
 )
 from kapwa.tables.separated import separator_of
-from kapwa.tables.table import CUT_OFF, MAX_CELL, NO_ROWS, Cell, Most, Record, Remark, RowError, TextRow, TextTable
+from kapwa.tables.table import (
+    CUT_OFF,
+    MAX_CELL,
+    NO_ROWS,
+    Cell,
+    Most,
+    Record,
+    Remark,
+    RowError,
+    TextRow,
+    TextTable,
+    record,
+)
 from kapwa.tables.writing import csv_bytes, csv_text, schema_of
 
 __all__ = [
@@ -70,6 +82,7 @@ __all__ = [
     "read_sheet",
     "read_table",
     "rearm",
+    "record",
     "refuse_half",
     "refuse_nul",
     "schema_of",

@@ -20,7 +20,7 @@ from kapwa.tables.cells import rearm
 from kapwa.tables.json_files import json_records
 from kapwa.tables.parquet_files import parquet_schema, parquet_table
 from kapwa.tables.separated import TITLE_LINES, Line, Noted, first_names, separated_lines
-from kapwa.tables.table import CUT_OFF, NO_ROWS, Cell, Most, Record, Remark, RowError, TextRow, TextTable
+from kapwa.tables.table import CUT_OFF, NO_ROWS, Cell, Most, Record, Remark, RowError, TextRow, TextTable, record
 
 log = logging.getLogger(__name__)
 _OTHER_SEPARATORS = (";", "\t", "|", "؛")
@@ -128,7 +128,7 @@ def open_table(path: Path, most: Most | None = None, *, corner: str = "") -> Ope
     shape = _Shape(path, separator, len(header), len(names), head[above][1])
     rows = _sound_rows(shape, _without_export_rows(chain(head[above + 1 :], lines), noted), noted)
     # Where two columns have one name, no row's cells can be told apart.
-    records = (Record(number, dict(zip(header, cells, strict=False))) for number, cells in rows if not repeated)
+    records = (record((number, dict(zip(header, cells, strict=False)))) for number, cells in rows if not repeated)
     return _named_columns(OpenTable(header, records, noted)) if "" in header else OpenTable(header, records, noted)
 
 

@@ -37,7 +37,7 @@ def text_sources(paths: Sequence[Path], options: SourceOptions) -> list[Source]:
     if not paths:
         raise UsageError("No responses are named.", hint="Name run folders, files, or folders of files.")
     sources: dict[Path, Source] = {}
-    for part in (part for path in paths if not is_page(path) for part in _parts(path)):
+    for part in (part for path in paths if not is_page(path) for part in _text_paths(path)):
         if part.resolve() in sources:
             raise UsageError(f"{part} is named twice.", hint="Name every run and file once.")
         if part.is_dir():
@@ -55,7 +55,7 @@ def text_sources(paths: Sequence[Path], options: SourceOptions) -> list[Source]:
     return list(sources.values())
 
 
-def _parts(path: Path) -> Iterator[Path]:
+def _text_paths(path: Path) -> Iterator[Path]:
     if not path.exists() and str(path) in entries.names():
         path = _answers_of(str(path))
     if not path.exists():

@@ -161,7 +161,7 @@ def _people(
         if twice is not None:
             message = f"{twice} chooses an option of {item_id!r} in another file, and answers it in words here."
             raise DataError(message, path=words[0], hint="Audit choices and words apart.")
-        rows += [{"item_id": item_id, "rater": rater, "choice": _plain(text)} for rater, text in by_rater.items()]
+        rows += [{"item_id": item_id, "rater": rater, "choice": _comparable(text)} for rater, text in by_rater.items()]
     for row in rows:
         item = by_id.get(row["item_id"])
         item_cells = {"culture": item.culture, "cluster": item.cluster} if item else {"culture": "", "cluster": ""}
@@ -177,7 +177,7 @@ def _groups(path: Path) -> dict[str, str]:
     return {rater.text: group.text for rater, group in cells}
 
 
-def _plain(text: str) -> str:
+def _comparable(text: str) -> str:
     return same_text(text).rstrip(".!?。")
 
 
@@ -221,7 +221,7 @@ def _seen(item: Item) -> tuple[str, str | None]:
     if not has_options(item):
         return "", None
     options = options_of(item)
-    twins = [texts for texts in grouped(options, _plain).values() if len(texts) > 1]
+    twins = [texts for texts in grouped(options, _comparable).values() if len(texts) > 1]
     others = [len(text) for text in options[1:]]
     length = "longest" if len(options[0]) > max(others) else "shortest" if len(options[0]) < min(others) else ""
     return "; ".join(" = ".join(texts) for texts in twins), length

@@ -31,7 +31,7 @@ from kapwa.value_types import Keywords, Row
 FORMAT = 1
 RECORD, VERDICTS = "judge.json", "verdicts.csv"
 _ELSEWHERE = "Name another folder with -o."
-_FOLDER = FolderRecord("judging", RECORD, FORMAT, _ELSEWHERE)
+JUDGING = FolderRecord("judging", RECORD, FORMAT, _ELSEWHERE)
 
 
 class JudgeSettings(TypedDict, total=False):
@@ -160,7 +160,7 @@ def ask_panel(
     record = jsonable({**about, **{name: frame.to_dicts() for name, frame in frames.items()}})
     with replacing(folder / VERDICTS) as temporary:
         temporary.write_bytes(csv_bytes(list(VERDICT_SCHEMA), verdicts.rows()))
-    _FOLDER.write(folder, record)
+    JUDGING.write(folder, record)
     silent = sum(judged.record["silent"] for judged in by_rater.values())
     return Panel(folder, verdicts, **frames, record=record, silent=silent)
 
@@ -177,7 +177,7 @@ def _earlier_judges(folder: Path, planned_record: Mapping[str, object]) -> set[s
     file = folder / RECORD
     if not file.exists():
         return set()
-    record = _FOLDER.read(folder)
+    record = JUDGING.read(folder)
     try:
         earlier, raters = dict(record["asked"]), {str(judge["rater"]) for judge in record["judges"]}
     except (KeyError, TypeError, ValueError):

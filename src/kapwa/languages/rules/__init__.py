@@ -1,7 +1,7 @@
 """What no table can say of a language: how its words are cut, folded and brought to keys by code.
 
 A function here gets a language's file and gives its :class:`Rules`; :data:`BY_TAG` names it by the tag of the language.
-A language without such a function is read by :func:`plain`, from its file alone.
+A language without such a function is read by :func:`rules_of_file`, from its file alone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kapwa.languages.rules.arabic_script import arabic, persian
 from kapwa.languages.rules.by_affixes import amharic, assamese, azerbaijani, hausa, sundanese
 from kapwa.languages.rules.by_libraries import english, filipino, greek, indonesian, spanish
 from kapwa.languages.rules.east_asian import chinese, korean
-from kapwa.languages.rules.made import Rules, plain
+from kapwa.languages.rules.made import Rules, rules_of_file
 from kapwa.languages.schema import LanguageFile
 
 BY_TAG: Mapping[str, Callable[[LanguageFile], Rules]] = {
@@ -32,4 +32,4 @@ BY_TAG: Mapping[str, Callable[[LanguageFile], Rules]] = {
     "zh": chinese,
 }
 
-__all__ = ["BY_TAG", "Rules", "plain"]
+__all__ = ["BY_TAG", "Rules", "rules_of_file"]

@@ -42,7 +42,7 @@ def affix_stripper(affixes: Affixes, letters: Callable[[str], int] = len) -> Aff
     return strip
 
 
-def plain(file: LanguageFile) -> Rules:
+def rules_of_file(file: LanguageFile) -> Rules:
     """Return the rules that a file alone gives: accents and affixes off, loose letters, lemma and stem where known."""
     strip = affix_stripper(file.affixes)
     loose = str.maketrans(dict(file.spelling.loose_letters))

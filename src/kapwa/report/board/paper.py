@@ -115,7 +115,7 @@ def paper_table(
     if name is None:
         return board_of(sources, same, people)
     views = arrange(sources, same)
-    columns, caption = [_asked(views, line) for line in layout], layout[0]["caption"]
+    columns, caption = [_column_of_runs(views, line) for line in layout], layout[0]["caption"]
     if name == "kalahi-15":
         return levels_table(columns[0].view, {one.variant: one.head for one in columns}, caption)
     if name == "kalahi-f":
@@ -158,7 +158,7 @@ def _of_scores(columns: Sequence[PaperColumn], layout: Sequence[Mapping[str, str
     )
 
 
-def _asked(views: Sequence[TaskView], line: Mapping[str, str]) -> PaperColumn:
+def _column_of_runs(views: Sequence[TaskView], line: Mapping[str, str]) -> PaperColumn:
     """Find the runs and the variant of a column."""
     of_task = [view for view in views if view.task == line["task"]]
     if len(of_task) > 1:

@@ -15,6 +15,7 @@ from kapwa.report.tables.table import PageSection, Table, frame_of
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import label_text
 from kapwa.runs.directory import Run
+from kapwa.runs.signature import differing
 from kapwa.stats.halves import Apart, apart
 from kapwa.stats.missing import ranges_of
 from kapwa.stats.series import SeriesChange, change, items_of_run
@@ -165,6 +166,8 @@ def _halves(view: TaskView, public: Run, private: Run) -> ObservedRow:
 
 def _form(view: TaskView, public: Run, other: Run) -> ObservedRow:
     _check_same(view, public, other)
+    if not differing(public.manifest, other.manifest):
+        raise UsageError(f"{other.path} was asked in the same form as {public.path}.", hint="Name another run.")
     moved = change(_items(other, view), _items(public, view), share=True, level=LEVEL)
     if not moved.comparison.n:
         raise UsageError(f"{other.path} shares no item with {public.path}.", hint="Name a run of the same items.")

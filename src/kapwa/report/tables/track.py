@@ -14,6 +14,7 @@ from kapwa.report.tables.table import Cell, Column, PageSection, Table, frame_of
 from kapwa.report.view.marks import is_unranked
 from kapwa.report.view.means import direction
 from kapwa.report.view.track import RIGHT, UNKNOWN, WRONG, Track, TrackedStep, outer
+from kapwa.runs.signature import FIELD_WORDS
 from kapwa.stats.series import Direction, SeriesChange
 from kapwa.suites.base import MetricInfo
 from kapwa.value_types import JsonObject, Row
@@ -399,10 +400,8 @@ def _notes(track: Track) -> Iterator[str]:
             "measured on the items that both checkpoints answered."
         )
     if track.differences:
-        yield (
-            f"These checkpoints differ in more than their weights: {', '.join(track.differences)}. A change may come "
-            "from that."
-        )
+        names = [FIELD_WORDS.get(name, name) for name in track.differences]
+        yield (f"These checkpoints differ in more than their weights: {', '.join(names)}. A change may come from that.")
     for step in track.steps:
         row = step.estimate
         if row is None or is_unranked(row):

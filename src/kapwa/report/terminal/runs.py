@@ -22,7 +22,7 @@ from kapwa.report.view.marks import is_unranked
 from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.report.wording import label_text
 from kapwa.runs.directory import Run
-from kapwa.runs.signature import differing
+from kapwa.runs.signature import FIELD_WORDS, differing
 from kapwa.stats.tables import with_sides_turned
 from kapwa.suites.base import MetricInfo
 
@@ -142,9 +142,6 @@ def _over_cultures(frame: pl.DataFrame, metrics: Mapping[str, MetricInfo], names
     return [head + sentence for head, sentence in zip(heads, sentences, strict=True)]
 
 
-_FIELDS = {"asked": "the items asked", "n": "how many items", "with": "other settings of the model"}
-
-
 def difference_lines(a: Run, b: Run) -> list[str]:
     """Name two runs by folder and label, and say in what their measurements differ, a line each."""
     lines = [f"{name}: {label_text(run.label)}, in {label_text(run.path)}" for name, run in (("A", a), ("B", b))]
@@ -158,7 +155,7 @@ def difference_lines(a: Run, b: Run) -> list[str]:
     lines.append("What differs between them:")
     for name, *values in pairs:
         first, second = (wording.truncate(value.replace("\n", " "), 40) or "none" for value in values)
-        lines.append("  " + label_text(f"{_FIELDS.get(name, name)}: {first} → {second}"))
+        lines.append("  " + label_text(f"{FIELD_WORDS.get(name, name)}: {first} → {second}"))
     return lines
 
 

@@ -169,22 +169,19 @@ class TaskView:
 
     def _find_subjects(self) -> list[Subject]:
         """Cultures, or pairs of culture and language, with what charts and tables call them."""
+        labels = {culture: self.names.get(culture) or culture_name(culture) for culture, _ in self._spoken}
         if all(len(languages) == 1 for languages in self._spoken.values()):
             order = {variant: index for index, variant in enumerate(self.variants)}
             first: dict[str, str] = {}
             for culture, variant in sorted(self._spoken, key=lambda pair: order.get(pair[1], len(order))):
                 first.setdefault(culture, self._spoken[culture, variant][0])
             cultures = dict.fromkeys(culture for culture, _ in self._spoken)
-            return [Subject(culture, first[culture], self._name_of(culture)) for culture in cultures]
+            return [Subject(culture, first[culture], labels[culture]) for culture in cultures]
         pairs = list(dict.fromkeys((key[0], key[1]) for estimates in self._estimates for key in estimates))
         names = [culture for culture, _ in pairs]
         return [
-            Subject(c, lang, self._name_of(c) + ("" if names.count(c) == 1 else f" ({label_text(lang)})"))
-            for c, lang in pairs
+            Subject(c, lang, labels[c] + ("" if names.count(c) == 1 else f" ({label_text(lang)})")) for c, lang in pairs
         ]
-
-    def _name_of(self, culture: str) -> str:
-        return self.names.get(culture) or culture_name(culture)
 
     @property
     def waits(self) -> bool:

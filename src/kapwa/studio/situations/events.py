@@ -203,6 +203,16 @@ def against_votes(situation: Situation, votes: Iterable[Vote] | None = None) -> 
     return AgainstVotes(n, chosen.total(), best)
 
 
+def too_few_accept(situation: Situation, quorum: int) -> str:
+    """Return how many accept a situation where these are fewer than ``quorum`` or two thirds of all votes; "" else."""
+    votes = votes_of(situation)
+    yes = sum(vote.choice == "accept" for vote in votes)
+    if yes >= quorum and has_majority(yes, len(votes)):
+        return ""
+    message = _("%(yes)d of %(votes)d votes accept it; it needs %(quorum)d and two thirds of all votes.")
+    return message % {"yes": yes, "votes": len(votes), "quorum": quorum}
+
+
 @kind("situation.accepted", stays=True, remarks=("reason",), left=without_reason_of_nobody)
 def situation_accepted(event: Event, *, live: bool) -> None:
     """Body: ``quorum``, the least number of people who accept; two thirds of the votes must, too.
@@ -212,12 +222,8 @@ def situation_accepted(event: Event, *, live: bool) -> None:
     situation = _situation(event)
     if situation.state != IN_REVIEW or not situation.revealed:
         raise RefusedError(_("People vote first. Then the votes are revealed, and then the situation can be accepted."))
-    votes, quorum = votes_of(situation), event.body["quorum"]
-    yes = sum(vote.choice == "accept" for vote in votes)
-    if yes < quorum or not has_majority(yes, len(votes)):
-        message = _("%(yes)d of %(votes)d votes accept it; it needs %(quorum)d and two thirds of all votes.")
-        counts = {"yes": yes, "votes": len(votes), "quorum": quorum}
-        raise RefusedError(message % counts, hint=_("Change the situation, give the reason, and vote again."))
+    if too_few := too_few_accept(situation, event.body["quorum"]):
+        raise RefusedError(too_few, hint=_("Change the situation, give the reason, and vote again."))
     if live and (against := against_votes(situation)):
         message = _("%(n)s of %(of)s chose response %(best)s as the best.")
         hint = _("Change the best response, or say why you keep yours.")

@@ -68,7 +68,7 @@ def check(path: Path) -> CheckReport | None:
         findings += [finding for entry in survey.entries for finding in question_findings(entry)]
         findings += withdrawn_findings((entry.question.id, *entry.origin) for entry in survey.entries)
         findings += [*country_findings(survey.entries), *_prompt_findings(survey, path)]
-        findings += repeated_questions(map(_asked, survey.entries))
+        findings += repeated_questions(map(_asked_question, survey.entries))
         cultures_asked = ((entry.question.country, entry.origin) for entry in survey.entries)
         findings += cultures_named_twice(cultures_asked, "culture")
         findings += [] if survey.problems else _run_findings(survey, path, choices, counts)
@@ -95,7 +95,7 @@ def tasks_of(folder: Path) -> tuple[str, ...]:
     return (("saq",) if is_question_data(folder) else ()) + (("mcq",) if is_choice_data(folder) else ())
 
 
-def _asked(entry: QuestionEntry) -> AskedQuestion:
+def _asked_question(entry: QuestionEntry) -> AskedQuestion:
     """Return a question as far as it tells whether another one asks the same."""
     question = entry.question
     answers = tuple(answer for group in question.groups for answer in group.local)
@@ -233,12 +233,14 @@ def _answer_findings(entry: QuestionEntry) -> Iterator[Finding]:
             yield origin.finding("warning", message, _column(entry, "english"))
         if entry.groups is None and says_nothing(group, question.language):  # the form leaves them out, and says so
             message = "says that there is no answer, and counts as an answer all the same, as in the released code"
-            message = f"{_named(entry, index)} ({group.local[0]!r}) {message}"
+            message = f"{_group_name(entry, index)} ({group.local[0]!r}) {message}"
             yield origin.finding("warning", message, _column(entry, "local"))
         local = dict.fromkeys(group.local)
         for answer in local:
             if first.setdefault(answer, index) != index:
-                message = f"{answer!r} is in {_named(entry, first[answer])} and again in {_named(entry, index)}"
+                message = (
+                    f"{answer!r} is in {_group_name(entry, first[answer])} and again in {_group_name(entry, index)}"
+                )
                 yield origin.finding("warning", message, _column(entry, "local"))
         english = [answer for answer in dict.fromkeys(group.en) if answer not in local]
         for column, answers in (("local", local), ("english", english)):
@@ -246,7 +248,7 @@ def _answer_findings(entry: QuestionEntry) -> Iterator[Finding]:
                 yield origin.finding(severity, message, _column(entry, column))
 
 
-def _named(entry: QuestionEntry, index: int) -> str:
+def _group_name(entry: QuestionEntry, index: int) -> str:
     """How readers find an answer group: by its row, or by its number where it has no row of its own."""
     return f"answer {index + 1}" if entry.groups is None else f"row {entry.groups[index].row}"
 

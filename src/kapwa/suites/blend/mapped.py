@@ -39,7 +39,8 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
     texts = {name: row.text(name) for name in ("local", "english") if row.has(name)}
     if not any(texts.values()):
         row.problem(next(iter(texts), "local"), "is empty.", "Every row needs a question.")
-    answers, english = (_without_labels(row, name, row.items(name)) for name in ("answers", "answers_en"))
+    answers = _without_labels(row, "answers", row.items("answers"))
+    english = _without_labels(row, "answers_en", row.items("answers_en")) if row.has("answers_en") else []
     if not answers and not row.problems:
         row.problem("answers", "holds no answer.", "Name the answers that count as right, or leave the row out.")
     if english and len(english) != len(answers):
@@ -121,9 +122,11 @@ def _options(row: MappedRow) -> list[str]:
 
 def _without_labels(row: MappedRow, field: str, texts: list[str]) -> list[str]:
     """The texts without letters or numbers before them, where all have one and these are in order: "1. rice"."""
+    if len(texts) < 2 or not OPTION_LABEL.match(texts[0]):  # as nearly always
+        return texts
     labelled = [OPTION_LABEL.fullmatch(text) for text in texts]
     labels = [label["label"].upper() if label else "" for label in labelled]
-    if len(texts) < 2 or labels not in (list(ALL_LETTERS[: len(texts)]), [str(i + 1) for i in range(len(texts))]):
+    if labels not in (list(ALL_LETTERS[: len(texts)]), [str(i + 1) for i in range(len(texts))]):
         return texts
     row.odd(field, "note", f"each text has a letter or number before it ({texts[0][:40]!r}): it is taken off")
     return [label["text"] for label in labelled if label]

@@ -288,7 +288,7 @@ def read_choices(
     origins = [row.origin for row in rows]
     files.problems += _uneven(choices, origins)
     if look_for_repeats:
-        files.oddities += repeated_questions(map(_asked, choices, origins))
+        files.oddities += repeated_questions(map(_asked_question, choices, origins))
         countries = [choice.country for choice in choices]
         files.oddities += cultures_named_twice(zip(countries, origins, strict=True), "country")
     # Of the cultures that answered questions beside, not all need have questions with options.
@@ -296,7 +296,7 @@ def read_choices(
     return choices, files
 
 
-def _asked(choice: ChoiceQuestion, origin: Origin) -> AskedQuestion:
+def _asked_question(choice: ChoiceQuestion, origin: Origin) -> AskedQuestion:
     """Return a question as far as it tells whether another one asks the same."""
     right = tuple(choice.options[choice.letters.index(letter)] for letter in choice.right)
     turns = (f"{turn.role}: {turn.content}" for turn in choice.messages)

@@ -49,14 +49,8 @@ class AnswerGroup:
 
 def says_nothing(group: AnswerGroup, language: str) -> bool:
     """Whether an answer group, in its language or in its English, says no more than that there is no answer."""
-    return _each_says_nothing(group.local, language) or _each_says_nothing(group.en, "en")
-
-
-def _each_says_nothing(texts: Sequence[str], language: str) -> bool:
-    for text in texts:  # asked of every answer of a data set, of which nearly all end it here
-        if not is_non_answer(text, language):
-            return False
-    return bool(texts)
+    sides = ((group.local, language), (group.en, "en"))
+    return any(texts and all(is_non_answer(text, code) for text in texts) for texts, code in sides)
 
 
 def top_votes(groups: Sequence[AnswerGroup]) -> int:

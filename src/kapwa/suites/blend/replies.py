@@ -116,7 +116,7 @@ def _stated(text: str, language: str, limit: int) -> tuple[str, tuple[str, ...]]
     if listed is not None:
         answers = tuple(dict.fromkeys(a for item in listed for a in split_answers(item, language)))
         return ", ".join(listed), answers
-    lines = [line for line in map(str.strip, _plain(text).split("\n")) if line]
+    lines = [line for line in map(str.strip, _without_markdown(text).split("\n")) if line]
     sentences = _statement(lines)
     # After a long sentence others explain: they are kept as long as they list nothing. All else is a list.
     prose = len(sentences) > 1 and not is_short(sentences[0])
@@ -201,7 +201,7 @@ def _texts(value: object) -> Iterator[str]:
             yield str(value)
 
 
-def _plain(text: str) -> str:
+def _without_markdown(text: str) -> str:
     """Drop code fences, headings, emphasis and links, and keep their text."""
     text = _FENCE.sub(r"\1", text)
     text = "\n".join(_HEADING.sub("", line) for line in text.split("\n"))

@@ -16,7 +16,8 @@ from kapwa.suites.blend.variants import AskedIn
 
 ENGLISH = "en"
 # Rules under which a reply may give another answer better, the strictest first.
-_LOOSER_RULES: tuple[Rule, ...] = ("phrase", "lemma", "inside")
+# How loose a rule is that found an answer; the others are the strictest, which no other answer can beat.
+_LOOSENESS: dict[Rule, int] = {"phrase": 1, "lemma": 2, "inside": 3}
 
 
 class Target(NamedTuple):
@@ -111,11 +112,11 @@ class Grader:
         """
         hits: list[Hit] = []
         for hit in self.matches(text, target):
-            if _strictness(hit) == 0:
+            if hit.rule not in _LOOSENESS:
                 return hit
             hits.append(hit)
-        strictest = min(map(_strictness, hits), default=0)
-        best = [hit for hit in hits if _strictness(hit) == strictest]
+        strictest = min((_LOOSENESS[hit.rule] for hit in hits), default=0)
+        best = [hit for hit in hits if _LOOSENESS[hit.rule] == strictest]
         words = [self.matcher(hit.language).prepare(hit.answer).spaced for hit in best]
         whole = (
             hit
@@ -161,11 +162,6 @@ class Grader:
                 if any(matcher.reference_match(reply, answer) for answer in answers):
                     return group.votes / target.groups[0].votes
         return None
-
-
-def _strictness(hit: Hit) -> int:
-    """How strict the rule is that found an answer: 0 is the strictest, which no other answer can beat."""
-    return _LOOSER_RULES.index(hit.rule) + 1 if hit.rule in _LOOSER_RULES else 0
 
 
 def single_author_probability(votes: int, wordings: int) -> float:

@@ -152,14 +152,14 @@ def cue_pattern(name: str) -> re.Pattern[str]:
 
 def filled(text: str) -> str:
     """Return a pattern with its named parts (of the table, kinds of signs, lists of words), and theirs, put in."""
-    patterns = _parts()
+    patterns = _word_patterns()
     while _PART.search(text):
         text = _PART.sub(lambda hit: patterns[hit[1]], text)
     return text
 
 
 @cache
-def _parts() -> Mapping[str, str]:
+def _word_patterns() -> Mapping[str, str]:
     """Kinds of signs, lists of words in every language, and what the table makes of these."""
     kinds = {kind: signs(kind) for kind in KINDS}
     letters = signs("clear", "marked", "capital", "native")

@@ -22,7 +22,7 @@ from kapwa.errors import DataError
 from kapwa.suites.folders.convert import Converted, LaidRow, convert
 from kapwa.suites.folders.forms import MappedForm
 from kapwa.suites.folders.mapping import read_mapping
-from kapwa.tables import InMemory, Record, TextTable, standing_in
+from kapwa.tables import InMemory, TextTable, record, standing_in
 
 PROMPTS = "prompts.csv"
 # Files that a folder of a form has beside its tables.
@@ -144,5 +144,5 @@ def uncollected() -> Iterator[None]:
 def _in_memory(path: Path, rows: Sequence[LaidRow]) -> InMemory:
     """Return the rows as a table that ``path`` stands for; as one list of JSON they identify the data."""
     header = tuple(dict.fromkeys(chain.from_iterable(dict.fromkeys([tuple(row.cells) for row in rows]))))
-    records = [Record(number, row.cells) for number, row in enumerate(rows, start=1)]
+    records = [record((number, row.cells)) for number, row in enumerate(rows, start=1)]
     return InMemory(TextTable(path, header, records, []), to_json([row.cells for row in rows]))

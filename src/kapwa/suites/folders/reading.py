@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kapwa.datasets.findings import Finding, remarks_on
-from kapwa.datasets.rows import Origin, named_alike
+from kapwa.datasets.rows import Origin, named_alike, origin_at
 from kapwa.errors import DataError, nearest
 from kapwa.suites.folders.mapping import ColumnMapping, Join, Only, Unpivot
 from kapwa.suites.folders.paths import cell_at, column_of
-from kapwa.tables import TABLE_SUFFIXES, Cell, Record, RowError, TextTable, peek_header, read_records
+from kapwa.tables import TABLE_SUFFIXES, Cell, Record, RowError, TextTable, peek_header, read_records, record
 
 # A part of a column that is made of others, such as "{title}: {body}".
 _PART = re.compile(r"\{([^{}]+)\}")
@@ -275,7 +275,7 @@ class FolderReading:
                     hint = "Change 'parts' in the mapping, or the cell."
                     self.bad_row(Origin(file, row).problem(message, column, hint))
                 else:
-                    records.append(Record(row, {**cells, **parts}))
+                    records.append(record((row, {**cells, **parts})))
             names = re.findall(r"\{(\w+)\}", form)
             table = table._replace(header=(*table.header, *names), records=records)
         return self._long(self._in_turn(table))
@@ -320,13 +320,13 @@ class FolderReading:
             if column not in table.header:
                 continue
             records = []
-            for record in table.records:
-                cell = cell_at(path, record.cells.get(column, ""))
+            for row, cells in table.records:
+                cell = cell_at(path, cells.get(column, ""))
                 if cell is None:
                     hint = f"The mapping takes {path} from it: a text, or a list of texts."
-                    self.bad_row(Origin(table.path, record.row).problem("holds no JSON of that form.", column, hint))
+                    self.bad_row(Origin(table.path, row).problem("holds no JSON of that form.", column, hint))
                     continue
-                records.append(Record(record.row, {**record.cells, path: cell}))
+                records.append(record((row, {**cells, path: cell})))
             table = table._replace(header=(*table.header, path), records=records)
         return table
 
@@ -401,7 +401,8 @@ def _pieces(form: str) -> tuple[str, str, list[tuple[str, str]], str]:
 def _wanted_rows(table: TextTable, only: Only) -> list[Located]:
     """The rows of a table whose cells are among those the mapping names."""
     if not only:
-        return [(Origin(table.path, row), cells) for row, cells in table.records]
+        path = table.path
+        return [(origin_at((path, row)), cells) for row, cells in table.records]
     return [(Origin(table.path, row), cells) for row, cells in table.records if _is_wanted(cells, only)]
 
 

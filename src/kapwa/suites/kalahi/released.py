@@ -186,10 +186,11 @@ def is_release(rows: Sequence[ReleasedSituation], variant: str) -> bool:
     """
     chosen = (row for row in rows if row.variant == variant)
     texts = {
-        row.id: "\0".join(map(_plain, (row.prompt, row.best, *row.relevant, "", *row.irrelevant))) for row in chosen
+        row.id: "\0".join(map(_without_full_stop, (row.prompt, row.best, *row.relevant, "", *row.irrelevant)))
+        for row in chosen
     }
     return digest({name: text.encode() for name, text in texts.items()}) == _RELEASED_DIGESTS[variant]
 
 
-def _plain(text: str) -> str:
+def _without_full_stop(text: str) -> str:
     return " ".join(text.split()).rstrip(".").rstrip()

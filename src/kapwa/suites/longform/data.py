@@ -47,14 +47,14 @@ def check(path: Path) -> CheckReport | None:
     for name in ("culture", "language", "topic"):
         counts[f"{name}s"] = ", ".join(sorted({str(getattr(row, name)) for row in rows} - {""}))
     findings = [
-        *repeated_questions(map(_asked, rows)),
+        *repeated_questions(map(_asked_question, rows)),
         *cultures_named_twice(((row.culture, row.origin) for row in rows), "culture"),
         *withdrawn_findings((row.id, *row.origin) for row in rows),
     ]
     return read.report(SUITE, counts if rows else {}, findings)
 
 
-def _asked(row: LongQuestion) -> AskedQuestion:
+def _asked_question(row: LongQuestion) -> AskedQuestion:
     """Return a question as far as it tells whether another one asks the same."""
     talk = (*(f"{turn.role}: {turn.content}" for turn in row.messages), *(media.sha256 for media in row.media))
     return AskedQuestion(row.origin, "question", row.culture, row.language, row.question, (), shown_with=talk)

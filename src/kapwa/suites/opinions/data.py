@@ -107,7 +107,7 @@ def _oddities(survey: OpinionSurvey) -> Iterator[Finding]:
                 "(in a mapping: only, with '!' before the code)"
             )
             yield row.origin.finding("warning", message, "options")
-    yield from repeated_questions(map(_asked, survey.opinions))
+    yield from repeated_questions(map(_asked_question, survey.opinions))
     yield from cultures_named_twice(((row.culture, row.origin) for row in survey.opinions), "culture")
     unknown = [row for row in survey.opinions if row.answered is None]
     if unknown:
@@ -124,7 +124,7 @@ def _oddities(survey: OpinionSurvey) -> Iterator[Finding]:
             yield Finding(severity, str(survey.tables[1].path), f"{error.message} {error.hint}", column="language")
 
 
-def _asked(row: Opinion) -> AskedQuestion:
+def _asked_question(row: Opinion) -> AskedQuestion:
     """Return a question as far as it tells whether another one asks the same; people's answers are no key."""
     whose = (row.culture, row.language)
     return AskedQuestion(row.origin, "question", *whose, row.question, (), row.options)

@@ -37,16 +37,17 @@ def start(request: HttpRequest) -> HttpResponse:
     return redirect("projects")
 
 
-class CodeForm(PageForm):
-    """The code by which somebody comes in."""
-
-    code = SecretField(200, line=True)
-
-
 class OnwardForm(PageForm):
     """To which page a form leads."""
 
     next = SetText(max_length=2000, required=False)
+
+
+class CodeForm(OnwardForm):
+    """The code by which somebody comes in, and the form that was kept while they did, as the page has it."""
+
+    code = SecretField(200, line=True)
+    kept = SetText(required=False)
 
 
 @public_page("enter/", posts=True)
@@ -63,15 +64,20 @@ def enter(request: HttpRequest) -> HttpResponse:
     invitation = usable(invitations).first()
     if invitation is None and invitations.exists():
         message = _("This code does not work yet: the member, a scribe or another coordinator has to agree first.")
-        return render(request, "studio/enter.html", {"wrong": message}, status=403)
+        return _wrong(request, form, message)
     if invitation is not None:
         request.session.cycle_key()  # whoever knew the session before knows it no more
         request.session[INVITED] = invitation.pk
         return redirect("join_project" if invitation.project else "begin")
-    return _come_back(request, code, address)
+    return _come_back(request, form, code, address)
 
 
-def _come_back(request: HttpRequest, code: str, address: str) -> HttpResponse:
+def _wrong(request: HttpRequest, form: CodeForm, message: str) -> HttpResponse:
+    """Ask for a code once more, and keep what the page keeps."""
+    return render(request, "studio/enter.html", {"wrong": message, "came": form}, status=403)
+
+
+def _come_back(request: HttpRequest, form: CodeForm, code: str, address: str) -> HttpResponse:
     """Let a person in by their own code, or lead who asks to join by a link for many on."""
     person = Person.objects.filter(access=hashed(code)).first()
     if person is None and (asked_at := _of_many(request, code)):
@@ -79,7 +85,7 @@ def _come_back(request: HttpRequest, code: str, address: str) -> HttpResponse:
     if person is None:
         count_wrong(address, code)
         message = _("This is not the code of an invitation or of a member.")
-        return render(request, "studio/enter.html", {"wrong": message}, status=403)
+        return _wrong(request, form, message)
     login(request, person)
     return resumed(request, token_of(person.pk)) or _onward(request)
 

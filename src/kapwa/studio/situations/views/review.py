@@ -24,7 +24,7 @@ from kapwa.studio.core.text import Pieces, pieces
 from kapwa.studio.core.views.commenting import CommentForm, comment_said, comments_shown
 from kapwa.studio.core.views.common import act, as_file, show, take_publication
 from kapwa.studio.core.views.fields import OneOfField, ReasonForm, RetireForm, TypedField, checked, told
-from kapwa.studio.situations.events import CHOICES, IN_REVIEW, against_votes, votes_of
+from kapwa.studio.situations.events import CHOICES, IN_REVIEW, against_votes, too_few_accept, votes_of
 from kapwa.studio.situations.fields import SLOTS, Fields, changes
 from kapwa.studio.situations.tables import Revision, Situation, Vote
 from kapwa.studio.situations.views.overview import waiting_votes
@@ -69,6 +69,7 @@ def _page(visit: Visit, row: Situation, **refused: PageForm) -> HttpResponse:
         votes=votes.filter(round__lt=row.round) if hidden else votes,
         voted=len(votes_of(row)),
         against=against_votes(row) if row.revealed else None,
+        too_few=too_few_accept(row, visit.project.quorum) if row.state == IN_REVIEW and row.revealed else "",
         decision=log.filter(kind=f"situation.{row.state}").last(),  # who decided on the present state, and why
         history=_history(Revision.objects.filter(situation=row.id), with_best=best_shown),
         **comments_shown(visit, row.id, "discuss", row.number),

@@ -1,15 +1,16 @@
 """Which items were shown to which models, where and when: what an owner must know before items stay private.
 
-It is read from the folders that runs left. Who was shown an item may keep it, so a request that failed counts as well;
-what was not asked does not.
+It is read from the folders that runs and judgings left. Who was shown an item may keep it, so a request that failed
+counts as well; what was not asked does not.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -19,9 +20,12 @@ import polars as pl
 from kapwa.datasets.canary import is_marked, is_private
 from kapwa.datasets.card import version_of
 from kapwa.errors import KapwaError, RunError
+from kapwa.labels.judges.judging import REPLIES
+from kapwa.labels.judges.panel import JUDGING, RECORD, VERDICTS
+from kapwa.labels.verdicts import read_verdicts
 from kapwa.runs.directory import Run
 from kapwa.runs.schema import NAME
-from kapwa.runs.store import JOURNAL
+from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.tables import schema_of
 from kapwa.value_types import JsonMapping
 
@@ -31,6 +35,8 @@ SHOWN = schema_of(
     "item_id culture language cluster task data version part system model revision place host first last run"
 )
 _LOCAL = ("smollm2", "hf")
+_ITEM = ["item_id", "culture", "language", "cluster"]
+Facts = Mapping[str, str]
 _SHOWN_TO = ["system", "place", "host"]
 
 
@@ -62,56 +68,82 @@ class ShownItems:
 
 
 def shown_items(folders: Sequence[str | Path]) -> ShownItems:
-    """List what the runs in ``folders``, and in the folders within, asked; a run that cannot be read is noted.
+    """List what the runs and judgings in ``folders``, and in those within, asked; one that cannot be read is noted.
 
     Raises RunError for a folder that is not there, or without any run.
     """
-    frames, notes = [pl.DataFrame(schema=SHOWN)], []
-    for place in _run_places(folders):
+    frames, notes, runs = [pl.DataFrame(schema=SHOWN)], list[str](), dict[str, Run]()
+    for place in _places(folders, (NAME, JOURNAL)):
         try:
-            frames.append(_of_run(Run(place)))
+            run = Run(place)
+            frames.append(_of_run(run))
+            runs[run.manifest["signature"]] = run
         except KapwaError as error:
             notes.append(f"{error.summary} What it showed is not in this list.")
-    return ShownItems(pl.concat(frames), tuple(notes))
+    for place in _places(folders, (RECORD,)):
+        try:
+            frames.append(_of_judging(place, runs))
+        except KapwaError as error:
+            notes.append(f"{error.summary} What it showed to judges is not in this list.")
+    shown = pl.concat(frames)
+    if shown.is_empty() and not notes:
+        hint = "Name runs, or a folder that contains them."
+        raise RunError(f"{', '.join(map(str, folders))} contains no runs.", hint=hint)
+    return ShownItems(shown, tuple(notes))
 
 
-def _run_places(folders: Sequence[str | Path]) -> list[Path]:
-    """Every folder of a run in some folders, at any depth, each once."""
+def _places(folders: Sequence[str | Path], names: Sequence[str]) -> list[Path]:
+    """Every folder in some folders, at any depth, that has a file of one of these names, each once."""
     found = dict[Path, Path]()
     for folder in map(Path, folders):
         if not folder.is_dir():
             raise RunError(f"{folder} is not a folder.", hint="Name runs, or a folder that contains them.")
-        inside = [file.parent for name in (NAME, JOURNAL) for file in sorted(folder.rglob(name))]
-        if not inside:
-            raise RunError(f"{folder} contains no runs.", hint="Name runs, or a folder that contains them.")
-        for place in inside:
-            found.setdefault(place.resolve(), place)
+        for file in (file for name in names for file in sorted(folder.rglob(name))):
+            found.setdefault(file.parent.resolve(), file.parent)
     return list(found.values())
 
 
 def _of_run(run: Run) -> pl.DataFrame:
-    keys = ["item_id", "culture", "language", "cluster"]
-    asked = run.scores.filter(pl.col("outcome") != "not asked").select(keys).unique(maintain_order=True)
-    data, model = run.manifest["data"], run.manifest["model"]
-    place, host = place_of(model)
+    asked = run.scores.filter(pl.col("outcome") != "not asked").select(_ITEM).unique(maintain_order=True)
+    days = (str(run.manifest.get(name) or "")[:10] for name in ("started", "finished"))
+    facts = {"system": run.label, "run": str(run.path), **dict(zip(("first", "last"), days, strict=True))}
+    return _rows(asked, {**_about(run), **_model(run.manifest["model"]), **facts})
+
+
+def _of_judging(folder: Path, runs: Mapping[str, Run]) -> pl.DataFrame:
+    """What each judge of a folder was shown: the items whose answers it judged; less where their run is not here."""
+    record, verdicts = JUDGING.read(folder), read_verdicts(folder / VERDICTS)
+    with AnswerStore(folder / REPLIES, mode="read") as store:
+        times = [time for session in store.sessions() for time in (session.started, session.ended)]
+    days = [datetime.fromtimestamp(time, tz=UTC).date().isoformat() for time in sorted(times)] or [""]
+    frames = [pl.DataFrame(schema=SHOWN)]
+    for judge in record["judges"]:
+        rater, _, revision = str(judge["rater"]).partition("@")
+        model = _model({"id": rater, "revision": revision, "fingerprint": judge["model"]})
+        facts = {"system": f"{rater} (judge)", "run": str(folder), "first": days[0], "last": days[-1]}
+        for (signature,), part in verdicts.filter(rater=judge["rater"]).group_by("run", maintain_order=True):
+            about = _about(runs[str(signature)]) if str(signature) in runs else {}
+            frames.append(_rows(part.select(_ITEM).unique(maintain_order=True), {**about, **model, **facts}))
+    return pl.concat(frames)
+
+
+def _about(run: Run) -> Facts:
+    """Of which release the items of a run are."""
+    data = run.manifest["data"]
     stated = json.dumps(data, ensure_ascii=False, default=str)
     part = "private" if is_private(stated) else "public" if is_marked(stated) else ""
-    facts = {
-        "task": run.manifest["task"],
-        "data": data["name"],
-        "version": version_of(data["card"]),
-        "part": part,
-        "system": run.label,
-        "model": model["id"],
-        "revision": model.get("revision"),
-        "place": place,
-        "host": host,
-        "first": str(run.manifest.get("started") or "")[:10],
-        "last": str(run.manifest.get("finished") or "")[:10],
-        "run": str(run.path),
-    }
-    columns = [pl.lit(None if value is None else str(value), pl.String).alias(name) for name, value in facts.items()]
-    return asked.with_columns(columns).select(pl.col(name).fill_null("") for name in SHOWN)
+    return {"task": run.manifest["task"], "data": data["name"], "version": version_of(data["card"]), "part": part}
+
+
+def _model(model: JsonMapping) -> Facts:
+    place, host = place_of(model)
+    return {"model": model["id"], "revision": model.get("revision") or "", "place": place, "host": host}
+
+
+def _rows(asked: pl.DataFrame, facts: Facts) -> pl.DataFrame:
+    """The items with the same facts on each; "" where a fact is not known."""
+    columns = [pl.lit(str(facts.get(name, ""))).alias(name) for name in SHOWN if name not in _ITEM]
+    return asked.with_columns(columns).select(list(SHOWN))
 
 
 def place_of(model: JsonMapping) -> tuple[Place, str]:
