@@ -71,7 +71,6 @@ class ReplayModel(Model):
         # Tables for spreadsheets, such as a run's own exports, have an apostrophe before what would be a formula.
         read = read_sheet if path.suffix.lower() in _SHEETS else read_table
         self._rows = _answers(path, read(path, required=REQUIRED))
-        _warn_of_no_cells(path, self._rows.values())
         self._variant_of: dict[int, str] = {}
         self.samples = 1 + max(row.sample for row in self._rows.values())
         if self.samples > 1:
@@ -143,6 +142,7 @@ def _variant(cells: Mapping[str, str]) -> str:
 
 def _answers(path: Path, rows: Sequence[TextRow]) -> dict[tuple[str, str, int], ReplayRow]:
     answers: dict[tuple[str, str, int], ReplayRow] = {}
+    odd: list[ReplayRow] = []
     for number, cells in rows:
         for name in REQUIRED:
             if name not in cells:
@@ -174,17 +174,19 @@ def _answers(path: Path, rows: Sequence[TextRow]) -> dict[tuple[str, str, int], 
                 hint="Keep one of them, or number repeated answers in a column 'sample' (0, 1, ...).",
             )
         answers[key] = row
+        if text.strip() in NO_CELL:
+            odd.append(row)
+    if odd:
+        _warn_of_no_cells(path, odd)
     return answers
 
 
-def _warn_of_no_cells(path: Path, rows: Iterable[ReplayRow]) -> None:
-    """Log how many answers are what programs write for an empty cell: each would be judged as an answer."""
-    odd = [row for row in rows if row.text.strip() in NO_CELL]
-    if odd:
-        shown = f"{len(odd)} answer{'s are' if len(odd) > 1 else ' is'} {odd[0].text.strip()!r}"
-        remedy = "write nothing there, and why in a column 'error', if no answer came"
-        message = "%s, row %d: %s, as programs write an empty cell: it is judged as an answer; %s"
-        log.warning(message, path, odd[0].number, shown, remedy)
+def _warn_of_no_cells(path: Path, odd: Sequence[ReplayRow]) -> None:
+    """Log how many answers are what programs write for an empty cell: each is judged as an answer."""
+    shown = f"{len(odd)} answer{'s are' if len(odd) > 1 else ' is'} {odd[0].text.strip()!r}"
+    remedy = "write nothing there, and why in a column 'error', if no answer came"
+    message = "%s, row %d: %s, as programs write an empty cell: it is judged as an answer; %s"
+    log.warning(message, path, odd[0].number, shown, remedy)
 
 
 def _finish(path: Path, number: int, cells: Mapping[str, str]) -> tuple[str, str]:

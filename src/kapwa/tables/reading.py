@@ -20,7 +20,7 @@ from kapwa.tables.cells import rearm
 from kapwa.tables.json_files import json_records
 from kapwa.tables.parquet_files import parquet_schema, parquet_table
 from kapwa.tables.separated import TITLE_LINES, Line, Noted, first_names, separated_lines
-from kapwa.tables.table import CUT_OFF, NO_ROWS, Cell, Most, Record, Remark, RowError, TextRow, TextTable, record
+from kapwa.tables.table import CUT_OFF, NO_ROWS, Most, Record, Remark, RowError, TextRow, TextTable, record
 
 log = logging.getLogger(__name__)
 _OTHER_SEPARATORS = (";", "\t", "|", "؛")
@@ -45,7 +45,8 @@ def read_table(path: Path, *, required: Sequence[str] = ()) -> list[TextRow]:
         raise DataError(f"column {missing[0]!r} is missing.", path=path, row=1, hint=nearest(missing[0], table.header))
     if not table.records:
         raise DataError("holds no rows.", path=path, hint=NO_ROWS)
-    warn_of(path, table.remarks)
+    if table.remarks:
+        warn_of(path, table.remarks)
     return [
         TextRow(number, {k: c if isinstance(c, str) else json.dumps(c, ensure_ascii=False) for k, c in cells.items()})
         for number, cells in table.records
@@ -302,7 +303,11 @@ def read_records(path: Path, *, corner: str = "") -> TextTable:
         return table._replace(problems=[DataError("holds no rows.", path=path, hint=NO_ROWS)])
     records = list(table.records)
     for place, (row, as_read) in enumerate(records):
-        if "\r" not in _text_of(as_read):
+        try:
+            text = "".join(as_read.values())  # type: ignore[arg-type]
+        except TypeError:  # a list among them
+            text = "".join(map("".join, as_read.values()))
+        if "\r" not in text:
             continue
         cells = dict(as_read)
         for name, cell in as_read.items():
@@ -312,14 +317,6 @@ def read_records(path: Path, *, corner: str = "") -> TextTable:
                 cells[name] = tuple(_LINE_END.sub("\n", text) for text in cell)
         records[place] = Record(row, cells)
     return table._replace(records=records)
-
-
-def _text_of(cells: Mapping[str, Cell]) -> str:
-    """Return the texts of a row as one."""
-    try:
-        return "".join(cells.values())  # type: ignore[arg-type]
-    except TypeError:  # a list among them
-        return "".join(map("".join, cells.values()))
 
 
 @cache
