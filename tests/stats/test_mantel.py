@@ -63,7 +63,8 @@ def test_a_country_that_one_matrix_knows_nothing_of_is_no_country_of_the_other_e
     x, y = holes(distances(1), (0, 3)), holes(distances(2), (3, 5), (2, 11))
     blank = holes(y, *[(4, k) for k in range(M)])
     kept = np.ix_(np.delete(np.arange(M), 4), np.delete(np.arange(M), 4))
-    assert mantel(x, blank, permutations=49) == mantel(x[kept], y[kept], permutations=49)
+    # Written out, since NaN (of a p that was not drawn) equals nothing.
+    assert repr(mantel(x, blank, permutations=49)) == repr(mantel(x[kept], y[kept], permutations=49))
 
 
 def test_mantel_equals_scikit_bio() -> None:
@@ -94,7 +95,7 @@ def test_the_number_of_threads_moves_no_digit() -> None:
     for threads in (1, 2):
         with threadpool_limits(threads):
             found.append((mantel(x, y, permutations=20), mantel(x, y, [control], permutations=20)))
-    assert found[0] == found[1]
+    assert repr(found[0]) == repr(found[1])
 
 
 def test_partial_of_one_control_is_the_textbook_formula() -> None:
@@ -104,7 +105,7 @@ def test_partial_of_one_control_is_the_textbook_formula() -> None:
     assert mantel(x, y, [z], permutations=19).r == pytest.approx(expected, abs=1e-12)
     # A control given twice, or one that is constant, adds nothing.
     assert mantel(x, y, [z, z, np.ones((M, M))], permutations=19).r == pytest.approx(expected, abs=1e-9)
-    assert mantel(x, y, [], permutations=99) == mantel(x, y, permutations=99)
+    assert repr(mantel(x, y, [], permutations=99)) == repr(mantel(x, y, permutations=99))
 
 
 def test_what_the_controls_explain_wholly_has_no_correlation_left() -> None:
