@@ -121,8 +121,8 @@ def locate(
     """Find what ``data`` names: None or "sample", "sample:PACK", a file or folder, a data set of the hub, a benchmark.
 
     ``packs``: the folder of the suite's sample packs, of which ``default`` is the one meant by "sample" ("": all).
-    ``own_dataset``: the suite's own data set on the hub; of a data set the files that match ``patterns`` are fetched.
-    A benchmark of the catalog lies where 'kapwa fetch' brought it. Raises UsageError for a name that means nothing,
+    ``own_dataset``: the suite's own data set on the hub. Of a data set there the files that match ``patterns`` are
+    fetched; without patterns no data set of the hub is taken. A benchmark of the catalog lies where 'kapwa fetch' brought it. Raises UsageError for a name that means nothing,
     with the nearest that does, and for a benchmark that was not fetched.
     """
     text = SAMPLE if data is None else str(data)
@@ -136,7 +136,7 @@ def locate(
     path = existing(text)
     if path is not None:
         return Location(path.name if path.is_file() else path.resolve().name, path)
-    wanted = hub_id(text, own_dataset) if own_dataset else None
+    wanted = hub_id(text, own_dataset) if patterns else None
     if wanted is not None:
         return fetch(wanted, patterns)
     if text in entries.names():
@@ -155,7 +155,7 @@ def locate(
         siblings = [str(path) for path in Path(text).parent.iterdir() if not path.name.startswith(".")]
         known += difflib.get_close_matches(text, siblings, cutoff=0.5)  # what else lies there is no help
     shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-    others = " Another hub data set is written hub:OWNER/NAME." if own_dataset else ""
+    others = " Another hub data set is written hub:OWNER/NAME." if patterns else ""
     raise UsageError(f"There is no file, folder or data set {shown!r}.", hint=nearest(text, known) + others)
 
 

@@ -47,11 +47,10 @@ def named_data(data: str | Path) -> NamedData:
     repository = entries.repository_of(text)
     published = [entry for entry in map(entries.entry, entries.names()) if repository == entry.source.hub != ""]
     files = published[0].source.files if published else _EVERY_TABLE
-    own = repository if published else _NO_DATASET  # without "hub:", a mistyped folder is no download
+    own = repository if published else ""  # without "hub:", a mistyped folder is no download
     return NamedData(locate(text, _packs()[0], own_dataset=own, patterns=files).path)
 
 
-_NO_DATASET = "-"
 _EVERY_TABLE = tuple(f"*{suffix}" for suffix in KINDS_OF_FILES)
 
 

@@ -50,7 +50,7 @@ def home(request: HttpRequest, visit: Visit) -> HttpResponse:
     )
 
 
-class ConsentForm(PageForm):
+class ConsentAnswerForm(PageForm):
     """Agreement to a version of the consent text, and to what else one's words may be used for."""
 
     version = forms.IntegerField()
@@ -87,7 +87,7 @@ class ConsentForm(PageForm):
 def consent(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show the consent text in the languages of the project, and take the member's choice of scopes."""
     consents = texts.newest(visit.project)
-    form = ConsentForm(consents, posted(request))
+    form = ConsentAnswerForm(consents, posted(request))
     if form.is_valid():
         member = visit.member
         member.consent_version, member.consented = consents[0].version, timezone.now()
