@@ -29,7 +29,7 @@ def test_every_question_is_asked_once_and_never_again(tmp_path: Path, atomic: bo
     bench = Bench(tmp_path, TinyTask(n=9, kinds=kinds), TinyModel(atomic_batches=atomic, log=str(log)))
     last = bench.ask()
     assert sorted(log.read_text().split()) == sorted(bench.keys)
-    assert (last.done, last.done_here, last.total) == (5 * len(kinds),) * 3
+    assert (last.done, last.asked, last.total) == (5 * len(kinds),) * 3
     assert bench.journal.counts() == AnswerCounts(5 * len(kinds), 0)
     again = bench.ask()
     assert (again.done, again.asked) == (5 * len(kinds), 0)
@@ -54,7 +54,7 @@ def test_a_batch_with_an_answer_missing_is_asked_whole_and_the_others_not_at_all
     model.calls.clear()
     last = bench.ask()
     assert model.calls == [3]
-    assert (last.done, last.done_here, last.failed) == (12, 3, 0)
+    assert (last.done, last.asked, last.failed) == (12, 3, 0)
     after = bench.stored()
     changed = [key for key in before if before[key] != after[key]]
     assert [before[key].failed for key in changed] == [True]
@@ -267,7 +267,7 @@ def test_several_workers_give_the_answers_that_one_gives(tmp_path: Path, atomic:
         task = TinyTask(n=20, shared=False, kinds=("score", "generate"))
         bench = Bench(tmp_path / name, task, kind(atomic_batches=atomic))
         last = bench.ask()
-        assert (last.done, last.done_here, last.total) == (40, 40, 40)
+        assert (last.done, last.asked, last.total) == (40, 40, 40)
         if name == "one":
             stored = bench.stored()
     assert bench.stored() == stored

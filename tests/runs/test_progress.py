@@ -58,7 +58,7 @@ def test_the_meter_counts_what_is_durable() -> None:
     )
     meter.enter("judging")
     last = seen[-1]
-    assert (last.done, last.kept, last.failed, last.done_here, last.amount, last.stage) == (7, 4, 1, 3, 5, "judging")
+    assert (last.done, last.kept, last.failed, last.asked, last.amount, last.stage) == (7, 4, 1, 3, 5, "judging")
     assert [s.done for s in seen] == [0, 4, 7, 7]
 
 

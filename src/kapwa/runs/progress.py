@@ -35,7 +35,7 @@ class Snapshot:
     so_far: str = ""
 
     @property
-    def done_here(self) -> int:
+    def asked(self) -> int:
         """How many steps this process did itself."""
         return self.done - self.kept
 
@@ -46,7 +46,7 @@ class Snapshot:
         if self.kept:
             rest = f", {self.total - self.kept:,} to ask" if self.stage == "asking" else " from before"
             phrases.append(f"{self.kept:,} kept{rest}")
-        pace = self.seconds / self.done_here if self.done_here else 0.0
+        pace = self.seconds / self.asked if self.asked else 0.0
         if pace > 0 and self.unit == "tokens":
             # A slow speed as its inverse, of which one decimal says enough.
             phrases.append(f"{pace:.1f} s/item" if pace > 1 else f"{1 / pace:.1f} items/s")

@@ -102,7 +102,7 @@ def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Seque
         meter.enter("judging")
         earlier = RUN.peek(folder)
         described |= {} if looks is None else looks.described
-        described |= _as_asked(described, model, earlier, anew=meter.state.done_here > 0)
+        described |= _as_asked(described, model, earlier, anew=meter.state.asked > 0)
         described |= {} if shorter is None else shorter.continued_in(store)
         judged, loops = _judge(task, items, answers, greedy=index.fingerprint.get("sampling") == "greedy")
         run_notes = [*asking_notes(described), *judged.notes, *(cache.notes if cache else ())]
