@@ -122,8 +122,9 @@ def locate(
 
     ``packs``: the folder of the suite's sample packs, of which ``default`` is the one meant by "sample" ("": all).
     ``own_dataset``: the suite's own data set on the hub. Of a data set there the files that match ``patterns`` are
-    fetched; without patterns no data set of the hub is taken. A benchmark of the catalog lies where 'kapwa fetch' brought it. Raises UsageError for a name that means nothing,
-    with the nearest that does, and for a benchmark that was not fetched.
+    fetched; without patterns no data set of the hub is taken. A benchmark of the catalog lies where 'kapwa fetch'
+    brought it. Raises UsageError for a name that means nothing, with the nearest that does, and for a benchmark that
+    was not fetched.
     """
     text = SAMPLE if data is None else str(data)
     if text == SAMPLE:

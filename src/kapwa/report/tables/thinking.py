@@ -101,10 +101,10 @@ def thinking_sentence(a: Run, b: Run, compared: pl.DataFrame) -> str:
 
 def _effect(row: Row, info: MetricInfo, *, turned: bool) -> str:
     """The change in one culture with its interval; ``turned``: the first run is the one that thinks."""
-    ends = ("low", "high") if wording.known(row["low"]) and wording.known(row["high"]) else ()
-    change, *between = (-row[name] if turned else row[name] for name in ("difference", *ends))
+    low, high = row["low"], row["high"]
+    if turned and wording.known(low) and wording.known(high):
+        low, high = -high, -low
+    change = -row["difference"] if turned else row["difference"]
     words = f"{culture_name(row['culture'])} {wording.difference(change, info)}"
-    if not between:
-        return words
-    told = wording.change_interval(*sorted(between), info)
-    return words if told == wording.NO_INTERVAL else f"{words} (95% interval {told})"
+    between = wording.change_interval(low, high, info)
+    return words if between == wording.NO_INTERVAL else f"{words} (95% interval {between})"
