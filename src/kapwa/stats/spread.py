@@ -65,8 +65,12 @@ class CultureSpread(NamedTuple):
 
     @property
     def deviation(self) -> tuple[float, float, float] | tuple[None, None, None]:
-        """``sd``, ``sd_low`` and ``sd_high``; all None where the interval is not known."""
-        return (None, None, None) if math.isnan(self.sd_high) else (self.sd, self.sd_low, self.sd_high)
+        """``sd``, ``sd_low`` and ``sd_high``; all None where the interval is not known.
+
+        It is not known either where means lie closer together than noise nearly ever lets them: no value of τ fits
+        them then, and the interval of 0 alone would promise what nobody knows.
+        """
+        return (self.sd, self.sd_low, self.sd_high) if self.sd_high > 0 else (None, None, None)
 
     def apart(self, first: int, second: int) -> bool:
         """Whether two cultures are told apart, all pairs allowed for."""
