@@ -222,7 +222,7 @@ def test_what_is_no_pair_is_refused(pairs: list[str], message: str) -> None:
 
 def test_names_must_be_of_runs_that_are_there(unnamed: dict[tuple[str, str], Run]) -> None:
     runs = list(unnamed.values())
-    with pytest.raises(UsageError, match="is none of the runs named") as caught:
+    with pytest.raises(UsageError, match="is not one of the named runs") as caught:
         systems_of(runs, {"x": [runs[0].path.name[:-1]]})
     assert runs[0].path.name in (caught.value.hint or "")
     with pytest.raises(UsageError, match="twice"):
