@@ -106,7 +106,7 @@ NO_TABLE: list[tuple[str, bytes, str]] = [
     ("t.zip", zipped({"t.xlsx": BOMB}), LARGE),
     ("t.exe", b"x", "Choose a file of one of these kinds: .csv, .tsv, .jsonl, .xlsx, .ods, .zip."),
     ("t.parquet", b"x", "Choose a file of one of these kinds"),
-    ("t.csv", b"<!doctype html><html><body>Sign in</body></html>", "No column is chosen"),
+    ("t.csv", b"<!doctype html><html><body>Sign in</body></html>", "is a web page"),
 ]
 
 
