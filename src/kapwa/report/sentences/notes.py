@@ -270,6 +270,6 @@ def origin(views: Sequence[TaskView]) -> tuple[str, list[tuple[str, str]], str]:
         for name, value in {"kapwa": run.manifest.get("kapwa"), **run.manifest.get("versions", {})}.items():
             versions.setdefault(clean(name), {})[clean(value)] = None
     ended = max((str(run.manifest.get("finished") or "") for run in runs), default="")
-    made = f"Runs: {some_names([clean(run.path.name) for run in runs])}."
+    made = f"Runs: {some_names([isolate(clean(run.path.name)) for run in runs])}."
     made += f" Last answer {clean(ended)}." if ended else ""
     return f"{lead}.", [(name, ", ".join(values)) for name, values in versions.items()], made
