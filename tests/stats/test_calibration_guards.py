@@ -1,11 +1,15 @@
 """Where a saved figure of the simulations errs too often, the table of guards says what reports do there."""
 
+import importlib
+import pkgutil
 import re
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks import simulations
+from benchmarks.simulations import Cell
 from benchmarks.simulations.reports import planted_run, score_rows
 from benchmarks.simulations.shares import measured
 from benchmarks.simulations.small_samples import answered
@@ -15,6 +19,15 @@ from kapwa.report.sentences.notes import warnings
 from kapwa.report.view.tasks import arrange
 
 ROOT = Path(__file__).parent.parent.parent
+SUBJECTS = sorted(module.name for module in pkgutil.iter_modules(simulations.__path__))
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_each_simulation_starts(subject: str) -> None:
+    """A simulation that is not run for months breaks when what it simulates is renamed."""
+    module = importlib.import_module(f"benchmarks.simulations.{subject}")
+    first = next(iter(module.cells(np.random.default_rng(1), 2)))
+    assert isinstance(first, Cell)
 
 
 def test_no_figure_errs_without_a_word_of_what_reports_do() -> None:
