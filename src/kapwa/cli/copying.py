@@ -26,7 +26,8 @@ def copy(
     """Copy results to another disk, a bucket or a server, or back.
 
     Addresses are those of fsspec, and a library of its own opens each kind (s3fs for s3://). It reads keys from the
-    environment or a file of its own. A record such as run.json is copied last, so a copy that was cut off is none.
+    environment or a file of its own. A record such as run.json is copied last, so an interrupted copy is not taken
+    for a whole one.
     """
     from kapwa.exchange.copies import copy_results
 

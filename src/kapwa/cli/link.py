@@ -24,12 +24,8 @@ def link(
             show_default="the lower version",
         ),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Also write an HTML page to this file.")
-    ] = None,
-    csv: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Also write every table as CSV to this folder.")
-    ] = None,
+    output: opt.PageFile = None,
+    csv: opt.TablesFolder = None,
     json: opt.Json = False,
 ) -> None:
     """Put scores on two releases of a benchmark on one scale.

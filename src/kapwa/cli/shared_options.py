@@ -26,6 +26,12 @@ ENGINE = "Engine"
 Json = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
 AllFindings = Annotated[bool, typer.Option("--all", help="List every finding on its own line, not one line per kind.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that an earlier command wrote.")]
+PageFile = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Also write an HTML page to this file.")
+]
+TablesFolder = Annotated[
+    Path | None, typer.Option("--csv", metavar="FOLDER", help="Also write every table as CSV to this folder.")
+]
 RunsFolder = Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the run folders.")]
 Label = Annotated[
     str | None,

@@ -23,12 +23,8 @@ def track(
             help="Order of the checkpoints: by the numbers in their names, by the time they ended, or as given.",
         ),
     ] = "name",
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Also write an HTML page to this file.")
-    ] = None,
-    csv: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Also write every table as CSV to this folder.")
-    ] = None,
+    output: opt.PageFile = None,
+    csv: opt.TablesFolder = None,
     to: Annotated[
         list[str] | None,
         typer.Option(

@@ -1,7 +1,7 @@
 """Copies folders of results to and from wherever fsspec reaches: another disk, a bucket, a server.
 
 A run is made on a disk of this computer, since its journal needs locks and renames that buckets do not have. Its
-folder is copied whole, ``run.json`` last, so that a copy that was cut off is none.
+folder is copied whole and its record (``run.json``) last, so an interrupted copy is not taken for a whole one.
 """
 
 from __future__ import annotations

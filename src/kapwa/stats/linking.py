@@ -119,9 +119,9 @@ class Linking:
                 hint="Ask more systems both releases.",
             )
         releases = (old, new)
-        parts = [np.asarray([str(label) for label in release.cultures]) for release in releases]
-        self.cultures = sorted(set(parts[0]) & set(parts[1]))
-        self._places = [np.flatnonzero(np.isin(part, self.cultures)) for part in parts]
+        cultures = [np.asarray([str(label) for label in release.cultures]) for release in releases]
+        self.cultures = sorted(set(cultures[0]) & set(cultures[1]))
+        self._places = [np.flatnonzero(np.isin(labels, self.cultures)) for labels in cultures]
         labels = [
             [release.clusters[at] for at in places.tolist()]
             for release, places in zip(releases, self._places, strict=True)
@@ -129,7 +129,7 @@ class Linking:
         codes = cluster_codes(np.asarray([*labels[0], *labels[1]], dtype=object), sum(map(len, labels)))
         self._clusters = codes[: len(labels[0])], codes[len(labels[0]) :]
         self._cultures = [
-            np.searchsorted(self.cultures, part[at]) for part, at in zip(parts, self._places, strict=True)
+            np.searchsorted(self.cultures, of_items[at]) for of_items, at in zip(cultures, self._places, strict=True)
         ]
         names = [
             [release.names[at] for at in places.tolist()]
@@ -154,13 +154,13 @@ class Linking:
 
         What they answered to common items stands; to the others' score the step is added that other systems showed.
         """
-        foretelling = self._foretelling()
-        rest = self._step(_Weights(self._score_weights(None)[0], -foretelling), LEVEL, several=True)
+        predicting = self._prediction_weights()
+        rest = self._step(_Weights(self._score_weights(None)[0], -predicting), LEVEL, several=True)
         filled = self._filled(on_new, 1)
-        known = self._new.value @ foretelling
-        ends = _ends(filled, foretelling)
+        known = self._new.value @ predicting
+        ends = _ends(filled, predicting)
         linked = []
-        for at, low, high in zip(filled.value @ foretelling, *ends, strict=True):
+        for at, low, high in zip(filled.value @ predicting, *ends, strict=True):
             outside = bool(at < known.min() or at > known.max())
             linked.append(LinkedScore(float(at + rest.value), float(low + rest.low), float(high + rest.high), outside))
         return linked
@@ -192,8 +192,8 @@ class Linking:
             weights.append(np.where(here, 1 / sizes[codes], 0.0))
         return _Weights(*weights)
 
-    def _foretelling(self) -> FloatArray:
-        """Weights of new items that tell an old score: common ones as the old release weighs them, all for the rest."""
+    def _prediction_weights(self) -> FloatArray:
+        """Weights of new items that predict an old score: common ones as in the old release, all for the rest."""
         old, new = self._score_weights(None)
         lost = np.bincount(self._cultures[0], np.where(self._partners[0] < 0, old, 0.0), len(self.cultures))
         partners = self._partners[1]

@@ -171,11 +171,7 @@ def _add_right_option(table: TextTable, columns: dict[str, str], guessed: Guesse
     """Take the right answer's column as option A where the others hold wrong options alone ("wrong_answer_1")."""
     places = [name for name in columns if name.startswith("option_")]
     answer = columns.get("answer", "")
-    if (
-        not places
-        or len(places) == len(ALL_LETTERS)
-        or not re.search(r"(?i)wrong|incorrect|distract|false", columns[places[0]])
-    ):
+    if not places or len(places) == len(ALL_LETTERS) or not _WRONG.search(columns[places[0]]):
         return
     others = {text_of(record.cells.get(columns[name], "")) for record in table.records for name in places}
     if any(text_of(record.cells.get(answer, "")) in others for record in table.records):
