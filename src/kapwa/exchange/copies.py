@@ -55,7 +55,7 @@ def _folders(source: Path) -> list[Path]:
     """Return the folders of results that a folder is or holds."""
     inside = [source] if _has_record(source) else sorted(filter(_has_record, source.glob("*/")))
     if not inside:
-        raise UsageError(f"{source} is no folder of results.", hint=f"Such a folder holds {', '.join(RECORDS)}.")
+        raise UsageError(f"{source} is not a folder of results.", hint=f"Such a folder holds {', '.join(RECORDS)}.")
     return inside
 
 
@@ -79,7 +79,7 @@ def _opened(address: str) -> Iterator[tuple[AbstractFileSystem, str]]:
     except ImportError as error:
         raise UsageError(f"{shown} needs another library: {error}.", hint="Install it beside Kapwa with pip.") from None
     except ValueError as error:
-        raise UsageError(f"{shown} is no address of fsspec: {error}.") from None
+        raise UsageError(f"{shown} is not an address of fsspec: {error}.") from None
     except Exception as error:
         raise RunError(f"{shown} cannot be used: {error or type(error).__name__}.", hint=_WHOLE) from error
 
@@ -104,7 +104,7 @@ def _fetch(source: str, destination: Path) -> list[str]:
         files: list[str] = system.find(root.rstrip("/"))
         folders = sorted({folder for folder, _, name in (file.rpartition("/") for file in files) if name in RECORDS})
         if not folders:
-            raise UsageError(f"{source} is no folder of results.", hint=f"Such a folder holds {', '.join(RECORDS)}.")
+            raise UsageError(f"{source} is not a folder of results.", hint=f"Such a folder holds {', '.join(RECORDS)}.")
         made = []
         for folder in folders:
             target = destination / folder.rpartition("/")[2]
