@@ -66,15 +66,15 @@ def test_a_copy_that_is_cut_off_is_no_result(runs: Path, tmp_path: Path, monkeyp
     monkeypatch.setattr(type(system), "put_file", failing)
     with pytest.raises(RunError, match="the line was cut"):
         copy_results(runs / "a", there)
-    with pytest.raises(UsageError, match="no folder of results"):
+    with pytest.raises(UsageError, match="not a folder of results"):
         copy_results(there, tmp_path / "back")
     assert not (tmp_path / "back").exists()
 
 
 def test_what_cannot_be_copied_is_refused(runs: Path, tmp_path: Path) -> None:
     for sources, to, says in (
-        (tmp_path / "nothing", "memory://x", "no folder of results"),
-        (runs, "nosuch://x", "no address of fsspec"),
+        (tmp_path / "nothing", "memory://x", "not a folder of results"),
+        (runs, "nosuch://x", "not an address of fsspec"),
         (runs, "sftp://me:secret@host/x", "holds a name or password"),
         ("memory://a", "memory://b", "One side of a copy is on this computer"),
     ):
