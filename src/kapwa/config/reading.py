@@ -36,7 +36,7 @@ from kapwa.runs.runner import check_places
 from kapwa.runs.settings import RunSettings
 from kapwa.runs.stopping import Limits
 from kapwa.suites.base import Setting, Task
-from kapwa.tables.yaml_files import Located, Place, load_yaml
+from kapwa.tables.yaml_files import KeyPath, Located, load_yaml
 from kapwa.value_types import JsonMapping, JsonObject, Keywords
 
 _WHAT, _SEE = "run file", "see docs/how-to/run-a-file.md."
@@ -150,7 +150,7 @@ class _Reading:
 
     def each_task(self, number: int, keys: Any) -> list[tuple[int, Any]]:
         """Return an entry with its place for each task that it names: one, or those of a suite or set."""
-        place: Place = ("tasks", number)
+        place: KeyPath = ("tasks", number)
         if (keys.task is None) == (keys.suite is None):
             self._note("names either a 'task' or a 'suite'.", place, "For example: - task: kalahi/mc")
             return []
@@ -165,7 +165,7 @@ class _Reading:
 
     def task(self, number: int, keys: Any, whole: Any) -> ConfiguredTask | None:
         """Return one of the tasks; None where it cannot be, which is a problem more."""
-        key_path: Place = ("tasks", number)
+        key_path: KeyPath = ("tasks", number)
         try:
             declared = suite_of(keys.task).options_of(keys.task)
         except KapwaError as error:
@@ -188,7 +188,7 @@ class _Reading:
         settings = {"draw_seed": seed, **settings, "options": options}
         return ConfiguredTask(keys.task, number, TaskSettings(**settings), seed, judge)
 
-    def _option(self, setting: Setting, value: Any, key_path: Place) -> Any:
+    def _option(self, setting: Setting, value: Any, key_path: KeyPath) -> Any:
         """Return the value of an option as the task's suite takes it; note a problem if it cannot be one."""
         kind, what = _KINDS[setting.kind]
         if isinstance(value, bool) or not isinstance(value, kind):
@@ -201,7 +201,7 @@ class _Reading:
 
     def model(self, number: int, keys: Any, whole: Any) -> AskedModel | None:
         """Return one of the models, with the settings of its run of each task; None where it cannot be."""
-        key_path: Place = ("models", number)
+        key_path: KeyPath = ("models", number)
         checked = self._checked(keys, key_path)
         try:
             prices = self._pricing(keys, whole).of(keys.model)
@@ -220,7 +220,7 @@ class _Reading:
             self._note(f"{names[name]} models are called {name!r}.", key_path, hint)
         return AskedModel(spec, options, settings, engine, prices)
 
-    def _checked(self, keys: Any, key_path: Place) -> tuple[str, ModelOptions] | None:
+    def _checked(self, keys: Any, key_path: KeyPath) -> tuple[str, ModelOptions] | None:
         """Return a model's name, a path in it from the file's folder, and its options; None where they cannot be."""
         backend, colon, name = keys.model.partition(":")
         spec = f"{backend}:{self._beside_file(name)}" if colon else keys.model
@@ -273,14 +273,14 @@ class _Reading:
         there = self.base / name
         return str(there) if self.base != Path() and name and there.exists() else name
 
-    def _refuse(self, error: KapwaError, key_path: Place) -> None:
+    def _refuse(self, error: KapwaError, key_path: KeyPath) -> None:
         self.problems.append(_located_error(error, self.path, self.located, key_path))
 
-    def _note(self, message: str, key_path: Place, hint: str) -> None:
+    def _note(self, message: str, key_path: KeyPath, hint: str) -> None:
         self._refuse(UsageError(message, hint=hint), key_path)
 
 
-def _located_error(error: KapwaError, path: Path, located: Located, key_path: Place) -> DataError:
+def _located_error(error: KapwaError, path: Path, located: Located, key_path: KeyPath) -> DataError:
     """Return an error of options as one of the file: where it stands, and with keys in place of options."""
     column = ".".join(key for key in key_path if isinstance(key, str))
     message, hint = (_with_keys(text) for text in (error.summary, error.hint or ""))

@@ -48,8 +48,8 @@ def version_of(card: Mapping[str, object]) -> str:
 
 def card_findings(cards: Sequence[Mapping[str, object]], paths: Sequence[Path]) -> Iterator[Finding]:
     """Yield what a card leaves open; ``paths``: the cards' files, or one place that stands for all."""
-    places = paths if len(paths) == len(cards) else [paths[0]] * len(cards)
-    for card, path in zip(cards, places, strict=True):
+    card_paths = paths if len(paths) == len(cards) else [paths[0]] * len(cards)
+    for card, path in zip(cards, card_paths, strict=True):
         if not card["citation"]:
             yield Finding("note", str(path), f"the card of {card['title']!r} names no citation")
         if not card["reviewed_by_native_speakers"]:

@@ -151,7 +151,7 @@ def laid_out(
 
 def _texts_of(cell: Cell) -> tuple[str, ...]:
     """Return the texts of a cell, parted by semicolons or else by lines, without bullets and numbers before them."""
-    parts = cell
+    pieces = cell
     if isinstance(cell, str):
-        parts = tuple(rearm(cell).split(";" if ";" in cell else "\n"))
-    return tuple(text for part in parts if (text := _BULLET.sub("", part).strip()))
+        pieces = tuple(rearm(cell).split(";" if ";" in cell else "\n"))
+    return tuple(text for piece in pieces if (text := _BULLET.sub("", piece).strip()))

@@ -66,8 +66,8 @@ def _listed(cell: object, kind: type[_Entry], what: str) -> tuple[_Entry, ...]:
         return adapter.validate_json(cell) if isinstance(cell, str) else adapter.validate_python(cell)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place, *keys = first["loc"] or ("",)
-        named = "".join((f"{what} {place + 1}: " if isinstance(place, int) else "", *(f"{key!r}: " for key in keys)))
+        index, *keys = first["loc"] or ("",)
+        named = "".join((f"{what} {index + 1}: " if isinstance(index, int) else "", *(f"{key!r}: " for key in keys)))
         why = NO_TAG.format(first["input"]) if first["type"] == "string_pattern_mismatch" else f"{first['msg']}."
         raise cell_error(f"is no JSON list of {what}s: {named}{why}", _EXAMPLES[what]) from None
 

@@ -45,7 +45,7 @@ class Errata:
         return sum(not line.confirmed_by for line in self.lines)
 
     def left_out(
-        self, asked: Iterable[ItemKey], everything: Callable[[], Iterable[ItemKey]] | None = None
+        self, items: Iterable[ItemKey], everything: Callable[[], Iterable[ItemKey]] | None = None
     ) -> dict[ItemKey, Erratum]:
         """Return those of the items ``asked`` that a confirmed line names, with the line.
 
@@ -53,7 +53,7 @@ class Errata:
         a line on another item is passed over. Raises DataError for the line of an item that there is not, or that is
         of another culture than the line says.
         """
-        chosen = {key: line for key in asked if (line := self._line_of(key)) is not None}
+        chosen = {key: line for key in items if (line := self._line_of(key)) is not None}
         missing = [line for line in self.lines if line not in chosen.values()]
         known = {key[0]: key[2] for key in everything()} if missing and everything is not None else {}
         for line in missing if everything is not None else ():
@@ -83,13 +83,13 @@ def read_errata(path: str | Path) -> Errata:
     lines: dict[tuple[str, str], Erratum] = {}
     for row in read_sheet(Path(path), required=COLUMNS):
         line = Erratum(**{name: row.cells[name].strip() for name in COLUMNS}, row=row.number)
-        place = {"path": path, "row": row.number, "column": "item_id"}
+        location = {"path": path, "row": row.number, "column": "item_id"}
         if not line.item_id:
-            raise DataError("is empty.", hint="Name the item, or delete the line.", **place)  # type: ignore[arg-type]
+            raise DataError("is empty.", hint="Name the item, or delete the line.", **location)  # type: ignore[arg-type]
         earlier = lines.setdefault((line.item_id, line.variant), line)
         if earlier is not line:
             message = f"{line.item_id!r} a second time (first in row {earlier.row})."
-            raise DataError(message, hint="Keep one of the two lines.", **place)  # type: ignore[arg-type]
+            raise DataError(message, hint="Keep one of the two lines.", **location)  # type: ignore[arg-type]
     return Errata(Path(path), list(lines.values()))
 
 

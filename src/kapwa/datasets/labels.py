@@ -32,12 +32,12 @@ def labels_of(
     A culture that is a label too belongs to it. ``every``: whether ``cultures`` are all that rows may name.
     """
     first: dict[str, LabelRow] = {}
-    parts: dict[str, list[str]] = {}
+    members_of: dict[str, list[str]] = {}
     for row in rows:
         first.setdefault(row.label, row)
-        parts.setdefault(row.label, []).append(row.culture)
-    below = {label: _below(label, parts) for label in parts}
-    names = [*cultures, *parts]
+        members_of.setdefault(row.label, []).append(row.culture)
+    below = {label: _below(label, members_of) for label in members_of}
+    names = [*cultures, *members_of]
     problems = []
     for row in rows:
         if every and row.culture not in names:
@@ -58,12 +58,12 @@ def labels_of(
     return labels, problems
 
 
-def _below(label: str, parts: Mapping[str, Sequence[str]]) -> set[str]:
+def _below(label: str, members_of: Mapping[str, Sequence[str]]) -> set[str]:
     """Return all cultures and labels that belong to a label, itself among them where it is in a circle."""
     below: set[str] = set()
     waiting = [label]
     while waiting:
-        new = set(parts.get(waiting.pop(), ())) - below
+        new = set(members_of.get(waiting.pop(), ())) - below
         below |= new
         waiting += new
     return below

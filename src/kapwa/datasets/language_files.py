@@ -46,28 +46,28 @@ def check_language(path: Path) -> tuple[LanguageFile | None, list[DataError]]:
 
 def _bad_lines(path: Path, located: Located) -> Iterator[DataError]:
     """Yield patterns that cannot be compiled, and lines that stand twice in one block."""
-    for place, row in located.lines.items():
-        value = reduce(lambda part, key: part[key], place, located.value)
-        if not isinstance(value, str) or place[0] == "notes":
+    for keys, row in located.lines.items():
+        value = reduce(lambda section, key: section[key], keys, located.value)
+        if not isinstance(value, str) or keys[0] == "notes":
             continue
-        wrong = partial(DataError, path=path, column=".".join(map(str, place)))
-        if place == ("tag",) and value != (tag := canonical(value)):
+        wrong = partial(DataError, path=path, column=".".join(map(str, keys)))
+        if keys == ("tag",) and value != (tag := canonical(value)):
             yield wrong(f"{value!r} is {tag!r} in Kapwa.", row=row, hint=f"Write 'tag: {tag}'.")
-        in_lines = not _LINES.isdisjoint(place)
-        words = words_of(value) if _SPACED.isdisjoint(place) else value.split()
+        in_lines = not _LINES.isdisjoint(keys)
+        words = words_of(value) if _SPACED.isdisjoint(keys) else value.split()
         entries = lines_of(value) if in_lines else words
         for number, entry in enumerate(entries):
             at = row + number + ("\n" in value) if in_lines else row
             if entry in entries[:number]:
                 yield wrong(f"{entry!r} appears twice.", row=at, hint="Delete one of the two.")
-            if in_lines and _PLAIN.isdisjoint(place) and (fault := _fault(place, entry)):
+            if in_lines and _PLAIN.isdisjoint(keys) and (fault := _fault(keys, entry)):
                 yield wrong(f"the pattern {entry!r} {fault[0]}.", row=at, hint=fault[1])
 
 
-def _fault(place: tuple[str | int, ...], line: str) -> tuple[str, str] | None:
+def _fault(keys: tuple[str | int, ...], line: str) -> tuple[str, str] | None:
     """Say what is wrong with a pattern, as the readers join it with others, and what to write instead."""
     pattern = "x|" + _NAMED.sub("1", line)
-    modules = (re, regex) if place[0] in _OF_REPLIES and "linker" not in place else (regex,)
+    modules = (re, regex) if keys[0] in _OF_REPLIES and "linker" not in keys else (regex,)
     try:
         joined = [module.compile(pattern) for module in modules][-1]
     except (re.error, regex.error, OverflowError) as error:
@@ -79,13 +79,13 @@ def _fault(place: tuple[str | int, ...], line: str) -> tuple[str, str] | None:
         return "holds a group that would be counted", "Write (?:...) for (...)."
     if joined.flags != regex.compile("").flags:
         return "changes how other patterns are read", "Delete what is like (?i); texts are in lower case."
-    return _fault_of_names(place, line)
+    return _fault_of_names(keys, line)
 
 
-def _fault_of_names(place: tuple[str | int, ...], line: str) -> tuple[str, str] | None:
+def _fault_of_names(keys: tuple[str | int, ...], line: str) -> tuple[str, str] | None:
     """Say which name in braces means nothing where it stands, or which is missing."""
-    known = _MEANT.get(str(place[-1]), ()) if place[0] == "quantities" else ()
-    named = () if place[0] == "replies" else _NAMED.findall(line)  # those of replies are pieces, already put in
+    known = _MEANT.get(str(keys[-1]), ()) if keys[0] == "quantities" else ()
+    named = () if keys[0] == "replies" else _NAMED.findall(line)  # those of replies are pieces, already put in
     if unknown := [name for name in named if name not in known]:
         literal = f"Write \\{unknown[0]} for a literal brace."
         hint = f"Available: {', '.join(known)}." if known else literal
@@ -140,14 +140,14 @@ def review_page(path: Path) -> Iterator[str]:
     _, problems = read_model(path, LanguageFile, what="language file", see=SEE)
     if problems:
         raise problems[0]
-    purposes = {row: _purpose(*place) for place, row in load_yaml(path).lines.items() if place}
+    purposes = {row: _purpose(*keys) for keys, row in load_yaml(path).lines.items() if keys}
     for row, line in enumerate(read_text(path).splitlines(), 1):
         yield (f"\n{purposes[row]}\n" if purposes.get(row) else "") + f"  {line}".rstrip()
 
 
-def _purpose(part: str | int, field: str | int = "", *deeper: str | int) -> str:
+def _purpose(section: str | int, field: str | int = "", *deeper: str | int) -> str:
     """Say what a part of a language file, or a field of a part, is for; "" of what lies deeper."""
-    known = LanguageFile.model_fields[str(part)]
+    known = LanguageFile.model_fields[str(section)]
     kind = (
         known.annotation if isinstance(known.annotation, type) and issubclass(known.annotation, FileSection) else None
     )

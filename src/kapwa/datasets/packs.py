@@ -71,10 +71,10 @@ def fetch(wanted: HubId, patterns: Sequence[str]) -> Location:
     try:
         folder = snapshot(wanted.repo, "dataset", wanted.revision, patterns)
     except UsageError:
-        kept = "" if wanted.revision else revision_fetched(wanted.repo)
-        if not kept:
+        fetched = "" if wanted.revision else revision_fetched(wanted.repo)
+        if not fetched:
             raise
-        folder = snapshot(wanted.repo, "dataset", kept, patterns)
+        folder = snapshot(wanted.repo, "dataset", fetched, patterns)
     return _at_commit(wanted.repo, folder)
 
 
@@ -175,16 +175,16 @@ def table_files(folder: Path, role: str, suffixes: Sequence[str] = TABLE_SUFFIXE
 
 def table_to_check(path: Path, role: str) -> Path | None:
     """Return ``path``, or the folder of a card, where it is a table called ``role`` or a folder with one; else None."""
-    place = path.parent if path.name == CARD_NAME else path
-    tables = table_files(place if place.is_dir() else place.parent, role)
-    return place if tables and (place.is_dir() or place in tables) else None
+    folder_or_file = path.parent if path.name == CARD_NAME else path
+    tables = table_files(folder_or_file if folder_or_file.is_dir() else folder_or_file.parent, role)
+    return folder_or_file if tables and (folder_or_file.is_dir() or folder_or_file in tables) else None
 
 
 def choice_of_packs(data: str | Path, folder: Path, role: str) -> str:
     """Return a hint for ``folder``, named by ``data``, that has no table ``role``: which packs in it have one."""
     sign = ":" if str(data) == SAMPLE else "/"
-    held = children(folder) if folder.is_dir() else []
-    packs = [f"{data}{sign}{pack.name}" for pack in held if table_files(pack, role)]
+    entries_within = children(folder) if folder.is_dir() else []
+    packs = [f"{data}{sign}{pack.name}" for pack in entries_within if table_files(pack, role)]
     return f"Name one of its packs: {', '.join(packs)}." if packs else f"A pack has a table such as {role}.csv."
 
 
@@ -211,8 +211,8 @@ class DataSet:
         inside = self.path is not None and self.path in file.parents
         relative = file.relative_to(self.path).as_posix() if self.path and inside else file.name
         with contextlib.suppress(OSError):  # a file that cannot be read is already among the problems
-            held = in_memory.get({}).get(file)
-            self.files[name or relative] = held.content if held else file.read_bytes()
+            stored = in_memory.get({}).get(file)
+            self.files[name or relative] = stored.content if stored else file.read_bytes()
 
     def read_card(self, folder: Path, name: str = "") -> Defaults:
         """Read the folder's card, if it has one, and return the culture and language that it gives to rows.

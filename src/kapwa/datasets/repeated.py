@@ -70,15 +70,15 @@ def cultures_named_twice(cultures: Iterable[tuple[str, Origin]], column: str) ->
     first: dict[Place | str, str] = {}
     for name, origin in rows.items():
         plain = name.replace("_", " ")
-        place = resolve(plain, attribute=attribute)
-        if not isinstance(place, Place):  # an invisible sign in it
-            place = resolve(same_text(plain), attribute=attribute)
-        meant = place if isinstance(place, Place) else same_text(plain)
+        country = resolve(plain, attribute=attribute)
+        if not isinstance(country, Place):  # an invisible sign in it
+            country = resolve(same_text(plain), attribute=attribute)
+        meant = country if isinstance(country, Place) else same_text(plain)
         earlier = first.setdefault(meant, name)
         if earlier != name:
             message = (
                 f"{name!r} and {earlier!r} (row {rows[earlier].row}) are names of one "
-                f"{'country' if isinstance(place, Place) else 'culture'}: they are taken as two cultures of equal "
+                f"{'country' if isinstance(country, Place) else 'culture'}: they are taken as two cultures of equal "
                 "weight; write one name in all rows if they are one"
             )
             yield origin.finding("warning", message, column)

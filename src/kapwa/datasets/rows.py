@@ -98,7 +98,7 @@ def split_texts(cell: Any) -> tuple[str, ...]:
     pieces = cell
     if isinstance(cell, str):
         value = written_value(cell) if cell.startswith(("[", "{")) else None
-        listed = isinstance(value, list) and all(type(part) in (str, int, float) for part in value)
+        listed = isinstance(value, list) and all(type(item) in (str, int, float) for item in value)
         pieces = value if listed else cell.split(SEPARATOR)
     return tuple([text for piece in pieces if (text := str(piece).strip())])
 
@@ -325,12 +325,12 @@ def _stray_rows(table: TextTable, known: Mapping[str, bool]) -> Iterator[DataErr
     """Name rows that hold next to nothing of the form, or the sums of those above, each once."""
     needed = [name for name, required in known.items() if required]
     sums = dict.fromkeys(table.header, 0.0)
-    for place, record in enumerate(table.records):
+    for index, record in enumerate(table.records):
         cells = {name: str(cell).strip() for name, cell in record.cells.items() if cell and str(cell).strip()}
         empty = [name for name in needed if name not in cells]
         numbers = {name: float(cell) for name, cell in cells.items() if re.fullmatch(r"\d+(\.\d+)?", cell)}
         summed = [name for name, number in numbers.items() if number == sums[name] > 0]
-        if empty and summed and place > 2:  # a second row may just be like the first, and ids 1, 2, 3 add up too
+        if empty and summed and index > 2:  # a second row may just be like the first, and ids 1, 2, 3 add up too
             message = f"{cells[summed[0]]} is the sum of the rows above, and the row has no {empty[0]!r}."
             hint = "Delete the row if it is a total; else fill it in."
             yield DataError(message, path=table.path, row=record.row, column=summed[0], hint=hint)

@@ -100,8 +100,8 @@ def _body_row(page: Any, number: int, row: Sequence[str], sheet: Sheet) -> None:
         if len(text) >= MAX_XLSX_CELL:
             limit = f"has {len(text):,} characters; a spreadsheet cell holds {MAX_XLSX_CELL:,}."
             if not column.only_shown:
-                place = f"Row {number} of {sheet.name}.xlsx: column {column.name!r}"
-                raise UsageError(f"{place} {limit}", hint="Shorten this text, or leave its row out.")
+                location = f"Row {number} of {sheet.name}.xlsx: column {column.name!r}"
+                raise UsageError(f"{location} {limit}", hint="Shorten this text, or leave its row out.")
             note = f"… [Cut here: this text {limit[:-1]}. {sheet.name}.csv has all of it.]"
             shown = text[: MAX_XLSX_CELL - 1 - len(note)] + note
         cell = page.cell(row=number, column=index)
@@ -274,7 +274,7 @@ def sheet_files(paths: str | Path | Sequence[str | Path], kind: str, *, keys: bo
                 if file.suffix.lower() in _READABLE
                 and keys in (None, file.stem.endswith("-key"))
                 and not file.name.startswith(_OTHERS[kind])
-                and not any(part.startswith((".", "~$")) for part in file.relative_to(path).parts)
+                and not any(component.startswith((".", "~$")) for component in file.relative_to(path).parts)
             ]
         if not sheets:
             raise DataError(f"holds no {what}.", path=path, hint=f"They are CSV or XLSX, as {example}.")
@@ -300,7 +300,7 @@ def shuffled(names: Sequence[str], *salt: str | int) -> list[int]:
     seen: Counter[str] = Counter()
     keys = []
     for name in names:
-        parts = json.dumps([*salt, name, seen[name]], ensure_ascii=True)
-        keys.append(hashlib.blake2b(parts.encode(), digest_size=16).digest())
+        salted = json.dumps([*salt, name, seen[name]], ensure_ascii=True)
+        keys.append(hashlib.blake2b(salted.encode(), digest_size=16).digest())
         seen[name] += 1
     return sorted(range(len(names)), key=keys.__getitem__)

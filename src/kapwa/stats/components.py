@@ -53,7 +53,7 @@ def variance_components(values: ArrayLike, cultures: ArrayLike | None = None) ->
 
     ``values``: (items, prompts, samples), one score of every sample of every item in every prompt; items with a NaN are
     left out. ``cultures``: (items,) the culture of each item; None: all of one culture. Items are nested in cultures
-    and crossed with prompts, samples are nested in both; items, prompts and samples are random effects (Searle, Casella and
+    and crossed with prompts, samples are nested in both; all three are random effects (Searle, Casella and
     McCulloch 1992, *Variance Components*, chapter 4; for evaluations Miller 2024, arXiv 2411.00640). Cultures may have
     different numbers of items; each needs at least two. With one prompt, its component and those that cross it are None
     and included in ``item``; with one sample, ``sample`` is None and included in ``item × prompt``.

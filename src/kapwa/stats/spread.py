@@ -96,8 +96,8 @@ def culture_spread(
 
     Ranks: where the test rejects at 5 %, a pair differs significantly if its studentised distance exceeds the 95 %
     point of the largest under the same sign flips (Mogstad, Romano, Shaikh and Wilhelm 2024); else any rank is
-    possible. Variances of single cultures are shrunk towards that of all cultures, with a weight of :data:`PRIOR` clusters: the
-    mean of a culture with all answers right is not free of error. Deterministic for a seed.
+    possible. Variances of single cultures are shrunk towards that of all cultures, with a weight of :data:`PRIOR`
+    clusters: the mean of a culture with all answers right is not free of error. Deterministic for a seed.
     """
     matrix, _ = read_values(values, binary=False)
     valid = ~np.isnan(matrix[:, 0])

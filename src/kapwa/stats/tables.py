@@ -445,7 +445,7 @@ def _pooled_table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **setti
         if len({a.culture for a, _ in members}) < 2 or not names:
             continue
         aligned = [_aligned(a, b, names) for a, b in members]
-        left, right = (_stacked([block[side] for block in aligned]) for side in (0, 1))
+        left, right = _stacked(block[0] for block in aligned), _stacked(block[1] for block in aligned)
         clusters = np.concatenate([block[2] for block in aligned])
         cultures = np.repeat([a.culture for a, _ in members], [len(block[2]) for block in aligned])
         flags = np.array([metrics[name] for name in names])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import read_text
-from kapwa.languages.places import Ambiguous, Place, fold, is_code, part_of
+from kapwa.languages.places import Ambiguous, Place, country_at_start, fold, is_code
 from kapwa.languages.places import resolve as resolve_name
 from kapwa.tables import Record, read_records, separator_of, words_for
 
@@ -183,7 +183,7 @@ def _row(number: int, labels: tuple[str, ...], demonym: str) -> ValuesRow:
     for more in places:
         left = left & more or left
     unknown = (label for label, candidates in zip(labels, places, strict=True) if not candidates)
-    part = next(filter(None, map(part_of, unknown)), None)
+    part = next(filter(None, map(country_at_start, unknown)), None)
     if len(left) != 1:
         return ValuesRow(number, labels, demonym, None, tuple(sorted(left, key=lambda place: place.iso3)), part)
     others = [label for label, other in zip(labels, places, strict=True) if other and not left & other]
