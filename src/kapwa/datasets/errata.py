@@ -21,7 +21,7 @@ ItemKey = tuple[str, str, str]
 
 
 class Erratum(NamedTuple):
-    """One line: an item (``variant`` "": all its variants), what is wrong with it, and who confirmed that, if any."""
+    """One line: an item (``variant`` "": all its variants), what is wrong with it, and who confirmed it, if anybody."""
 
     item_id: str
     culture: str
@@ -47,10 +47,10 @@ class Errata:
     def left_out(
         self, items: Iterable[ItemKey], everything: Callable[[], Iterable[ItemKey]] | None = None
     ) -> dict[ItemKey, Erratum]:
-        """Return those of the items ``asked`` that a confirmed line names, with the line.
+        """Return those of ``items`` that a confirmed line names, with the line.
 
-        ``everything``: the items of the data, of which ``asked`` may be a part; None where no more are known, so that
-        a line on another item is passed over. Raises DataError for the line of an item that there is not, or that is
+        ``everything``: all items of the data, of which ``items`` may be a subset; None where no others are known, so
+        that lines on other items are skipped. Raises DataError for a line on an item that does not exist, or that is
         of another culture than the line says.
         """
         chosen = {key: line for key in items if (line := self._line_of(key)) is not None}
@@ -94,12 +94,12 @@ def read_errata(path: str | Path) -> Errata:
 
 
 def errata_digest(left_out: Iterable[ItemKey]) -> str:
-    """Return the digest by which a signature names the items that were left out, whatever the lines say of them."""
+    """Return a digest, for signatures, of the items that were left out; it ignores the other columns of the lines."""
     return digest({f"{item_id}\0{variant}": b"" for item_id, variant, _ in left_out})
 
 
 def errata_note(errata: Errata, left_out: Mapping[ItemKey, Erratum]) -> str:
-    """Say in whole sentences what is left out, on whose word, and which lines of a table of errata change nothing."""
+    """Return sentences on what is left out, who confirmed it, and which lines of a table of errata change nothing."""
     used = {(line.item_id, line.variant): line for line in left_out.values()}
     named = [f"{line.item_id} ({line.reason}; confirmed by {line.confirmed_by})" for line in used.values()]
     more = f", and {len(named) - _NAMED} more" if len(named) > _NAMED else ""

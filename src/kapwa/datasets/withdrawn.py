@@ -21,7 +21,7 @@ def withdrawn_hash(salt: str, item: str) -> str:
 def withdrawn_findings(items: Iterable[tuple[str, Path, int]]) -> Iterator[Finding]:
     """Yield an error for each item (id, file, row) that the ``withdrawn.jsonl`` beside its file names.
 
-    A list that cannot be read is an error, too: what it forbids would otherwise pass.
+    A list that cannot be read is an error, too: otherwise withdrawn items would be accepted.
     """
     lists: dict[Path, list[tuple[str, str]]] = {}
     for item, path, row in items:

@@ -34,10 +34,10 @@ def read_model(
     located: Located | None = None,
     hint: Callable[[str, Collection[str]], str] = nearest,
 ) -> tuple[ModelT | None, list[DataError]]:
-    """Read a YAML file as ``model``: that and no errors, or None and every error with its row, field and remedy.
+    """Read a YAML file as ``model``; return it without errors, or None and every error with its row, field and remedy.
 
-    ``what`` names the file in errors, ``see`` says where its form is described. ``located``: its content, where it was
-    read. ``hint``: says of a field that there is not which of those there are may be meant.
+    ``what`` names the file in errors, ``see`` says where its form is described. ``located``: its content, if it was
+    read already. ``hint``: suggests a known field for an unknown one.
     """
     try:
         located = located or load_yaml(path)
@@ -63,12 +63,12 @@ def _field_error(
     detail: Any,
 ) -> DataError:
     message, kind, keys = str(detail["msg"]).removeprefix("Value error, "), detail["type"], tuple(detail["loc"])
-    if not keys:  # a validator over the whole file names its part of it, and the field in quotes, in the message
+    if not keys:  # the message of a validator over the whole file begins with the section, and has the field in quotes
         section, _, rest = message.partition(": ")
         if section in model.model_fields:
             message = rest
             keys = (section, rest.split("'")[1]) if rest.startswith("'") else (section,)
-    written: KeyPath = ()  # pydantic's place names the types that a value was tried as, too
+    written: KeyPath = ()  # pydantic's location also has the types that it tried for a value
     for step in keys:
         written = (*written, step) if kind == "missing" or (*written, step) in located.lines else written
     column = ".".join(step for step in written if isinstance(step, str)) or None
@@ -92,7 +92,7 @@ def _field_error(
 
 
 def _inner(model: type[BaseModel], keys: KeyPath) -> type[BaseModel]:
-    """Return the model of the part of a file that ``place`` is in."""
+    """Return the model of the section of a file to which ``keys`` lead."""
     for step in keys:
         if step in model.model_fields:
             model = next(_models_in(model.model_fields[str(step)].annotation), model)
@@ -108,5 +108,5 @@ def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
 
 @cache
 def shipped_card(path: Path) -> Card:
-    """Return a card that ships with Kapwa: that of data which others released without one."""
+    """Return a card that ships with Kapwa, for data that were released without one."""
     return Card.model_validate(load_yaml(path).value)
