@@ -66,7 +66,7 @@ def test_a_data_set_goes_to_a_private_repository_and_comes_back_as_it_was(tmp_pa
         assert TOKEN not in sent.stdout + sent.stderr + tried.stdout + tried.stderr
         again = somebody.types("publish", "data", "--repo", "me/mine", "--public")
         assert again.returncode == 2
-        assert "me/mine is private, and this was to be public." in again.stderr
+        assert "me/mine is private, but you asked for public." in again.stderr
 
 
 def test_without_a_token_and_into_a_public_repository_nothing_goes(tmp_path: Path, data: Path) -> None:
@@ -77,7 +77,7 @@ def test_without_a_token_and_into_a_public_repository_nothing_goes(tmp_path: Pat
         assert "Traceback" not in stranger.stderr
         refused = person(tmp_path, hub).types("publish", "data", "--repo", "me/open")
         assert refused.returncode == 2
-        assert "me/open is public, and this was to be private." in refused.stderr
+        assert "me/open is public, but you asked for private." in refused.stderr
         assert hub.repositories["me/open"].commits == {TINY: {}}
         told = person(tmp_path, hub).types("publish", "data", "--repo", "me/open", "--public", "--json")
         assert json.loads(told.stdout)["sent"] is True
