@@ -162,7 +162,7 @@ def blocks(rows: pl.DataFrame, metrics: Mapping[str, bool], columns: Sequence[st
                 column=column,
                 hint="Every row of an item must have the same value in this column.",
             )
-    found_blocks = []
+    item_blocks = []
     groups = rows.partition_by(*BLOCK, as_dict=True)
     for key in sorted(groups):
         culture, language, variant = key
@@ -173,8 +173,8 @@ def blocks(rows: pl.DataFrame, metrics: Mapping[str, bool], columns: Sequence[st
         if group["missing"].sum():
             completed = Completed(*(_wide(group, values, labels) for values in Completed._fields))
         names = tuple(name for name in metrics if name in items.columns)
-        found_blocks.append(ItemBlock(culture, language, variant, items, names, completed))
-    return found_blocks
+        item_blocks.append(ItemBlock(culture, language, variant, items, names, completed))
+    return item_blocks
 
 
 def _wide(rows: pl.DataFrame, values: str, labels: pl.DataFrame) -> pl.DataFrame:
