@@ -108,10 +108,16 @@ def failed_examples(language: Language, examples: Examples) -> Iterator[tuple[st
     matcher = Matcher(language)
     refusal = re.compile("|".join(language.replies.refusal) or "(?!)")
 
-    def meet(*texts: str) -> tuple[bool, ...]:  # whether every word of each text shares a key with one of the other
-        keys = [[language.keys(token) for token in language.tokens(language.fold(text))] for text in texts]
-        ways = (keys, keys[::-1])
-        return tuple(bool(left) and all(any(word & key for key in right) for word in left) for left, right in ways)
+    def keys_of(text: str) -> list[frozenset[str]]:
+        return [language.keys(token) for token in language.tokens(language.fold(text))]
+
+    def covered(words: list[frozenset[str]], others: list[frozenset[str]]) -> bool:
+        return bool(words) and all(any(word & other for other in others) for word in words)
+
+    def meet(left: str, right: str) -> tuple[bool, bool]:
+        """Whether every word of each text shares a key with a word of the other."""
+        left_keys, right_keys = keys_of(left), keys_of(right)
+        return covered(left_keys, right_keys), covered(right_keys, left_keys)
 
     def gives(reply: str, answer: str, kind: Kind = "text") -> bool:
         return matcher.match(reply, answer, kind) is not None

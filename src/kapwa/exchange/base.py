@@ -22,7 +22,7 @@ from kapwa.errors import DataError, KapwaError, UsageError, nearest
 from kapwa.files import digest, filling, jsonable
 from kapwa.languages.codes import is_language_tag
 from kapwa.loading import load_task
-from kapwa.records import Answer, Floor, Item
+from kapwa.records import Answer, Floor, Item, Outcome
 from kapwa.runs.directory import Run, brief_model, slug
 from kapwa.runs.manifest import describe
 from kapwa.runs.results import results, write_results
@@ -176,6 +176,18 @@ def foreign_metric(name: str, source: str, *, binary: bool, share: bool, better:
     """Describe a metric of another tool; ``share``: its values lie between 0 and 1."""
     low, high = (0.0, 1.0) if share else (None, None)
     return asdict(MetricInfo(name, name, low, high, binary=binary, source=source, higher_is_better=better))
+
+
+def foreign_outcome(value: float, *, binary: bool) -> Outcome:
+    """Return the outcome of a value of another tool's metric."""
+    if not binary:
+        return "scored"
+    return "right" if value else "wrong"
+
+
+def breakdown_of(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return culture, language and variant of a row."""
+    return row["culture"], row["language"], row["variant"]
 
 
 def foreign_run(

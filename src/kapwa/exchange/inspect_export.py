@@ -26,7 +26,7 @@ import polars as pl
 from pydantic_core import to_json, to_jsonable_python
 
 from kapwa.errors import need_package
-from kapwa.exchange.base import ALL, BREAKDOWN, Files, expected, moment, overall, run_identity, short_hash
+from kapwa.exchange.base import ALL, BREAKDOWN, Files, breakdown_of, expected, moment, overall, run_identity, short_hash
 from kapwa.records import OUTCOMES, UNANSWERED
 from kapwa.runs.directory import LEVEL, Run, slug
 from kapwa.runs.store import JOURNAL
@@ -128,9 +128,9 @@ def _results(run: Run) -> EvalResults:
     known = {name: (n, rows - n) for name, n, rows in counts.iter_rows()}
     groups = scores.select(BREAKDOWN).unique(maintain_order=True).sort(BREAKDOWN)
     columns = _telling_apart(groups, BREAKDOWN) if groups.height > 1 else ()
-    labels = {
-        tuple(row[c] for c in BREAKDOWN): ", ".join(row[c] for c in columns) for row in groups.iter_rows(named=True)
-    }
+    labels = {}
+    for row in groups.iter_rows(named=True):
+        labels[breakdown_of(row)] = ", ".join(row[column] for column in columns)
     rows = [*overall(run), *(_over_all_subsets(run) if len(labels) > 1 else ())]
     headline = next((name for name in manifest["headline"] if any(row["metric"] == name for row in rows)), None)
     return EvalResults(
@@ -175,7 +175,7 @@ def _over_all_subsets(run: Run) -> Iterator[Cells]:
         yield {**row, "signature": run.manifest["signatures"][row["metric"]]}
 
 
-def _metrics(rows: Sequence[Row], labels: Mapping[tuple[str, ...], str]) -> dict[str, EvalMetric]:
+def _metrics(rows: Sequence[Row], labels: Mapping[tuple[str, str, str], str]) -> dict[str, EvalMetric]:
     """Return mean and standard error of one metric: over all items first, then of each culture, language and variant.
 
     An estimate without a label is the one over all items. Every metric gets the same columns, in groups: only then does
@@ -184,7 +184,7 @@ def _metrics(rows: Sequence[Row], labels: Mapping[tuple[str, ...], str]) -> dict
     """
     from inspect_ai.log import EvalMetric
 
-    by_label = {labels.get(tuple(row[name] for name in BREAKDOWN), ""): row for row in rows}
+    by_label = {labels.get(breakdown_of(row), ""): row for row in rows}
     metrics = {}
     for names in ([""], sorted(label for label in labels.values() if label)):
         for kind, label in itertools.product(("mean", "stderr"), names):

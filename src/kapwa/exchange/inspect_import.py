@@ -219,7 +219,7 @@ def _score_rows(sample: _Sample, metrics: Mapping[str, tuple[ValueKey, JsonObjec
             continue  # a scorer skipped this sample
         number, outcome = value
         if outcome in ("right", "wrong", "scored") and number is not None:
-            outcome = "scored" if not info["binary"] else "right" if number else "wrong"
+            outcome = base.foreign_outcome(number, binary=info["binary"])
         # The log's scorer judged what it got; if there was an answer, its state is that in the log.
         state = sample.row["state"] if number is not None else state_of(outcome)
         yield {**sample.row, "metric": name, "value": number, "outcome": outcome, "state": state}

@@ -49,9 +49,7 @@ def _task_keys(run: Run) -> dict[str, TaskKey]:
 def _write_results(run: Run, tasks: Mapping[str, TaskKey], path: Path) -> None:
     manifest, model = run.manifest, run.manifest["model"]
     rows = list(base.overall(run))
-    estimates = {
-        name: [row for row in rows if tuple(row[c] for c in base.BREAKDOWN) == key] for name, key in tasks.items()
-    }
+    estimates = {name: [row for row in rows if base.breakdown_of(row) == key] for name, key in tasks.items()}
     sizes = {name: _of_task(run.scores, key)["item_id"].n_unique() for name, key in tasks.items()}
     kind = "multiple_choice" if "continuations" in run.tables else "generate_until"
     value = {

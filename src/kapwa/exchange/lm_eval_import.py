@@ -186,7 +186,7 @@ def _score_rows(
             name = _metric_name(metric, sample.filter)
             if name in metrics:
                 value = float(sample.value(metric))
-                outcome = ("right" if value else "wrong") if metrics[name]["binary"] else "scored"
+                outcome = base.foreign_outcome(value, binary=bool(metrics[name]["binary"]))
                 same = {"item_id": item_id, "cluster": item_id, "sample": 0}
                 judged = {"value": value, "outcome": outcome, "state": "unknown"}  # lm-eval keeps no reason of the end
                 yield {**about[sample.doc_id], **same, "metric": name, **judged}

@@ -21,6 +21,8 @@ from kapwa.stats.intervals import effective_size, mean_estimates, paired_values,
 from kapwa.stats.pooled import bounded_centre, pooled_error, pooled_mean
 from kapwa.stats.raters import RaterError, RaterLabels, rater_error
 
+# Which mean to print.
+Use = Literal["corrected", "people", "none"]
 # With fewer labels the interval of people's labels by themselves is printed.
 FEW_LABELS = 40
 # With fewer labels in one of several strata, the effect of the scorer's mistakes there is not known well enough.
@@ -224,20 +226,15 @@ def _corrected(audit: _Audit, stratum: str) -> Corrected:
     labelled, n = audit.labelled, len(audit.scores)
     largest = 1.0 if audit.signed else 0.0
     automatic, people, both, bias = _mean(audit, audit.scores, None, largest), _Mean(), _Mean(), _Mean()
-    use: Literal["corrected", "people", "none"] = "people"
+    use: Use = "none"
     reason, weight, saving = "no-labels", 0.0, None
-    if len(np.unique(audit.strata[labelled])) <= audit.strata.max():
-        use = "none"
-    else:
+    if len(np.unique(audit.strata[labelled])) > audit.strata.max():
         people = _mean(audit, audit.labels, audit.weights, largest)
         bias = _mean(audit, audit.scores - audit.labels, audit.weights, largest + 1)
-        both, reason = people, "all-labelled"
+        both = people
         if len(labelled) < n:
             both, weight, saving = _both(audit, people.value or 0.0)
-            fewest = np.bincount(audit.strata[labelled]).min()
-            reason = "few-labels" if len(labelled) < FEW_LABELS or fewest < FEW_IN_STRATUM else "no-saving"
-            if reason == "no-saving" and saving is not None and saving >= LEAST_SAVING:
-                use, reason = "corrected", ""
+        use, reason = _use_of(audit, saving)
     raters, widened = _raters(audit), 1.0
     if raters is not None and raters.known and use != "none":
         df = _freedom(audit)
@@ -272,6 +269,18 @@ def _corrected(audit: _Audit, stratum: str) -> Corrected:
         rater_sd=raters.sd if raters is not None and raters.known else None,
         widened=widened,
     )
+
+
+def _use_of(audit: _Audit, saving: float | None) -> tuple[Use, str]:
+    """Return which mean to print where all strata have labels, and the reason if it is not the corrected one."""
+    labelled = audit.labelled
+    if len(labelled) == len(audit.scores):
+        return "people", "all-labelled"
+    if len(labelled) < FEW_LABELS or np.bincount(audit.strata[labelled]).min() < FEW_IN_STRATUM:
+        return "people", "few-labels"
+    if saving is None or saving < LEAST_SAVING:
+        return "people", "no-saving"
+    return "corrected", ""
 
 
 def _raters(audit: _Audit) -> RaterError | None:

@@ -75,11 +75,16 @@ def _sides(rows: pl.DataFrame, wide: pl.DataFrame, runs: int) -> Side:
     return Side(*tables)
 
 
+def _columns_of(sides: Side, columns: Sequence[int]) -> Side:
+    """Some columns of every table."""
+    return Side(*(table[:, columns] for table in sides))
+
+
 def _compared(
     sides: Side, pairs: Sequence[tuple[int, int]], wide: pl.DataFrame, binary: bool, flips: int
 ) -> Iterator[Cells]:
     """The comparison of each of ``pairs`` of columns, with how many cultures it is over."""
-    first, second = (Side(*(table[:, [pair[side] for pair in pairs]] for table in sides)) for side in (0, 1))
+    first, second = (_columns_of(sides, [pair[side] for pair in pairs]) for side in (0, 1))
     cultures, clusters = wide["culture"].to_list(), wide["cluster"].to_list()
     flags = np.full(len(pairs), binary)
     if len(set(cultures)) > 1:

@@ -199,7 +199,9 @@ def against_completed(
     for one, low, high in zip(measured, against(least), against(most), strict=True):
         case = low if (one.difference or 0.0) > 0 else high
         same = case.difference is not None and case.difference * (one.difference or 0.0) > 0
-        p_worst = None if one.p_value is None else case.p_value if same else 1.0
+        p_worst = case.p_value if same else 1.0
+        if one.p_value is None:
+            p_worst = None
         ends = {"worst_low": low.difference_low, "worst_high": high.difference_high}
         completed.append(one._replace(p_worst=p_worst, **ends))
     return completed

@@ -231,8 +231,6 @@ def _pooled_difference(
     half = float(stdtrit(df, 0.5 + level / 2)) * error if known else math.nan
     ends = (max(centre - half, -1.0), min(centre + half, 1.0)) if binary else (centre - half, centre + half)
     shown = se if se > 0 else error
-    cultures = tuple(range(len(means.means)))
-    spread = None if seed is None else spread_of(means, cultures, seed=seed, ranked=False)
     differing = float(weights @ (np.abs(filled) if binary else filled != 0))
     shape: Keywords = {"n": int(valid.sum()), "clusters": len(means.shares), "difference": value}
     shape |= {"se": shown if known else None, "differing": differing}
@@ -247,13 +245,19 @@ def _pooled_difference(
         method=f"{kind}, sign-flip {way}",
         p_equal=none_if_nan(float(equality_p(centre, error, df, margin))) if known else None,
     )
-    varied: tuple[float | None, ...] = (None,) * 4
-    if spread is not None:
-        # Differences between -1 and 1 cannot have a standard deviation above 1.
-        most = 1.0 if binary else math.inf
-        sd, sd_low, sd_high = (None if value is None else min(value, most) for value in spread.deviation)
-        varied = (sd, sd_low, sd_high, spread.p_value)
-    return PooledDifference(comparison, len(cultures), *varied)
+    return PooledDifference(comparison, len(means.means), *_variation(means, seed, binary=binary))
+
+
+def _variation(means: CultureMeans, seed: int | None, *, binary: bool) -> tuple[float | None, ...]:
+    """The last fields of :class:`PooledDifference`: how much a difference varies between cultures, and the p-value."""
+    cultures = tuple(range(len(means.means)))
+    spread = None if seed is None else spread_of(means, cultures, seed=seed, ranked=False)
+    if spread is None:
+        return (None,) * 4
+    # Differences between -1 and 1 cannot have a standard deviation above 1.
+    most = 1.0 if binary else math.inf
+    deviation = [None if value is None else min(value, most) for value in spread.deviation]
+    return (*deviation, spread.p_value)
 
 
 def bounded_centre(

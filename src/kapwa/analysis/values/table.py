@@ -114,8 +114,8 @@ def scan_values(path: str | Path, *, country: str | None = None) -> tuple[Values
         hint = "Beside the column of countries there must be one with numbers."
         problems.append(DataError("has no column of numbers.", path=path, row=1, hint=hint))
     demonyms = cells.get(columns.demonym, [""] * len(numbers))
-    names = [tuple(cell.strip() for cell in row) for row in zip(*(cells[name] for name in columns.labels), strict=True)]
-    rows = [_row(*row) for row in zip(numbers, names, map(str.strip, demonyms), strict=True)]
+    labels = [[cell.strip() for cell in cells[name]] for name in columns.labels]
+    rows = [_row(*row) for row in zip(numbers, zip(*labels, strict=True), map(str.strip, demonyms), strict=True)]
     questions = columns.questions
     headers = {fold(name): name for name in cells}
     item, value_column = (next(filter(None, map(headers.get, names)), "") for names in (_LONG_QUESTIONS, _LONG_VALUES))
