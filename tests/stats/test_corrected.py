@@ -436,7 +436,7 @@ def assert_alike(weighted: Estimate, values: np.ndarray, clusters: np.ndarray) -
         ({"strata": ["a", None, "b"]}, "missing", DataError),
         (
             {"scores": [], "labels": [], "probabilities": [], "strata": [], "clusters": []},
-            "there are no ans",
+            "there are no answers",
             DataError,
         ),
     ],
