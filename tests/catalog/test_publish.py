@@ -86,7 +86,7 @@ def test_without_a_token_and_into_a_public_repository_nothing_goes(tmp_path: Pat
 
 def test_what_must_not_be_published_is_refused_before_anybody_is_asked(tmp_path: Path, data: Path) -> None:
     card = (data / "card.yaml").read_text(encoding="utf-8")
-    with pytest.raises(UsageError, match="no repository"):
+    with pytest.raises(UsageError, match="not a repository"):
         plan_publication([data], "mine")
     (data / "card.yaml").write_text(card.replace("CC-BY-4.0", "All rights reserved"), encoding="utf-8")
     with pytest.raises(DataError, match="All rights reserved"):
