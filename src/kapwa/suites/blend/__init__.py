@@ -29,8 +29,8 @@ SETTINGS = {
     "mcq": (
         Setting(
             "how",
-            "How questions are put. Multiple choice: generate (the model writes a letter), paper (the same in the words "
-            "of BLEnD's paper) or likelihood; opinions: likelihood, samples or stated.",
+            "How questions are put. Multiple choice: generate (the model writes a letter), paper (the same in the "
+            "words of BLEnD's paper) or likelihood; opinions: likelihood, samples or stated.",
             metavar="WAY",
             panel="Everyday knowledge",
             asks=True,

@@ -1,9 +1,10 @@
 """The task ``blend/mcq``: everyday knowledge by multiple choice.
 
 Asked by generation, in words of ours or the paper's, the reply is read for a letter; by likelihood, option texts and
-letters are scored (see :mod:`kapwa.suites.blend.mcq_judging`). Source: BLEnD section 4.2.2 and appendix C.3.3; likelihoods are ours.
-Floors take no cultural knowledge: chance, always one letter, the longest option, the alphabet (in which the released
-set lists its options). A trick that ties scores the share it would win by drawing among the tied options.
+letters are scored (see :mod:`kapwa.suites.blend.mcq_judging`). Source: BLEnD section 4.2.2 and appendix C.3.3;
+likelihoods are ours. Floors take no cultural knowledge: chance, always one letter, the longest option, the alphabet (in
+which the released set lists its options). A trick that ties scores the share it would win by drawing among the tied
+options.
 """
 
 from __future__ import annotations

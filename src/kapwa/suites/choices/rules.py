@@ -75,7 +75,10 @@ _DENIED, _DENIAL = (
 # "That's wrong, B": a few words between two stops that say so of what stands before, and name no option.
 _STOPS = r"\-.!?;,:…—–\n。，、،！？।።؟؛፣"
 _REMARK = rf"[^{_STOPS}{ANY_SIGN}]"
-_MISTAKE = rf"(?:\A(?!{_LABEL})|(?<=[{_STOPS}]))(?<!\n(?={_LABEL}))\s*{_REMARK}{{0,24}}?(?:{any_of('mistake')}){_REMARK}{{0,24}}[{_STOPS}]"
+_MISTAKE = (
+    rf"(?:\A(?!{_LABEL})|(?<=[{_STOPS}]))(?<!\n(?={_LABEL}))\s*{_REMARK}{{0,24}}?(?:{any_of('mistake')})"
+    rf"{_REMARK}{{0,24}}[{_STOPS}]"
+)
 CORRECTION = pattern(f"(?:{any_of('correction')}|{_MISTAKE})")
 
 
