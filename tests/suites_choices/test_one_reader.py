@@ -38,7 +38,14 @@ def test_examples_of_what_is_dropped_choose_what_is_left(reply: str, letter: str
 
 # Before the rules for verdicts, ranks and denied options, 2, 3 and 3 were read wrong, and 58, 21 and 29 were not read.
 @pytest.mark.parametrize(
-    ("which", "most_unread", "count"), [("verdicts and ranks", 3, 99), ("tenth", 3, 100), ("eleventh", 3, 59)]
+    ("which", "most_unread", "count"),
+    [
+        ("verdicts and ranks", 3, 99),
+        ("tenth", 3, 100),
+        ("eleventh", 3, 59),
+        ("twelfth", 9, 115),
+        ("asides", 0, 55),
+    ],
 )
 def test_planted_replies_are_never_read_wrong(which: str, most_unread: int, count: int) -> None:
     read = [

@@ -160,10 +160,9 @@ def _without_dropped(text: str) -> str:
     """The text without what names options and does not choose them, where it names several."""
     if len(letters_of_signs(text)) < _SEVERAL:
         return text
-    text = _with_verdicts(text)
     for each in dropped():
         text = each.sub(lambda hit: f" {hit.groupdict().get('left') or _GAP} ", text)
-    return _LEADING_GAP.sub(f"{_GAP} ", text)
+    return _LEADING_GAP.sub(f"{_GAP} ", _with_verdicts(text))
 
 
 def _with_verdicts(text: str) -> str:
