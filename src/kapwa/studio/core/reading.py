@@ -31,6 +31,16 @@ def one_page() -> Iterator[None]:
         _READ.reset(token)
 
 
+@contextmanager
+def reading_anew() -> Iterator[None]:
+    """Read everything anew meanwhile: what is read to be written upon, such as who is given what, must be of now."""
+    token = _READ.set(None)
+    try:
+        yield
+    finally:
+        _READ.reset(token)
+
+
 def once_a_page(read: Callable[_Asked, _Found]) -> Callable[_Asked, _Found]:
     """Let a function that reads be asked any number of times; what it returns is shared, and nobody changes it."""
 
