@@ -328,8 +328,8 @@ def decided(who: Someone) -> list[tuple[str, str]]:
 def test_votes_are_among_what_somebody_did_and_nobody_elses_are(project: Any, people: People) -> None:
     send_to_review(people["berto"], 1)
     vote = {"round": "1", "choice": "accept", "best": "1"}
-    people["edo"].act("situations/1/vote/", vote)
     people["edo"].act("situations/1/vote/", vote | {"choice": "reject", "remark": "Hindi ganyan."})
+    people["edo"].act("situations/1/vote/", vote)
     assert decided(people["edo"]) == [("Situation 1", "voted on a situation")]  # once, and before they are revealed
     for name in ("berto", "carla", "dina", "ana"):
         assert decided(people[name]) == [], name
