@@ -47,9 +47,8 @@ class AnsweringDesk:
 
     def draw(self, member: Membership, count: int) -> Work:
         """Return up to ``count`` questions that the member has not answered as they are asked now, and lease them."""
-        leased = assign(
-            member, self.name, lambda: _done(member, _asked_now(member)), target=member.project.people_each, count=count
-        )
+        target = member.project.people_each
+        leased = assign(member, self.name, lambda: done_of(member, asked_now(member)), target=target, count=count)
         leases = [(lease.rstrip(_AGAIN), lease.endswith(_AGAIN)) for lease in leased.subjects]
         wordings = Wording.objects.select_related("question").in_bulk([wording for wording, _again in leases])
         tasks = [self._task(member.project, wordings[wording], again=again) for wording, again in leases]
@@ -68,7 +67,7 @@ class AnsweringDesk:
 
     def left(self, member: Membership) -> int:
         """Return how many questions wait for the member, now or once others have caught up."""
-        return waiting(member, self.name, _done(member, _asked_of_page(member)), target=member.project.people_each)
+        return waiting(member, self.name, done_of(member, asked_of_page(member)), target=member.project.people_each)
 
     def body(self, member: Membership, task: DeskTask, values: JsonMapping) -> JsonObject:
         """Return the event's body; raise FieldError for an answer that holds several."""
@@ -110,12 +109,12 @@ class AnsweringDesk:
 
     def languages_open(self, member: Membership) -> list[str]:
         """Return the languages of the project in which questions lack people, beside those of the member."""
-        asked = _asked_of_page(member).languages
+        asked = asked_of_page(member).languages
         others = [tag for tag in member.project.languages if tag not in asked]
         if not others:
             return []
         other = Membership(project=member.project, author=member.author, languages=others)
-        done = _done(other, _asked_of_page(other))
+        done = done_of(other, asked_of_page(other))
         things = things_left(other, self.name, done, target=member.project.people_each)
         there = {thing.rstrip(_AGAIN).rpartition(":")[2] for thing in things}
         return [tag for tag in others if tag in there]
@@ -165,7 +164,7 @@ def _languages_asked(project: Project) -> set[str]:
     return set(asked.values_list("language", flat=True).distinct())
 
 
-class _Asked(NamedTuple):
+class Asked(NamedTuple):
     """What a member may be asked now, and in which languages: how many people answered it, by its id; the checks.
 
     ``counted``: the revisions to which answers count, at least of what the member answered.
@@ -177,7 +176,7 @@ class _Asked(NamedTuple):
     counted: Mapping[str, Sequence[list[int]]]
 
 
-def _asked_now(member: Membership) -> _Asked:
+def asked_now(member: Membership) -> Asked:
     """Read what a member may be asked now, for the task that comes next: of hundreds, JSON is read of few."""
     languages = asked_in(member)
     asked = askable(member.project, *languages).order_by()
@@ -185,10 +184,10 @@ def _asked_now(member: Membership) -> _Asked:
     checks = {thing for thing, tag, accepted in known if tag in accepted}
     seen = [thing for thing, _again, _now in _answers_by(member.author)]
     counted = dict(asked.filter(pk__in=seen).values_list("id", "counted"))
-    return _Asked(languages, dict(asked.values_list("id", "people")), checks, counted)
+    return Asked(languages, dict(asked.values_list("id", "people")), checks, counted)
 
 
-def _asked_of_page(member: Membership) -> _Asked:
+def asked_of_page(member: Membership) -> Asked:
     """Return the same of what a page reads anyway, which says how far the questions are."""
     used = [question for question in questions_of(member.project) if not question.retired and question.kind != PROMPT]
     agreed = [word for question in used for word in question.wordings.all() if word.state == APPROVED]
@@ -196,7 +195,7 @@ def _asked_of_page(member: Membership) -> _Asked:
     words = [word for word in agreed if word.language in tags]
     checks = {word.id for word in words if word.is_check}
     people, counted = {word.id: word.people for word in words}, {word.id: word.counted for word in words}
-    return _Asked(tags, people, checks, counted)
+    return Asked(tags, people, checks, counted)
 
 
 @once_a_page
@@ -208,7 +207,7 @@ def _answers_by(author: str) -> list[tuple[str, bool, list[int]]]:
     return [(f"{question}:{tag}", bool(again), now) for question, tag, again, *now in rows]
 
 
-def _done(member: Membership, asked: _Asked) -> Done:
+def done_of(member: Membership, asked: Asked) -> Done:
     """How many people answered each question that the member may be asked, as it is asked now; and which they did."""
     seen = {thing: (again, now) for thing, again, now in _answers_by(member.author)}
     finished = {thing for thing, (_again, now) in seen.items() if now in asked.counted.get(thing, ())}

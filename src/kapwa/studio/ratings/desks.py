@@ -27,7 +27,7 @@ from kapwa.studio.core.text import key_of, listed
 from kapwa.studio.ratings.audits import AUDIT
 from kapwa.studio.ratings.drawing import BASELINE, PAIRS, RATED, YES_OR_NO
 from kapwa.studio.ratings.events import mark_of
-from kapwa.studio.ratings.tables import Drawn, Judgement
+from kapwa.studio.ratings.tables import Drawn, Judgement, TaskSet
 from kapwa.studio.situations.events import situations_of
 from kapwa.studio.situations.fields import prompts
 from kapwa.studio.situations.tables import Revision, Vote
@@ -51,8 +51,8 @@ class RatingDesk:
         return _(_TITLES[self.name])
 
     def offered(self, project: Project) -> bool:
-        """Whether anything is drawn for this desk."""
-        return any(thing.set.kind == self.name for thing in things_of(project))
+        """Whether anything was ever drawn for this desk."""
+        return self.name in _kinds_drawn(project)
 
     def draw(self, member: Membership, count: int) -> Work:
         """Return what most people are still to judge, and lease it."""
@@ -107,9 +107,9 @@ class RatingDesk:
 
         For those whose judgements are set aside others are asked.
         """
-        drawn = [row for row in things_of(member.project) if row.set.kind == self.name]
+        drawn = [row for row in things_of(member.project, member.author) if row.set.kind == self.name]
         counts = {row.id: row.judged - row.set.raters for row in self._may(member, drawn)}
-        return Done(counts, judged_by(member.project, member.author))
+        return Done(counts, {row.id for row in drawn if row.own})
 
     def _may(self, member: Membership, rows: Sequence[Drawn]) -> Sequence[Drawn]:
         """Leave out, for validators, what changed since, and the words of situations they wrote or voted on anywhere.
@@ -154,25 +154,27 @@ def _order(member: Membership, drawn: Drawn) -> list[int]:
 
 
 @once_a_page
-def things_of(project: Project) -> list[Any]:
+def _kinds_drawn(project: Project) -> set[str]:
+    """Return of which kinds anything was ever drawn."""
+    return set(TaskSet.objects.filter(project=project).order_by().values_list("kind", flat=True))
+
+
+@once_a_page
+def things_of(project: Project, author: str) -> list[Any]:
     """Return all that is drawn for a project, by set and number, each with its set, without its texts.
 
-    ``judged``: how many people judged it whose judgements are not set aside; ``asked``: the text above the others.
+    ``judged``: how many people judged it whose judgements are not set aside; ``own``: whether ``author`` did;
+    ``asked``: the text above the others.
     """
     aside = Aside.objects.filter(
         project=project, agreed=True, who=OuterRef("author"), desk=OuterRef("drawn__set__kind")
     )
     counted = Judgement.objects.filter(~Exists(aside), drawn=OuterRef("pk")).order_by().values("drawn")
     judged = Coalesce(Subquery(counted.annotate(n=Count("pk")).values("n")), 0)
-    things = Drawn.objects.filter(project=project).annotate(judged=judged, asked=KT("shown__0__1"))
+    own = Exists(Judgement.objects.filter(drawn=OuterRef("pk"), author=author))
+    things = Drawn.objects.filter(project=project).annotate(judged=judged, own=own, asked=KT("shown__0__1"))
     things = things.select_related("set").defer("item", "shown", "texts", "set__runs")
     return list(things.order_by("set__number", "number"))
-
-
-@once_a_page
-def judged_by(project: Project, author: str) -> set[str]:
-    """Return what somebody judged, of all that is drawn for a project."""
-    return set(Judgement.objects.filter(project=project, author=author).values_list("drawn_id", flat=True))
 
 
 def unchanged(project: Project, rows: Sequence[Drawn]) -> list[Drawn]:

@@ -209,21 +209,22 @@ def results(request: HttpRequest, visit: Visit) -> HttpResponse:
 def _sets(project: Project) -> dict[str, list[Any]]:
     """Return what was drawn, by kind, each draw with how much of it is ``done`` and ``wanted``."""
     every: Any = TaskSet.objects.filter(project=project).order_by("number")
-    progress, sets = _progress(project), dict[str, list[Any]]()
+    progress, sets = _progress(project, ""), dict[str, list[Any]]()
     for made in every:
         made.done, made.wanted = progress.get(made.id, (made.kind, 0, 0))[1:]
         sets.setdefault(made.kind, []).append(made)
     return sets
 
 
-def _progress(project: Project) -> dict[str, tuple[str, int, int]]:
+def _progress(project: Project, author: str) -> dict[str, tuple[str, int, int]]:
     """Return of each set, by its id, the kind, how many judgements count, and how many are wanted.
 
-    Of one thing no more judgements count than are wanted: who delivers late makes up for no other thing. Situations
-    that changed since are asked of nobody.
+    ``author``: whoever looks at the page, of whom it may read what they judged, too. Of one thing no more judgements
+    count than are wanted: who delivers late makes up for no other thing. Situations that changed since are asked of
+    nobody.
     """
     progress: dict[str, tuple[str, int, int]] = {}
-    for thing in unchanged(project, things_of(project)):
+    for thing in unchanged(project, things_of(project, author)):
         kind, done, wanted = progress.get(thing.set.id, (thing.set.kind, 0, 0))
         raters = thing.set.raters
         progress[thing.set.id] = (kind, done + min(thing.judged, raters), wanted + raters)
@@ -233,7 +234,7 @@ def _progress(project: Project) -> dict[str, tuple[str, int, int]]:
 def path(visit: Visit) -> list[Stage]:
     """Return how far each kind of judgements is."""
     stages, counts = [], dict[str, tuple[int, int]]()
-    for kind, done, wanted in _progress(visit.project).values():
+    for kind, done, wanted in _progress(visit.project, visit.member.author).values():
         before = counts.get(kind, (0, 0))
         counts[kind] = (before[0] + done, before[1] + wanted)
     for kind, (done, wanted) in counts.items():
