@@ -187,7 +187,7 @@ def test_nothing_typed_is_lost_at_desks_of_prompts(studio: Any, browser: Any, ad
     phone = Phone(browser, address, viewport)
     phone.enter(berto)
     for place, desk in enumerate(OF_PROMPTS):
-        cut(phone, desk._replace(path=desk.path.replace("PART", part.id)), f"Word {place}", "mundo")
+        cut(phone, desk._replace(path=desk.path.replace("PART", part.id)), f"word{place}", "mundo")
 
 
 # What the databases of everybody on the phone hold.
