@@ -238,7 +238,8 @@ def path(visit: Visit) -> list[Stage]:
         before = counts.get(kind, (0, 0))
         counts[kind] = (before[0] + done, before[1] + wanted)
     for kind, (done, wanted) in counts.items():
-        waits = [_(role) for role in sorted(DESKS[kind].roles) if done < wanted]
+        judges = _("validators") if kind == BASELINE else _("raters")
+        waits = [judges] if done < wanted else []
         stages.append(Stage(DESKS[kind].title(), visit.link("result", kind), done, wanted, waits))
     return stages
 
