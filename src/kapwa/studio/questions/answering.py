@@ -14,7 +14,7 @@ from kapwa.languages.fallback import language_for
 from kapwa.studio.core.assigning import Done, assign, things_left, waiting
 from kapwa.studio.core.desks import BUTTON, DESKS, DeskTask, Field, FieldError, Option, Shown, Work, done_by
 from kapwa.studio.core.forms import form_of
-from kapwa.studio.core.reading import once_a_page
+from kapwa.studio.core.reading import once_a_page, was_read
 from kapwa.studio.core.roles import ANSWERER
 from kapwa.studio.core.tables import APPROVED, Event, Membership, Project
 from kapwa.studio.questions.events import PROMPT, askable, questions_of, was_agreed
@@ -67,7 +67,7 @@ class AnsweringDesk:
 
     def left(self, member: Membership) -> int:
         """Return how many questions wait for the member, now or once others have caught up."""
-        return waiting(member, self.name, done_of(member, asked_of_page(member)), target=member.project.people_each)
+        return waiting(member, self.name, done_of(member, _asked(member)), target=member.project.people_each)
 
     def body(self, member: Membership, task: DeskTask, values: JsonMapping) -> JsonObject:
         """Return the event's body; raise FieldError for an answer that holds several."""
@@ -109,12 +109,12 @@ class AnsweringDesk:
 
     def languages_open(self, member: Membership) -> list[str]:
         """Return the languages of the project in which questions lack people, beside those of the member."""
-        asked = asked_of_page(member).languages
+        asked = _asked(member).languages
         others = [tag for tag in member.project.languages if tag not in asked]
         if not others:
             return []
         other = Membership(project=member.project, author=member.author, languages=others)
-        done = done_of(other, asked_of_page(other))
+        done = done_of(other, _asked(other))
         things = things_left(other, self.name, done, target=member.project.people_each)
         there = {thing.rstrip(_AGAIN).rpartition(":")[2] for thing in things}
         return [tag for tag in others if tag in there]
@@ -176,6 +176,11 @@ class Asked(NamedTuple):
     counted: Mapping[str, Sequence[list[int]]]
 
 
+def _asked(member: Membership) -> Asked:
+    """Return what a member may be asked now, of what the page has read, if it says how far the questions are."""
+    return asked_of_page(member) if was_read(questions_of, member.project) else asked_now(member)
+
+
 def asked_now(member: Membership) -> Asked:
     """Read what a member may be asked now, for the task that comes next: of hundreds, JSON is read of few."""
     languages = asked_in(member)
@@ -188,7 +193,7 @@ def asked_now(member: Membership) -> Asked:
 
 
 def asked_of_page(member: Membership) -> Asked:
-    """Return the same of what a page reads anyway, which says how far the questions are."""
+    """Return the same of all questions, which a page that says how far they are reads anyway."""
     used = [question for question in questions_of(member.project) if not question.retired and question.kind != PROMPT]
     agreed = [word for question in used for word in question.wordings.all() if word.state == APPROVED]
     tags = asked_in(member, {word.language for word in agreed})

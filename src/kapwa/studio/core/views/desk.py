@@ -75,8 +75,8 @@ def work(request: HttpRequest, visit: Visit) -> HttpResponse:
         shown = {"items": page_of(every, request.GET), "done": done[:SHOWN], "more": len(done) - SHOWN}
         return show(visit, "work_own", queue=queue, **shown)
     about: Keywords = {
-        "desks": waiting(visit.member),
         "todos": guide(visit).todos,
+        "desks": waiting(visit.member),
         "odk": find_spec("pyxform") is not None,
     }
     return show(visit, "work", **about, kept=_kept(visit))
