@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from kapwa import registry
 from kapwa.datasets.findings import CheckReport
-from kapwa.errors import DataError, UnfinishedRunError, UsageError, nearest
+from kapwa.errors import DataError, UnfinishedRunError, UsageError, check_whole, nearest
 from kapwa.loading import TaskSettings, field_names, load_model, load_task, options_dict, refuse_keyword
 from kapwa.models.base import Model, ModelOptions
 from kapwa.suites.base import MetricInfo, Suite, Task, given_options
@@ -363,21 +363,25 @@ def plan_until(
     margin: float | None = None,
     control: str | Path | None = None,
     seed: int = 0,
+    look_every: int = 1,
     **keywords: Any,
 ) -> UntilPlan:
     """What ``evaluate(task, model, until=until)`` would ask before it stops, and of how much.
 
     ``pilot``: a run of a model like the one to be asked, whose answers are assumed; without one, half of the answers
-    are taken as right, which takes the most items. ``until``, ``margin``, ``control``, ``seed``: as in
-    :class:`kapwa.runs.settings.RunSettings`. ``keywords``: those of :func:`kapwa.load_task`, where the task is named.
+    are taken as right, which takes the most items. ``until``, ``margin``, ``control``, ``seed``, ``look_every``: as in
+    :class:`kapwa.runs.settings.RunSettings`; plan with the number that the run will have, such as 32, which is a local
+    model's default. ``keywords``: those of :func:`kapwa.load_task`, where the task is named.
     Raises UsageError for a rule that cannot be, and for a decision against an earlier run without a pilot.
     """
     from kapwa.runs.until import Until
     from kapwa.runs.until_plan import plan_until as planned
 
+    check_whole("look_every", look_every)
     opened = load_task(task, **keywords) if isinstance(task, str) else task
     rule = Until.parse(until, margin=margin, control=control)
-    return planned(opened, rule, pilot=open_run(pilot) if isinstance(pilot, str | Path) else pilot, seed=seed)
+    run = open_run(pilot) if isinstance(pilot, str | Path) else pilot
+    return planned(opened, rule, pilot=run, seed=seed, look_every=look_every)
 
 
 def track(

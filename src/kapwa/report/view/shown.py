@@ -23,6 +23,7 @@ from kapwa.errors import KapwaError, RunError
 from kapwa.labels.judges.judging import REPLIES
 from kapwa.labels.judges.panel import JUDGING, RECORD, VERDICTS
 from kapwa.labels.verdicts import read_verdicts
+from kapwa.models.base import LOCAL_BACKENDS
 from kapwa.runs.directory import Run
 from kapwa.runs.schema import NAME
 from kapwa.runs.store import JOURNAL, AnswerStore
@@ -34,7 +35,6 @@ Place = Literal["this computer", "own network", "provider", "recorded answers", 
 SHOWN = schema_of(
     "item_id culture language cluster task data version part system model revision place host first last run"
 )
-_LOCAL = ("smollm2", "hf")
 _ITEM = ["item_id", "culture", "language", "cluster"]
 Facts = Mapping[str, str]
 _SHOWN_TO = ["system", "place", "host"]
@@ -152,7 +152,7 @@ def place_of(model: JsonMapping) -> tuple[Place, str]:
     backend = str(description.get("backend") or str(model["id"]).partition(":")[0])
     if backend == "replay":
         return "recorded answers", ""
-    if backend in _LOCAL or "device" in description:
+    if backend in LOCAL_BACKENDS or "device" in description:
         return "this computer", ""
     if host := urlsplit(str(description.get("base_url") or "")).hostname:
         near = _near(host)
