@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kapwa.models.base import ModelKeywords
     from kapwa.records import Floor
     from kapwa.report.tables.contamination import Observations
+    from kapwa.report.tables.linking import LinkedReleases
     from kapwa.report.view.track import Track
     from kapwa.runs.directory import Run
     from kapwa.runs.plans import Family, FrozenPlan, Interval
@@ -413,6 +414,26 @@ def track(
     for place in to:
         log_series(series, place)
     return tracks
+
+
+def link(
+    runs: Run | str | Path | Sequence[Run | str | Path], *, onto: str | None = None, out: str | Path | None = None
+) -> LinkedReleases:
+    """Put the scores on two releases of a benchmark on one scale, by the systems that answered both.
+
+    ``runs``: of one task on both releases, or folders of them; at least three systems must have answered both, and at
+    least ten items must be in both. ``onto``: the version or name of the release whose scale is used; by default the
+    lower version. ``out``: write an HTML page, too. Raises UsageError for what cannot be linked.
+    """
+    from kapwa.report.page.sections import write_link
+    from kapwa.report.tables.linking import LinkedReleases
+    from kapwa.report.view.releases import Releases
+    from kapwa.runs import directory
+
+    linked = LinkedReleases(Releases(directory.open_runs(runs), onto))
+    if out is not None:
+        write_link(linked, Path(out))
+    return linked
 
 
 def contamination(

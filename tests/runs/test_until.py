@@ -287,9 +287,7 @@ def test_a_plan_goes_through_the_looks_of_a_run(tmp_path: Path) -> None:
     }
     assert kapwa.plan_until(TASK, 0.1).requests >= plan.requests
     # Looks of another size are planned as they are taken.
-    wide = Run(
-        run_task(TASK, Steady(id="test/wide"), path=tmp_path / "wide", progress=False, until=0.1, look_every=60)
-    )
+    wide = Run(run_task(TASK, Steady(id="test/wide"), path=tmp_path / "wide", progress=False, until=0.1, look_every=60))
     planned = kapwa.plan_until(TASK, 0.1, pilot=run, look_every=60)
     assert planned.requests == wide.manifest["counts"]["answered"] > plan.requests
     assert planned.looks < plan.looks

@@ -94,14 +94,12 @@ def block_of(specs: Sequence[str]) -> int:
     return LOCAL_BLOCK if local else 1
 
 
-def plan_until(
-    task: Task, until: Until, *, pilot: Run | None = None, seed: int = 0, look_every: int = 1
-) -> UntilPlan:
+def plan_until(task: Task, until: Until, *, pilot: Run | None = None, seed: int = 0, look_every: int = 1) -> UntilPlan:
     """Plan a run that stops early: what it would ask if its model answered as ``pilot`` did.
 
     Without a pilot, half of the answers are taken as right, at random: of shares, the most that could be needed.
-    ``look_every``: how many items of a culture are asked between two looks at least. Raises UsageError for a decision against an earlier run, or
-    a control, without a pilot: how alike the two models are is what such a plan rests on.
+    ``look_every``: how many items of a culture are asked between two looks at least. Raises UsageError for a decision
+    against an earlier run, or a control, without a pilot: how alike the two models are is what such a plan rests on.
     """
     if pilot is None and (until.decided or until.control) is not None:
         hint = "Name a run of a model like the new one with --pilot, such as another checkpoint's."
