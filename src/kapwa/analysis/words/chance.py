@@ -154,15 +154,12 @@ def _tails(draws: _Strata, times: Ints, texts: Ints) -> tuple[Reals, Reals]:
     p = np.ones(len(texts))
     p[many] = _fitted(texts[many], mean[many], variance[many], third[many])
     few = np.flatnonzero(~many)
-    chances = _convolved(draws.only(np.flatnonzero(~many[draws.word])), times, (len(texts), _width(needed[few])))[few]
+    shape = len(texts), int(needed[few].max(initial=1))
+    chances = _convolved(draws.only(np.flatnonzero(~many[draws.word])), times, shape)[few]
     # No less than that of the most that are listed.
     upper = np.cumsum(chances[:, ::-1], axis=1)[:, ::-1] + np.maximum(1 - chances.sum(axis=1, keepdims=True), 0.0)
     p[few] = upper[np.arange(len(few)), np.minimum(texts[few], needed[few] - 1)]
     return mean, np.where(variance > 1e-9, np.minimum(p, 1.0), 1.0)
-
-
-def _width(needed: Ints) -> int:
-    return int(needed.max(initial=1))
 
 
 def _convolved(draws: _Strata, times: Ints, shape: tuple[int, int]) -> Reals:
