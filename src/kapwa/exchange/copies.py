@@ -85,7 +85,9 @@ def _opened(address: str) -> Iterator[tuple[AbstractFileSystem, str]]:
     except ValueError as error:
         raise UsageError(f"{shown} is not an address of fsspec: {error}.") from None
     except Exception as error:
-        raise RunError(f"{shown} cannot be used: {error or type(error).__name__}.", hint=_WHOLE) from error
+        hint = "Check the address, the keys in the environment and the network. Then copy again: it begins anew."
+        reason = str(error).rstrip(".") or type(error).__name__
+        raise RunError(f"{shown} cannot be used: {reason}.", hint=hint) from error
 
 
 def _send(folder: Path, destination: str) -> str:
