@@ -21,6 +21,7 @@ from kapwa.runs.asking import answers_in, ask
 from kapwa.runs.cache import AnswerCache, check_cache
 from kapwa.runs.directory import brief_model, slug
 from kapwa.runs.folder import writing
+from kapwa.runs.live_score import LiveScore
 from kapwa.runs.manifest import (
     asked_by,
     asking_notes,
@@ -38,7 +39,6 @@ from kapwa.runs.sameness import SameAnswers
 from kapwa.runs.schema import NAME, RUN
 from kapwa.runs.settings import BegunRun, RunSettings
 from kapwa.runs.signature import signatures
-from kapwa.runs.so_far import RunningMean
 from kapwa.runs.stopping import Limits
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.runs.thoughts import TABLE, WatchedThoughts, thoughts_note
@@ -78,9 +78,12 @@ def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Seque
             opened.callback(cache.close)
         store = opened.enter_context(_opened(folder, index.identity, described))
         show = opened.enter_context(showing(settings.progress))
-        running = RunningMean(task, items, index, store)
+        live_score = LiveScore(task, items, index, store)
         meter = Meter(
-            show, f"{task.name} {settings.label or brief_model(model.id)}", index.distinct_total, so_far=running.look
+            show,
+            f"{task.name} {settings.label or brief_model(model.id)}",
+            index.distinct_total,
+            so_far=live_score.update,
         )
         described |= _order(store, RUN.peek(folder), settings.limits)
         begun = BegunRun(folder, RUN.peek(folder) or {}, index.distinct_total, model)
