@@ -25,8 +25,8 @@ from kapwa.loading import TaskSettings
 from kapwa.models.base import Model, ModelOptions
 from kapwa.records import Answer, Floor, Item, Request, Response
 from kapwa.report.tables.contamination import Observations
-from kapwa.runs.directory import Run
-from kapwa.runs.responses import ScoredResponses
+from kapwa.runs.external_responses import ScoredResponses
+from kapwa.runs.finished_run import Run
 from kapwa.runs.settings import RunSettings
 from kapwa.stats.power import Assumed, SamplePlan
 from kapwa.suites.base import Suite, Task

@@ -62,7 +62,7 @@ NEVER = {
 
 @dataclass
 class PlantedRun:
-    """A run in memory with the reading side of :class:`kapwa.runs.directory.Run`."""
+    """A run in memory with the reading side of :class:`kapwa.runs.finished_run.Run`."""
 
     path: Path
     manifest: dict[str, Any]

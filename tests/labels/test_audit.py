@@ -29,7 +29,7 @@ from kapwa.report.board.ranks import ranking_pairs
 from kapwa.report.board.verdicts import verdict_sentence
 from kapwa.report.view.comparisons import run_pairs
 from kapwa.report.view.tasks import arrange
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from kapwa.models.gate import gate
 from kapwa.models.generation import _decoded
 from kapwa.models.transformers import load
 from kapwa.records import Message, Params, Request
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 
 OPENS = CHAT_TEMPLATE.replace("assistant\n{% endif %}", "assistant\n<think>\n{% endif %}")
 CLOSES = CHAT_TEMPLATE.replace("assistant\n{% endif %}", "assistant\n<think>\n\n</think>\n\n{% endif %}")

@@ -26,7 +26,7 @@ from kapwa.report.board.audit import board_of
 from kapwa.report.tables.correlations import correlations
 from kapwa.report.view.means import by_suite, model_rows
 from kapwa.report.view.tasks import arrange
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.systems import parse_same, systems_of
 
 FRAMES = {"plain": None, "polite": "You are polite, and you answer as people in Manila would."}

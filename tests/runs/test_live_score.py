@@ -13,8 +13,8 @@ from tiny_suite import TinyModel, TinyTask, run_task
 
 from kapwa.records import Answer, Item
 from kapwa.runs import progress
-from kapwa.runs.directory import Run
 from kapwa.runs.execute import Execution
+from kapwa.runs.finished_run import Run
 from kapwa.runs.live_score import SHARE, LiveScore
 from kapwa.runs.progress import Meter, Snapshot, showing
 from kapwa.runs.requests import requests_of

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from test_directory import edit, finished  # noqa: F401
+from test_finished_run import edit, finished  # noqa: F401
 from typer.testing import CliRunner
 
 from kapwa.cli.main import app

@@ -15,7 +15,7 @@ from kapwa.registry import load
 if TYPE_CHECKING:
     from kapwa.config.asking import AskedModel
     from kapwa.models.base import Model
-    from kapwa.runs.directory import Run
+    from kapwa.runs.finished_run import Run
     from kapwa.runs.settings import RunSettings
     from kapwa.suites.base import Task
 

@@ -40,8 +40,8 @@ def link(
     from kapwa.report.tables.forms import render_block
     from kapwa.report.tables.linking import linking_block, linking_record, linking_tables
     from kapwa.report.view.releases import Releases
-    from kapwa.runs.directory import open_runs
-    from kapwa.runs.outputs import BOM
+    from kapwa.runs.csv_and_notebook import BOM
+    from kapwa.runs.finished_run import open_runs
 
     check_writable(output)
     check_writable(csv, folder=True)

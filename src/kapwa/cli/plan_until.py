@@ -31,7 +31,7 @@ def show_until_plan(
     """Print the plan of a run of the task ``name``, and for each of ``models`` how many tokens it takes."""
     from kapwa.loading import open_task
     from kapwa.models.base import ModelOptions
-    from kapwa.runs.directory import Run
+    from kapwa.runs.finished_run import Run
     from kapwa.runs.preview import preview
     from kapwa.runs.until import Until
     from kapwa.runs.until_plan import plan_until

@@ -31,7 +31,7 @@ from kapwa.models.base import ModelOptions, refuse_secrets
 from kapwa.models.openai_client import checked_url
 from kapwa.parallel.base import Ray, open_engine
 from kapwa.runs.costs import Prices, Pricing
-from kapwa.runs.directory import brief_model
+from kapwa.runs.finished_run import brief_model
 from kapwa.runs.runner import check_places
 from kapwa.runs.settings import RunSettings
 from kapwa.runs.stopping import Limits

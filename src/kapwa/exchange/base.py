@@ -23,9 +23,9 @@ from kapwa.files import digest, filling, jsonable
 from kapwa.languages.codes import is_language_tag
 from kapwa.loading import load_task
 from kapwa.records import Answer, Floor, Item
-from kapwa.runs.directory import Run, brief_model, slug
+from kapwa.runs.finished_run import Run, brief_model, slug
 from kapwa.runs.manifest import describe
-from kapwa.runs.results import results, write_results
+from kapwa.runs.result_tables import estimate_tables, write_results
 from kapwa.runs.schema import FORMAT, RUN
 from kapwa.runs.signature import signatures
 from kapwa.suites.base import Judged, MetricInfo, Task
@@ -335,7 +335,7 @@ def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
             raise UsageError(f"{folder} is not an import, so it is not overwritten.", hint="Name another folder.")
     judged = Judged(imported.scores, imported.tables)
     try:
-        tables = results(about, judged, imported.asked, imported.floors, imported.items)
+        tables = estimate_tables(about, judged, imported.asked, imported.floors, imported.items)
     except DataError as error:
         error.path = error.path or about["imported"]["file"]
         raise

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kapwa.analysis.result import Analysis, is_analysis, open_analysis
 from kapwa.errors import UnfinishedRunError, UsageError
 from kapwa.files import in_the_way
-from kapwa.runs.directory import Run, is_page, run_folders
+from kapwa.runs.finished_run import Run, is_page, run_folders
 from kapwa.runs.systems import Named
 from kapwa.value_types import Keywords
 

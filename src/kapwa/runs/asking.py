@@ -16,9 +16,9 @@ from kapwa.models.base import Model
 from kapwa.records import Kind, Request, Response
 from kapwa.runs.cache import AnswerCache
 from kapwa.runs.execute import KINDS, Execution
-from kapwa.runs.folder import run_lock
 from kapwa.runs.progress import Meter, silent
 from kapwa.runs.requests import AnswerReader, RequestIndex
+from kapwa.runs.result_folder import run_lock
 from kapwa.runs.stopping import LimitReachedError, Limits, Stopping, in_random_order
 from kapwa.runs.store import AnswerStore
 

@@ -19,8 +19,8 @@ from kapwa.models.base import Model, check_capabilities, former_fingerprints
 from kapwa.records import Floor, Item
 from kapwa.runs.asking import answers_in, ask
 from kapwa.runs.cache import AnswerCache, check_cache
-from kapwa.runs.directory import brief_model, slug
-from kapwa.runs.folder import writing
+from kapwa.runs.external_responses import unused_note
+from kapwa.runs.finished_run import brief_model, slug
 from kapwa.runs.live_score import LiveScore
 from kapwa.runs.manifest import (
     asked_by,
@@ -33,8 +33,8 @@ from kapwa.runs.manifest import (
 from kapwa.runs.media import keep_media
 from kapwa.runs.progress import Meter, showing
 from kapwa.runs.requests import AnswerReader, RequestIndex, requests_of
-from kapwa.runs.responses import unused_note
-from kapwa.runs.results import results, write_results
+from kapwa.runs.result_folder import writing
+from kapwa.runs.result_tables import estimate_tables, write_results
 from kapwa.runs.sameness import SameAnswers
 from kapwa.runs.schema import NAME, RUN
 from kapwa.runs.settings import BegunRun, RunSettings
@@ -111,7 +111,7 @@ def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Seque
         run_notes = [*asking_notes(described), *judged.notes, *(cache.notes if cache else ())]
         run_notes += [] if looks is None else looks.notes
         described |= {"notes": [*notes, *run_notes], "warnings": list(judged.warnings)}
-        tables = results(described, judged, items, [*task.floors(items), *ceilings], task.item_table(items))
+        tables = estimate_tables(described, judged, items, [*task.floors(items), *ceilings], task.item_table(items))
         tables |= {} if looks is None else looks.tables
         done = finished(described, answers, len(items), list(tables), cache.origin if cache else None)
         done["counts"] |= {"loops": loops} if loops else {}

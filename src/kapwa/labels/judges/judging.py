@@ -26,7 +26,7 @@ from kapwa.records import Message, Params, Request, Response
 from kapwa.runs.asking import answers_in, ask
 from kapwa.runs.cache import AnswerCache
 from kapwa.runs.costs import Spent
-from kapwa.runs.directory import Run, brief_model
+from kapwa.runs.finished_run import Run, brief_model
 from kapwa.runs.progress import Meter, Progress, showing
 from kapwa.runs.requests import RequestIndex
 from kapwa.runs.stopping import Limits

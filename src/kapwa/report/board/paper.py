@@ -26,7 +26,7 @@ from kapwa.report.tables.table import NONE, Cell, Column, Table, frame_of
 from kapwa.report.view.marks import GUESSING, PEOPLE, Estimate
 from kapwa.report.view.means import model_average, model_rows
 from kapwa.report.view.tasks import Subject, TaskView, arrange
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.systems import Named
 from kapwa.stats.clusters import FloatArray
 from kapwa.stats.correlation import pearson

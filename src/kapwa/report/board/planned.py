@@ -18,7 +18,7 @@ from kapwa.report.tables.table import Cell, Column, PageSection, Table, frame_of
 from kapwa.report.view.comparisons import run_pairs
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import clean, culture_name, isolate
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.plans import FAMILIES, INTERVALS, FrozenPlan, PlannedTask, departures
 from kapwa.runs.systems import system_names
 from kapwa.stats.families import ALPHA, is_clear, is_equal

@@ -31,7 +31,7 @@ from kapwa.report.tables.errata import ErrataSection
 from kapwa.report.tables.table import PageSection, Table
 from kapwa.report.view.means import by_suite
 from kapwa.report.view.tasks import MOST_DRAWN, TaskView, arrange
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.systems import Named
 from kapwa.stats.families import check_margin
 from kapwa.suites.items import grouped

@@ -12,7 +12,7 @@ from kapwa.report.sentences import missing
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import UNKNOWN_CULTURE, clean, culture_name, isolate, label_text
 from kapwa.runs.costs import cost_line
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.value_types import JsonMapping, JsonObject
 
 # The methods named in the tables, in words. Their sources stand in docs/explanation.

@@ -14,7 +14,7 @@ from kapwa.report.tables.columns import items_column, points_column, share_colum
 from kapwa.report.tables.table import PageSection, Table, frame_of
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import label_text
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.signature import differing
 from kapwa.stats.halves import Apart, apart
 from kapwa.stats.missing import ranges_of
@@ -82,7 +82,7 @@ class Observations:
     def with_completions(self, parts: tuple[pl.DataFrame, pl.DataFrame]) -> Observations:
         """Return these and one more: which texts of the public and of the private items were completed word by word.
 
-        ``parts``: of both, as :func:`kapwa.runs.completing.completed` returns them.
+        ``parts``: of both, as :func:`kapwa.runs.contamination.completed` returns them.
         """
         found = apart(*parts, share=True)
         claim = "completes more of the public texts word by word than of the private ones"

@@ -30,9 +30,9 @@ from kapwa.report.tables.columns import count_column, count_of_column, share_col
 from kapwa.report.tables.table import Cell, Column, PageSection, Table
 from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.report.wording import SHARE, clean, culture_name, isolate
-from kapwa.runs.answers import items_of
-from kapwa.runs.directory import Run
-from kapwa.runs.outputs import BOM
+from kapwa.runs.csv_and_notebook import BOM
+from kapwa.runs.finished_answers import items_of
+from kapwa.runs.finished_run import Run
 from kapwa.runs.systems import Named
 from kapwa.suites.base import MetricInfo
 from kapwa.tables import read_sheet

@@ -22,7 +22,7 @@ from kapwa.report.tables.columns import amount_column, change_column, text_colum
 from kapwa.report.tables.forms import plain, terminal_table
 from kapwa.report.tables.table import Cell, Column, Table
 from kapwa.report.view.tasks import TaskView
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.stats.controlled import Controlled, with_old_items
 from kapwa.stats.missing import ranges_of
 from kapwa.stats.series import items_of_run

@@ -11,7 +11,7 @@ from kapwa.report.sentences import missing
 from kapwa.report.view.marks import is_of_first, is_unranked
 from kapwa.report.view.means import model_rows
 from kapwa.report.view.tasks import arrange
-from kapwa.runs.directory import Run, brief_model
+from kapwa.runs.finished_run import Run, brief_model
 from kapwa.runs.schema import NAME, RUN
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.value_types import Cells, JsonObject

@@ -21,7 +21,7 @@ from kapwa.report.view.comparisons import over_cultures, variant_name
 from kapwa.report.view.marks import is_unranked
 from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.report.wording import label_text
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.signature import FIELD_WORDS, differing
 from kapwa.stats.tables import with_sides_turned
 from kapwa.suites.base import MetricInfo

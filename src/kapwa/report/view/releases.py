@@ -15,7 +15,7 @@ from kapwa.errors import UsageError, nearest
 from kapwa.files import digest
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import count, is_share, label_text
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.signature import differing
 from kapwa.runs.systems import System, systems_of
 from kapwa.stats.linking import LinkedScore, Linking, MovedItem, ReleaseAnswers, ReleaseItems, ReleaseStep, moved_items

@@ -23,7 +23,7 @@ from kapwa.errors import KapwaError, RunError
 from kapwa.labels.judges.judging import REPLIES
 from kapwa.labels.judges.panel import JUDGING, RECORD, VERDICTS
 from kapwa.labels.verdicts import read_verdicts
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.schema import NAME
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.tables import schema_of

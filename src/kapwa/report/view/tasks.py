@@ -27,7 +27,7 @@ from kapwa.report.view.marks import (
     verdicts,
 )
 from kapwa.report.wording import UNDESCRIBED, clean, culture_name, is_share, known, label_text
-from kapwa.runs.directory import Run, ended_in_order
+from kapwa.runs.finished_run import Run, ended_in_order
 from kapwa.runs.schema import CEILINGS
 from kapwa.runs.systems import Named, System, systems_of
 from kapwa.stats.families import adjust_spreads
@@ -84,7 +84,7 @@ class TaskView:
         labels: The name of each run's system, the same in every view: what is compared is known by it.
         names: What cultures are called that other tasks of the report write otherwise; the others as their data do.
         manifest: That of the first run; task and data are the same in all of them.
-        ended_in_order: Of each run, whether its scores are no headline (:func:`kapwa.runs.directory.ended_in_order`).
+        ended_in_order: Whether each run's scores are no headline (:func:`kapwa.runs.finished_run.ended_in_order`).
         source: The name of the data where a report has others of the same task, else ""; ``title``: the task with it.
         slug: The task's name as it can stand in file names and anchors, with the data's digest.
         headline: The metrics that stand for the task; ``metric`` is the first of them.

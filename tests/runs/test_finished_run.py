@@ -17,11 +17,11 @@ from typer.testing import CliRunner
 from kapwa.cli.main import app
 from kapwa.errors import RunError, UsageError
 from kapwa.records import SCORE_COLUMNS
-from kapwa.runs.answers import RunAnswers
 from kapwa.runs.cache import open_cache
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_answers import RunAnswers
+from kapwa.runs.finished_run import Run
 from kapwa.runs.manifest import describe
-from kapwa.runs.results import results
+from kapwa.runs.result_tables import results
 from kapwa.runs.runner import check_places
 from kapwa.runs.schema import CEILING_SCHEMA, TABLES
 from kapwa.suites.base import Judged, MetricInfo

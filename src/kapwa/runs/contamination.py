@@ -1,4 +1,4 @@
-"""Asks a model for the second half of texts, to see which it completes word by word."""
+"""Test a model for contamination: ask for the second half of texts, and see which it completes word by word."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kapwa.errors import UsageError
 from kapwa.models.base import Model
 from kapwa.records import Message, Params, Request, Response
 from kapwa.runs.asking import answers_in, ask
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.requests import RequestIndex
 from kapwa.runs.store import AnswerStore
 
