@@ -105,7 +105,7 @@ def report(
     """
     import kapwa
     from kapwa.report.board.paper import paper_table
-    from kapwa.report.writing import opened, write_report
+    from kapwa.report.writing import open_sources, write_report
     from kapwa.runs.systems import parse_same
 
     if not re.fullmatch(r"all|\d{1,9}", answers):
@@ -113,7 +113,7 @@ def report(
     check_writable(output, folder=not output.suffix)
     for folder in (figures, csv):
         check_writable(folder, folder=True)
-    sources = opened(runs, note)
+    sources = open_sources(runs, note)
     forms = people or ()
     systems = parse_same(same or ())
     printed = None

@@ -102,7 +102,7 @@ def _answered(requests: RequestIndex, store: AnswerStore) -> int:
 
 
 @contextmanager
-def answers_in(folder: Path, name: str, identity: str | None = None) -> Iterator[AnswerStore]:
+def locked_store(folder: Path, name: str, identity: str | None = None) -> Iterator[AnswerStore]:
     """Hold ``folder``, and open or make the file ``name`` of answers in it.
 
     Whatever ends the asking early says that these are kept, and how to resume. ``identity``: of the run whose answers

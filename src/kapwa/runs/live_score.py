@@ -90,7 +90,7 @@ class LiveScore:
         judged = {id(item) for item, _ in ready}
         self._waiting = [pair for pair in self._waiting if id(pair[0]) not in judged]
         requests_ready = [request for _, requests in ready for request in requests]
-        answers = list(map(Answer, requests_ready, self.store.read(request.key for request in requests_ready)))
+        answers = list(map(Answer, requests_ready, self.store.read_gated(request.key for request in requests_ready)))
         scores = self.task.judge([item for item, _ in ready], answers).scores
         self._scores.append(scores.filter(pl.col("value").is_not_null(), metric=self.task.headline[0]))
         took = time.perf_counter() - began

@@ -17,7 +17,7 @@ from kapwa.errors import RunError
 from kapwa.files import in_the_way, jsonable
 from kapwa.models.base import Model, check_capabilities, former_fingerprints
 from kapwa.records import Floor, Item
-from kapwa.runs.asking import answers_in, ask
+from kapwa.runs.asking import ask, locked_store
 from kapwa.runs.cache import AnswerCache, check_cache
 from kapwa.runs.external_responses import unused_note
 from kapwa.runs.finished_run import brief_model, slug
@@ -39,7 +39,6 @@ from kapwa.runs.sameness import SameAnswers
 from kapwa.runs.schema import NAME, RUN
 from kapwa.runs.settings import BegunRun, RunSettings
 from kapwa.runs.signature import signatures
-from kapwa.runs.stopping import Limits
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.runs.thoughts import TABLE, WatchedThoughts, thoughts_note
 from kapwa.suites.base import Judged, Task
@@ -303,7 +302,7 @@ def _lock_and_open_journal(folder: Path, identity: str, manifest: Mapping[str, o
                 )
         folder.mkdir(parents=True, exist_ok=True)
         sync_folder(folder.parent)
-    with answers_in(folder, JOURNAL, identity) as store:
+    with locked_store(folder, JOURNAL, identity) as store:
         with writing(folder, _KEPT):
             for leftover in folder.glob(".*.part*"):  # half-written files that a killed process left
                 leftover.unlink(missing_ok=True)
