@@ -40,13 +40,13 @@ def test_a_culture_asked_in_two_languages_by_variant_is_one_subject(wide: TaskVi
     assert [wide.language_of(korea, name) for name in WIDE_VARIANTS] == ["ko", "en", "ko", "en"]
     row = wide.estimate(0, korea, "sem_b", "en/inst-4")
     assert row["language"] == "en"
-    assert wide.many
+    assert wide.several_cultures
 
 
 def test_two_cultures_are_many() -> None:
     names = tuple(CULTURES)
-    assert not arrange([wide_run(cultures=names[:1])])[0].many
-    assert arrange([wide_run(cultures=names[:2])])[0].many
+    assert not arrange([wide_run(cultures=names[:1])])[0].several_cultures
+    assert arrange([wide_run(cultures=names[:2])])[0].several_cultures
 
 
 def test_variants_come_apart_at_the_slash_only() -> None:

@@ -49,13 +49,13 @@ def comparison_data(
 
 def _script_data(view: TaskView, compared: Sequence[Row]) -> JsonObject:
     """What the script is told of a task in one variant."""
-    info = view.metrics[view.metric]
+    info = view.metrics[view.main_metric]
     index_of = {label: index for index, label in enumerate(view.labels)}
     choices = filter_choices(view)
     return {
         "task": view.title,
         "variant": variant_name(view.variant),
-        "metric": view.titles[view.metric],
+        "metric": view.titles[view.main_metric],
         "digits": _DIGITS[wording.is_share(info)],
         "systems": list(view.labels),
         "marks": list(MARKS.values()),
@@ -94,13 +94,13 @@ def chosen_cells(view: TaskView, choices: Sequence[Sequence[int]]) -> list[list[
 
     A choice of one culture has its estimate and marks; one of several has their mean, each counting alike, and no mark.
     """
-    info = view.metrics[view.metric]
-    items = [view.asked_items(run, view.metric) for run in range(len(view.runs))]
+    info = view.metrics[view.main_metric]
+    items = [view.item_scores(run, view.main_metric) for run in range(len(view.runs))]
     columns = []
     for indices in choices:
         members = [view.subjects[index] for index in indices]
         cells = [
-            score_cell(estimate_over(view, run, view.metric, items[run], members), info, headline=True)
+            score_cell(estimate_over(view, run, view.main_metric, items[run], members), info, headline=True)
             for run in range(len(view.runs))
         ]
         marks = marks_of(view, 0, members[0]) if len(members) == 1 else {}

@@ -17,8 +17,8 @@ from kapwa.report.sentences import missing
 from kapwa.report.tables.scores import of_ceiling, score_cell
 from kapwa.report.tables.table import NONE, Cell, Column, Table, frame_of
 from kapwa.report.view.comparisons import variant_name
-from kapwa.report.view.marks import GUESSING, Estimate, Mark, is_of_first, is_unranked
-from kapwa.report.view.means import direction, model_rows, rank_key
+from kapwa.report.view.marks import GUESSING, EstimateRow, Mark, is_first_items_only, is_unranked
+from kapwa.report.view.means import direction, rank_key, scores_by_system
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import SHARE
 from kapwa.runs.costs import amount
@@ -47,7 +47,8 @@ MARKS = {"base": "Guessing", "best": "Best trick", "top": "Ceiling"}
 class BoardRow(NamedTuple):
     """A number of the board: of a system, or of a mark (:data:`MARKS`), in one of its columns.
 
-    ``least``, ``most``: of a mark that is not the same in all runs. ``words``: what a mark is, or why a score lacks.
+    ``least``, ``most``: of a mark that is not the same in all runs; ``bound_low``, ``bound_high``: of a score, what it
+    can be once every missing answer is there. ``words``: what a mark is, or why a score lacks.
     """
 
     system: str | None
@@ -102,8 +103,8 @@ def board_table(
     ``pairs``: :func:`kapwa.report.board.ranks.ranking_pairs` of each task; ranks are by these, whatever people say.
     ``cost``: last stands what 1,000 items cost, of each task of which a run tells it.
     """
-    estimates = model_rows([(view, view.metric) for view in views])
-    signs = [direction(view, view.metric) for view in views]
+    estimates = scores_by_system([(view, view.main_metric) for view in views])
+    signs = [direction(view, view.main_metric) for view in views]
     order = sorted(estimates, key=lambda name: list(map(rank_key, estimates[name], signs)))
     rows = _rows(views, pairs, {name: estimates[name] for name in order}, cost=cost)
     rows += _label_rows(views, labelled, estimates) if labelled else ()
@@ -119,9 +120,9 @@ def board_table(
         *(" ".join(filter(None, [f"Cost of 1,000 items ({views[k].task})", views[k].source])) for k in priced),
     ]
     thinking, early = _thinking(views), _stopped_early(views)
-    ranked = any(not view.waits and len(view.runs) > 1 for view in views)
+    ranked = any(not view.needs_verdicts and len(view.runs) > 1 for view in views)
     # Where nothing but people's labels gives a score, a column of no scores beside them says nothing.
-    hidden = {column.task_index for column in labelled if views[column.task_index].waits}
+    hidden = {column.task_index for column in labelled if views[column.task_index].needs_verdicts}
 
     def cell(row: Row) -> Cell:
         if row["column_index"] >= first_cost:
@@ -156,7 +157,7 @@ def board_table(
 def _rows(
     views: Sequence[TaskView],
     pairs: Sequence[Sequence[Mapping[str, object]]],
-    estimates: Mapping[str, Sequence[Estimate | None]],
+    estimates: Mapping[str, Sequence[EstimateRow | None]],
     *,
     cost: bool,
 ) -> list[BoardRow]:
@@ -165,7 +166,7 @@ def _rows(
     for column_index, (view, compared) in enumerate(zip(views, pairs, strict=True)):
         intervals: Mapping[str, tuple[int, int]] = {}
         if len(view.runs) > 1:
-            intervals = ranks(ranked_labels(view, estimates, column_index), compared, direction(view, view.metric))
+            intervals = ranks(ranked_labels(view, estimates, column_index), compared, direction(view, view.main_metric))
         marks = [marks_of(view, run) for run in range(len(view.runs))]
         columns.append(_TaskColumn(column_index, view, marks, intervals, _costs(view) if cost else {}))
     rows = [
@@ -189,10 +190,10 @@ class _TaskColumn(NamedTuple):
     def task_facts(self) -> JsonObject:
         """What all rows of the column share."""
         view = self.view
-        facts = {"task": view.task, "data": view.source, "metric": view.metric, "variant": view.variant}
+        facts = {"task": view.task, "data": view.source, "metric": view.main_metric, "variant": view.variant}
         return {**facts, "language": languages_asked(view), "column_index": self.column_index}
 
-    def system_row(self, system: str, estimate: Estimate | None) -> BoardRow:
+    def system_row(self, system: str, estimate: EstimateRow | None) -> BoardRow:
         """The row of one system, empty where it has no run of the task."""
         cost = self.costs.get(system)
         row = BoardRow(system, "system", cultures=self.view.cultures, cost_per_1000_items=cost, **self.task_facts)
@@ -200,7 +201,7 @@ class _TaskColumn(NamedTuple):
             return row
         trained_on = self.view.runs[estimate["run"]].manifest.get("trained_on") or UNKNOWN
         row = row._replace(n=estimate["n"], asked=estimate["asked"], trained_on=trained_on)
-        if is_of_first(estimate):
+        if is_first_items_only(estimate):
             return row._replace(words=missing.unranked_words(estimate, wording.UNDESCRIBED))
         low, high = self.ranks.get(system, (None, None))
         return row._replace(
@@ -209,7 +210,7 @@ class _TaskColumn(NamedTuple):
             bound_high=estimate["most"],
             rank_low=low,
             rank_high=high,
-            **of_ceiling(self.marks[estimate["run"]].get("top"), self.view.metric),
+            **of_ceiling(self.marks[estimate["run"]].get("top"), self.view.main_metric),
         )
 
     def mark_row(self, kind: str) -> BoardRow | None:
@@ -240,7 +241,7 @@ def cost_columns(views: Sequence[TaskView]) -> list[int]:
 
 def _head(view: TaskView, column_index: int, estimates: Iterable[Sequence[Row | None]]) -> str:
     """The head of a task's column: its metric, task and data, then variant, language and how many items."""
-    metric = view.titles[view.metric].partition(":")[0]
+    metric = view.titles[view.main_metric].partition(":")[0]
     name = " ".join(filter(None, [metric, f"({view.task})", view.source]))
     rows = [row for system in estimates if (row := system[column_index]) is not None]
     counts = sorted({int(row["n"]) for row in rows if row["n"]})
@@ -346,7 +347,7 @@ def _label_cell(row: Row) -> Cell:
 
 def marks_of(view: TaskView, run: int, subject: Subject | None = None) -> dict[str, Mark]:
     """What the rows below the systems (:data:`MARKS`) show of a culture; None: the only one, or the mean over all."""
-    every = view.marks(subject or view.whole, view.metric, run=run)
+    every = view.marks(subject or view.only_culture, view.main_metric, run=run)
     marks = {name: getattr(every, name) for name in MARKS}
     # A task without guessing has its highest trick at the base: marks of other names there are tricks.
     return {
@@ -358,7 +359,7 @@ def marks_of(view: TaskView, run: int, subject: Subject | None = None) -> dict[s
 
 def board_cell(row: Row, view: TaskView) -> Cell:
     """A system's score, or a mark with what it is; where runs differ in a mark, it is the first run's and says so."""
-    info = view.metrics[view.metric]
+    info = view.metrics[view.main_metric]
     bar = None
     if wording.is_share(info) and wording.known(row["value"]):
         low, high = (row[end] if wording.known(row[end]) else row["value"] for end in ("low", "high"))
@@ -379,7 +380,7 @@ def board_cell(row: Row, view: TaskView) -> Cell:
 def _note(views: Sequence[TaskView], labelled: Sequence[LabelColumn], *, ranked: bool, cost: bool) -> str:
     """What stands below the board, of what it holds."""
     notes = ["Under each score is its 95% interval."]
-    if any(view.many for view in views):
+    if any(view.several_cultures for view in views):
         notes.append("Scores are means over cultures, each with the same weight.")
     if ranked:
         notes.append(_RANKS_NOTE)

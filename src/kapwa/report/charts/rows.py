@@ -11,7 +11,7 @@ from kapwa.files import slug
 from kapwa.report import wording
 from kapwa.report.charts.elements import FEW_ITEMS, Dot, Line, Marker, RowChart
 from kapwa.report.view.comparisons import LEVELS, axis_names, contrast_language, language_facts
-from kapwa.report.view.marks import Estimate, is_of_first
+from kapwa.report.view.marks import EstimateRow, is_first_items_only
 from kapwa.report.view.means import topic_means
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import label_text
@@ -88,7 +88,7 @@ def headline_charts(view: TaskView, metric: str) -> list[RowChart]:
     )
 
 
-def _series_line(label: str, rows: Sequence[tuple[int, Estimate]]) -> Line:
+def _series_line(label: str, rows: Sequence[tuple[int, EstimateRow]]) -> Line:
     """One row with a dot for each model; ``rows`` pairs a series number with an estimate."""
     sizes = sorted({int(row["n"]) for _, row in rows})
     few = sizes[-1] < FEW_ITEMS
@@ -125,13 +125,13 @@ def topic_charts(view: TaskView) -> list[RowChart]:
     """Every topic a row, a dot for each model: its mean over cultures, each counting alike."""
     charts = []
     for group, topics in topic_means(view):
-        title = f"{view.titles[view.metric]}, by {label_text(group).replace('_', ' ')}"
+        title = f"{view.titles[view.main_metric]}, by {label_text(group).replace('_', ' ')}"
         charts += row_chart(
             view,
-            view.metric,
+            view.main_metric,
             [_series_line(name, rows) for name, rows in topics.items()],
-            title=f"{title}, mean over cultures" if view.many else title,
-            about="all cultures" if view.many else view.subjects[0].label,
+            title=f"{title}, mean over cultures" if view.several_cultures else title,
+            about="all cultures" if view.several_cultures else view.subjects[0].label,
             key=f"{view.slug}-{slug(group)}-over-cultures",
             subject=", ".join(view.labels),
             series=view.labels,
@@ -141,7 +141,7 @@ def topic_charts(view: TaskView) -> list[RowChart]:
 
 
 def _has_dot(row: Row) -> bool:
-    return wording.known(row["value"]) and not is_of_first(row)
+    return wording.known(row["value"]) and not is_first_items_only(row)
 
 
 def _culture_line(view: TaskView, subject: Subject, metric: str) -> Line:
@@ -177,7 +177,7 @@ def contrast_charts(view: TaskView, table: pl.DataFrame) -> list[RowChart]:
     Of the pairs of variants on an axis the first is drawn; the table holds the others. Rows of the axis "asked" are
     grouped by how much text there is in the local language.
     """
-    axis, info = table["axis"][0], view.metrics[view.metric]
+    axis, info = table["axis"][0], view.metrics[view.main_metric]
     labels = {subject.culture: subject.label for subject in view.subjects}
     charts = []
     shown = table.filter(pl.col("held") == table["held"][0], pl.col("cultures") == 1)
@@ -199,9 +199,9 @@ def contrast_charts(view: TaskView, table: pl.DataFrame) -> list[RowChart]:
         whose = str(model[0]) or view.labels[0]
         charts += row_chart(
             view,
-            view.metric,
+            view.main_metric,
             lines,
-            title=f"{view.titles[view.metric]}: {first} and {second}",
+            title=f"{view.titles[view.main_metric]}: {first} and {second}",
             about=f"{whose}. Beside each culture the first minus the second",
             key=f"{view.slug}-{slug(whose)}-{axis}",
             subject=whose,

@@ -166,7 +166,9 @@ def _page(sources: _Sources, room: AnswerRoom) -> str:
     labels_of_tasks = grouped(sources.labelled, attrgetter("task_index"))
     for task_index, section in enumerate(sections):
         labels = labels_of_tasks.get(task_index, ())
-        if section.view.waits and labels:  # labels are its scores; where there is a board, they stand above that
+        if (
+            section.view.needs_verdicts and labels
+        ):  # labels are its scores; where there is a board, they stand above that
             words = [] if has_board else [verdict_sentence(section.view, [], pl.DataFrame(), labels)]
             section.sentences = words
     variants = [
@@ -229,7 +231,7 @@ def _planned(plan: FrozenPlan, views: Sequence[TaskView], equal_within: float | 
 
 def _reliability(views: Sequence[TaskView]) -> Table | None:
     """How reliable the ranks are; None for one system in one culture."""
-    if not any(view.many or len(view.runs) > 1 for view in views):
+    if not any(view.several_cultures or len(view.runs) > 1 for view in views):
         return None
     from kapwa.report.board.reliability import reliability_table
 

@@ -35,7 +35,7 @@ def write_track(tracks: Sequence[Track], page: Path) -> Path:
 
 def write_link(releases: Releases, page: Path) -> Path:
     """Write one self-contained page about two releases, and return its path."""
-    lead = f"{releases.view.titles[releases.view.metric]}{releases.view.variant_words}"
+    lead = f"{releases.view.titles[releases.view.main_metric]}{releases.view.variant_words}"
     sections = [ChartedSection(linking_block(releases), ())]
     return _written(page, sections, title="Two releases", kicker="Kapwa link", lead=lead)
 

@@ -17,7 +17,7 @@ from kapwa.report.sentences.scores import (
     phrase_words,
     unranked_sentence,
 )
-from kapwa.report.view.marks import BESIDE, Held, is_unranked, share_of, verdicts
+from kapwa.report.view.marks import SHOW_BOUNDS_ABOVE, Held, is_unranked, share_of, verdicts
 from kapwa.report.view.means import equal_mean
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import clean, isolate
@@ -35,15 +35,15 @@ def across_sentences(view: TaskView) -> list[str]:
     for i in range(len(view.runs)):
         mean = equal_mean(view, i)
         if mean is not None:
-            marks = view.marks(None, view.metric, run=i)
+            marks = view.marks(None, view.main_metric, run=i)
             told[i] = (mean, marks, verdicts([(mean, marks)])[0])
     return [_across(view, i, told.get(i)) for i in range(len(view.runs))]
 
 
 def _across(view: TaskView, run: int, told_of: Held | None) -> str:
     """One model's sentences; ``told_of``: its mean, the marks over all cultures, and how it stands to them."""
-    info = view.metrics[view.metric]
-    rows = [(subject, view.estimate(run, subject, view.metric)) for subject in view.subjects]
+    info = view.metrics[view.main_metric]
+    rows = [(subject, view.estimate(run, subject, view.main_metric)) for subject in view.subjects]
     found = [(subject, row) for subject, row in rows if row is not None and wording.known(row["value"])]
     model = isolate(view.labels[run])
     if told_of is None or not found:
@@ -77,9 +77,9 @@ def items_words(counts: Sequence[int], noun: tuple[str, str]) -> str:
 
 def spread_words(view: TaskView, run: int) -> str:
     """Whether cultures differ by more than noise; the worst and the best where these two are told apart."""
-    compared, info = view.compared(view.metric), view.metrics[view.metric]
+    compared, info = view.compared(view.main_metric), view.metrics[view.main_metric]
     spread, tests = compared.spreads[run], sum(one is not None for one in compared.spreads)
-    if any(share_of(view.estimate(run, subject, view.metric)) > BESIDE for subject in view.subjects):
+    if any(share_of(view.estimate(run, subject, view.main_metric)) > SHOW_BOUNDS_ABOVE for subject in view.subjects):
         return ". Whether cultures differ by more than noise is not decided, because answers are missing."
     if spread is None or not wording.known(spread.p_value):
         return ". It cannot be told whether cultures differ by more than noise."
@@ -104,7 +104,7 @@ def _count_words(view: TaskView, run: int) -> str:
     """In how many cultures a model beats guessing and every trick, and is below the ceiling; what is open."""
     ways: dict[str, Counter[str]] = {"base": Counter(), "best": Counter(), "top": Counter()}
     names: dict[str, dict[str, None]] = {"base": {}, "best": {}, "top": {}}
-    held = [one for (i, _), one in view.scores_with_marks(view.metric).items() if i == run]
+    held = [one for (i, _), one in view.scores_with_marks(view.main_metric).items() if i == run]
     for _, marks, said in held:
         if marks.base and marks.best:
             against = [said[mark] for mark in said if not mark.ceiling]
@@ -152,7 +152,7 @@ def over_sentences(rows: Sequence[Row], info: MetricInfo, noun: tuple[str, str])
     """Tell each difference over cultures, and whether it varies between them."""
     told = []
     for row in rows:
-        p = None if missing_share(row) > BESIDE else row["p_varies_holm"]
+        p = None if missing_share(row) > SHOW_BOUNDS_ABOVE else row["p_varies_holm"]
         named = {**row, "a": isolate(clean(row["a"])), "b": isolate(clean(row["b"]))}
         # An estimate that is told only where it is large is too large: the interval is told always, and alone.
         lead = "How it varies between cultures cannot be told from noise"

@@ -13,7 +13,7 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.sentences import missing
-from kapwa.report.view.marks import Estimate, Mark, Marks, Verdict, is_of_first, is_unranked, share_of
+from kapwa.report.view.marks import EstimateRow, Mark, Marks, Verdict, is_first_items_only, is_unranked, share_of
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import isolate, label_text
 from kapwa.stats.families import holds_zero, is_clear, is_equal, is_undecided, missing_share
@@ -44,7 +44,7 @@ class ScoreReading:
     """One score with all that is needed to read it."""
 
     model: str
-    estimate: Estimate
+    estimate: EstimateRow
     info: MetricInfo
     marks: Marks
     noun: tuple[str, str] = ("item", "items")
@@ -53,11 +53,11 @@ class ScoreReading:
 
 def readings(view: TaskView, subject: Subject) -> list[ScoreReading]:
     """The first headline metric of every model for one culture, ready to be told."""
-    info, found = view.metrics[view.metric], []
+    info, found = view.metrics[view.main_metric], []
     for i, label in enumerate(view.labels):
-        row = view.estimate(i, subject, view.metric)
+        row = view.estimate(i, subject, view.main_metric)
         if row is not None:
-            _, marks, said = view.scores_with_marks(view.metric).get((i, subject), (row, Marks(), {}))
+            _, marks, said = view.scores_with_marks(view.main_metric).get((i, subject), (row, Marks(), {}))
             found.append(ScoreReading(isolate(label), row, info, marks, view.noun, said))
     return found
 
@@ -91,9 +91,9 @@ def score_sentence(reading: ScoreReading) -> str:
     return f"{reading.model} {told} ({between}){joint}{clauses}."
 
 
-def unranked_sentence(model: str, row: Estimate, info: MetricInfo) -> str:
+def unranked_sentence(model: str, row: EstimateRow, info: MetricInfo) -> str:
     """Say that too many answers are missing for a score, and between what it lies; or that the run ended early."""
-    if is_of_first(row):
+    if is_first_items_only(row):
         why = "its run ended early, and not in a random order: it has answers to the items that came first"
         return f"{model} has no score: {why}."
     share, bounds = wording.tidy_share(share_of(row)), missing.between_words(row, info)

@@ -117,9 +117,9 @@ def observe(public: Run, private: Run | None = None, others: Sequence[Run] = ())
     Raises UsageError for runs that cannot be compared so.
     """
     view = TaskView(str(public.manifest["task"]), [public], [label_text(public.label)])
-    if not wording.is_share(view.metrics[view.metric]):
+    if not wording.is_share(view.metrics[view.main_metric]):
         raise UsageError(
-            f"{view.metric} of {view.task} is no share of right answers.", hint="Name runs of another task."
+            f"{view.main_metric} of {view.task} is no share of right answers.", hint="Name runs of another task."
         )
     rows: list[ObservedRow] = []
     if private is not None:
@@ -133,13 +133,13 @@ def observe(public: Run, private: Run | None = None, others: Sequence[Run] = ())
 
 def _items(run: Run, view: TaskView) -> pl.DataFrame:
     variant = str(run.manifest["selection"]["variants"][0])
-    ends = ranges_of(view.metrics)[view.metric]
-    return items_of_run(run.scores, view.metric, variant, share=True, ends=ends)
+    ends = ranges_of(view.metrics)[view.main_metric]
+    return items_of_run(run.scores, view.main_metric, variant, share=True, ends=ends)
 
 
 def _check_same(view: TaskView, first: Run, other: Run) -> None:
     """Raise UsageError for a run of another task, or of another model."""
-    if other.manifest["task"] != view.task or view.metric not in other.manifest["metrics"]:
+    if other.manifest["task"] != view.task or view.main_metric not in other.manifest["metrics"]:
         raise UsageError(f"{other.path} is no run of {view.task}.", hint="Name runs of one task.")
     models = [(run.manifest["model"]["id"], run.manifest["model"]["revision"]) for run in (first, other)]
     if models[0] != models[1]:

@@ -78,7 +78,7 @@ def linking_record(releases: Releases) -> JsonObject:
     """Return all of it as plain values, for JSON."""
     systems, steps, items = (table.frame.to_dicts() for table in linking_tables(releases))
     return {
-        **{"task": releases.view.task, "metric": releases.view.metric, "variant": releases.view.variant},
+        **{"task": releases.view.task, "metric": releases.view.main_metric, "variant": releases.view.variant},
         **{"old": releases.old.name, "new": releases.new.name},
         **{"sentences": list(_sentences(releases)), "notes": list(_notes(releases))},
         **{"systems": systems, "steps": steps, "common_items": items},

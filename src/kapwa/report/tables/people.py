@@ -174,7 +174,7 @@ def _sheets(paths: Sequence[Path]) -> Sheets:
 def _choice_block(view: TaskView, culture: str, baseline: HumanBaseline, made: Sequence[str]) -> PageSection:
     """What people of a culture chose, and what the models score on the same items."""
     same = pl.col("item_id").is_in(made) & (pl.col("variant") == baseline.variant)
-    chosen = (pl.col("culture") == culture) & (pl.col("metric") == view.metric) & same
+    chosen = (pl.col("culture") == culture) & (pl.col("metric") == view.main_metric) & same
     scores = [run.scores.filter(chosen)["value"].mean() for run in view.runs]
     models = ", ".join(
         f"{isolate(label)} {wording.amount(score, SHARE)}"

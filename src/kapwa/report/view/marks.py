@@ -12,7 +12,7 @@ from kapwa.stats.families import ALPHA
 from kapwa.stats.significance import holm
 from kapwa.value_types import Row
 
-Estimate = dict[str, Any]
+EstimateRow = dict[str, Any]
 Verdict = Literal["above", "below", "unclear", "undecided"]
 # What floors and ceilings that every suite may have are called in a sentence, and in a chart.
 FLOOR_WORDS: Mapping[str, tuple[str, str]] = {
@@ -27,9 +27,9 @@ FLOOR_WORDS: Mapping[str, tuple[str, str]] = {
 PEOPLE = ("human", "a person (leave one out)")
 
 
-# Shares of the answers that are missing: over BESIDE the bounds stand beside a score, and cultures are not compared;
-# over UNRANKED there is no headline and no rank.
-BESIDE, UNRANKED = 0.01, 0.20
+# Shares of the answers that are missing. Above the first, bounds stand beside a score, and cultures are not compared;
+# above the second, there is no headline and no rank.
+SHOW_BOUNDS_ABOVE, NO_RANK_ABOVE = 0.01, 0.20
 
 
 def share_of(row: Row | None) -> float:
@@ -40,10 +40,10 @@ def share_of(row: Row | None) -> float:
 
 def is_unranked(row: Mapping[str, object] | None) -> bool:
     """Whether a score is no headline and has no rank: much is missing, or only what came first was asked."""
-    return share_of(row) > UNRANKED or is_of_first(row)
+    return share_of(row) > NO_RANK_ABOVE or is_first_items_only(row)
 
 
-def is_of_first(row: Mapping[str, object] | None) -> bool:
+def is_first_items_only(row: Mapping[str, object] | None) -> bool:
     """Whether an estimate is of a run that ended early in the order of the data (:attr:`TaskView.ended_in_order`)."""
     return bool(row and row.get("ended_in_order"))
 
@@ -110,10 +110,10 @@ class Marks(NamedTuple):
 
 
 # A score, its floors and ceilings, and how it stands to them.
-Held = tuple[Estimate, Marks, Mapping[Mark, Verdict]]
+Held = tuple[EstimateRow, Marks, Mapping[Mark, Verdict]]
 
 
-def verdicts(scores: Sequence[tuple[Estimate, Marks]]) -> list[dict[Mark, Verdict]]:
+def verdicts(scores: Sequence[tuple[EstimateRow, Marks]]) -> list[dict[Mark, Verdict]]:
     """Whether each score is above or below its floors of one guess and what people score, 5 % of families erring.
 
     ``scores``: those of one system at one level: of single cultures, or its mean over them. A family is all floors of
@@ -148,7 +148,7 @@ class _Tested(NamedTuple):
     p_worst: float
 
 
-def _tested(index: int, row: Estimate, mark: Mark) -> _Tested:
+def _tested(index: int, row: EstimateRow, mark: Mark) -> _Tested:
     difference = mark.difference if known(mark.difference) else (row["value"] or 0.0) - mark.value
     p = mark.p_value
     if p is None:
@@ -169,7 +169,7 @@ def _tested(index: int, row: Estimate, mark: Mark) -> _Tested:
     return _Tested(index, mark, difference, p, max(p, worst))
 
 
-def _difference_p(mark: Mark, difference: float, near: float | None, row: Estimate) -> float | None:
+def _difference_p(mark: Mark, difference: float, near: float | None, row: EstimateRow) -> float | None:
     """The p-value of a score's ``difference`` from a mark, by their intervals.
 
     ``near``: the end of the score's interval that lies nearer to the mark.
