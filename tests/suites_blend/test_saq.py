@@ -12,7 +12,7 @@ from saq_world import BOOK, GRADER, OTHERS, WORLD, answers, find, group, item, j
 from kapwa.errors import UsageError
 from kapwa.records import SCORE_COLUMNS
 from kapwa.suites.base import Selection
-from kapwa.suites.blend import open_task, suite
+from kapwa.suites.blend import open_blend_task, suite
 from kapwa.suites.blend.data import BlendData
 from kapwa.suites.blend.mcq_judging import HOWS
 from kapwa.suites.blend.questions import is_valid_code
@@ -301,14 +301,14 @@ def test_names_are_those_of_the_parts() -> None:
 
 def test_cultures_variants_and_limits() -> None:
     selection = Selection(variants=("en/inst-4",), limit=3, where={"culture": ("Egypt",)})
-    chosen = open_task("blend/saq", None, selection, {}).items()
+    chosen = open_blend_task("blend/saq", None, selection, {}).items()
     assert [(one.culture, one.variant, one.language) for one in chosen] == [("Egypt", "en/inst-4", "en")] * 3
     with pytest.raises(UsageError, match="culture = 'Atlantis'"):
-        open_task("blend/saq", None, Selection(where={"culture": ("Atlantis",)}), {})
+        open_blend_task("blend/saq", None, Selection(where={"culture": ("Atlantis",)}), {})
 
 
 def test_all_variants_are_those_of_this_task() -> None:
-    assert {one.variant for one in open_task("blend/saq", None, Selection(variants=VARIANTS), {}).items()} == set(
+    assert {one.variant for one in open_blend_task("blend/saq", None, Selection(variants=VARIANTS), {}).items()} == set(
         SAQ_VARIANTS
     )
 
@@ -324,30 +324,30 @@ def test_all_variants_are_those_of_this_task() -> None:
 )
 def test_bad_options(options: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        open_task("blend/saq", None, Selection(), options)
+        open_blend_task("blend/saq", None, Selection(), options)
 
 
 def test_an_english_locale_is_asked_once() -> None:
-    chosen = open_task("blend/saq", None, Selection(where={"culture": ("US", "Mexico")}), {}).items()
+    chosen = open_blend_task("blend/saq", None, Selection(where={"culture": ("US", "Mexico")}), {}).items()
     assert {(one.culture, one.variant) for one in chosen} == {
         ("US", "local/inst-4"),
         ("Mexico", "local/inst-4"),
         ("Mexico", "en/inst-4"),
     }
     named = Selection(variants=("en/inst-4", "local/inst-4"), where={"culture": ("US",)})
-    assert {one.variant for one in open_task("blend/saq", None, named, {}).items()} == {"en/inst-4"}
+    assert {one.variant for one in open_blend_task("blend/saq", None, named, {}).items()} == {"en/inst-4"}
 
 
 def test_released_questions_in_english_are_asked_once_whatever_their_two_texts(blend_data: Path) -> None:
     """495 of the 500 US texts, and all of the UK, differ between the two columns ("in the UK", "in UK")."""
-    chosen = open_task("blend/saq", blend_data, Selection(), {}).items()
+    chosen = open_blend_task("blend/saq", blend_data, Selection(), {}).items()
     asked = Counter((one.culture, one.fields["asked_in"]) for one in chosen)
     assert {key: n for key, n in asked.items() if key[0] in ("US", "UK")} == {
         ("US", "local"): 461,
         ("UK", "local"): 456,
     }
     assert len(chosen) == 13_926  # 7,421 in the local language (one has no Chinese), the others' 6,505 in English
-    in_english = open_task("blend/saq", blend_data, Selection(variants=("en/inst-4",)), {}).items()
+    in_english = open_blend_task("blend/saq", blend_data, Selection(variants=("en/inst-4",)), {}).items()
     assert len(in_english) == 7_422
     uk = next(one for one in chosen if one.id == next(o.id for o in in_english if o.culture == "UK"))
     assert uk.fields["question"].endswith("in the UK?")
@@ -355,13 +355,13 @@ def test_released_questions_in_english_are_asked_once_whatever_their_two_texts(b
 
 def test_bad_names() -> None:
     with pytest.raises(UsageError, match="no prompt 'inst-9'"):
-        open_task("blend/saq", None, Selection(variants=("en/inst-9",)), {})
+        open_blend_task("blend/saq", None, Selection(variants=("en/inst-9",)), {})
     with pytest.raises(UsageError, match="no variant 'generate'"):
-        open_task("blend/saq", None, Selection(variants=("generate",)), {})
+        open_blend_task("blend/saq", None, Selection(variants=("generate",)), {})
 
 
 def test_options_are_recorded() -> None:
-    opened = open_task("blend/saq", None, Selection(), {"max_new_tokens": 20, "max_answers": 2, "judge": None})
+    opened = open_blend_task("blend/saq", None, Selection(), {"max_new_tokens": 20, "max_answers": 2, "judge": None})
     assert opened.options["max_new_tokens"] == 20
     assert opened.options["max_answers"] == 2
     assert re.fullmatch(r"\w+-[0-9a-f]{6}", opened.options["matcher"])
@@ -399,7 +399,7 @@ def test_the_release_has_the_valid_questions(blend: BlendData) -> None:
 
 
 def test_the_release_opens_by_country(blend_data: Path) -> None:
-    opened = open_task("blend/saq", blend_data, Selection(limit=2, where={"culture": ("US", "South_Korea")}), {})
+    opened = open_blend_task("blend/saq", blend_data, Selection(limit=2, where={"culture": ("US", "South_Korea")}), {})
     chosen = opened.items()
     assert [(one.culture, one.variant) for one in chosen] == [
         (country, variant)

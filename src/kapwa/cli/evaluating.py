@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kapwa.suites.base import Task
 
 
-def finish(task: Task, model: Model, settings: RunSettings, *, json: bool) -> Run:
+def run_and_show(task: Task, model: Model, settings: RunSettings, *, json: bool) -> Run:
     """Evaluate, close the model, write the run's report, show the result, and return the run."""
     from kapwa.api import evaluate
     from kapwa.runs.asking import RunInterrupted

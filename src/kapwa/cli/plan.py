@@ -184,7 +184,7 @@ def plan(
     import kapwa
 
     if freeze is not None or until is not None:
-        from kapwa.loading import TaskSettings, open_task
+        from kapwa.loading import TaskSettings, load_task_with_seed
 
         settings = TaskSettings(
             data=data, variant=variant, limit=limit, subset=subset, where=parse_where(where, country), draw_seed=seed
@@ -193,7 +193,7 @@ def plan(
         from kapwa.cli.plan_freeze import show_frozen_plan
 
         frozen = kapwa.freeze_plan(
-            [open_task(name, settings, seed) for name in names or ()],
+            [load_task_with_seed(name, settings, seed) for name in names or ()],
             model or (),
             freeze,
             metric=metric,

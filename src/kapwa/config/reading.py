@@ -21,7 +21,7 @@ from kapwa.loading import (
     TaskSettings,
     checked_spec,
     load_judge,
-    open_task,
+    load_task_with_seed,
     options_dict,
     our_word,
     suite_of,
@@ -91,7 +91,7 @@ class RunConfig:
                 spec, options = task.judge
                 judge = load_judge(spec, self.out / "judge-answers.sqlite", **options_dict(options))
                 settings = replace(settings, options={**settings.options, "judge": judge})
-            return open_task(task.name, settings, task.seed)
+            return load_task_with_seed(task.name, settings, task.seed)
         except UsageError as error:
             raise _located_error(error, self.path, self._lines, ("tasks", task.number)) from None
 

@@ -344,7 +344,7 @@ def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
     return folder
 
 
-def open_task(name: str, *, data: str | None = None, **arguments: Any) -> Task:
+def load_task_with_built_data(name: str, *, data: str | None = None, **arguments: Any) -> Task:
     """Open a task as :func:`kapwa.loading.load_task` does; where no sample pack holds its data, some are made."""
     suite = registry.load("suites", name.partition("/")[0])
     with tempfile.TemporaryDirectory() as parent:

@@ -166,9 +166,8 @@ def _page(sources: _Sources, room: AnswerRoom) -> str:
     labels_of_tasks = grouped(sources.labelled, attrgetter("task_index"))
     for task_index, section in enumerate(sections):
         labels = labels_of_tasks.get(task_index, ())
-        if (
-            section.view.needs_verdicts and labels
-        ):  # labels are its scores; where there is a board, they stand above that
+        # Labels are its scores; where there is a board, they stand above that.
+        if section.view.needs_verdicts and labels:
             words = [] if has_board else [verdict_sentence(section.view, [], pl.DataFrame(), labels)]
             section.sentences = words
     variants = [

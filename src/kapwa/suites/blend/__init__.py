@@ -66,7 +66,7 @@ SETTINGS = {
 }
 
 
-def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, object]) -> Task:
+def open_blend_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, object]) -> Task:
     """Read the questions, select among them, and return the task called ``name``."""
     if name == "blend/mcq":
         from kapwa.suites.blend.mcq_task import open_mcq_task
@@ -112,7 +112,7 @@ suite = Suite(
     tasks=TASKS,
     variants=VARIANTS,
     packs=Path(__file__).parent / "packs",
-    open_task=open_task,
+    open_task=open_blend_task,
     check=partial(call, "kapwa.suites.blend.check:check"),
     tasks_of=partial(call, "kapwa.suites.blend.check:tasks_of"),
     pick_variants=saq_variants,

@@ -37,7 +37,7 @@ from kapwa.suites.blend.mcq_judging import (
     metrics_for,
     text_prompt,
 )
-from kapwa.suites.choices.reader import READER
+from kapwa.suites.choices.reader import READER_VERSION
 from kapwa.suites.items import ALL_LETTERS, by_culture, greedy_requests, grouped, item_columns, select, shuffle_key
 from kapwa.value_types import JsonMapping, Schema
 
@@ -194,7 +194,7 @@ def open_mcq_task(data: str | Path | None, selection: Selection, options: JsonMa
     if cap is None:
         _say_how_many(selected)
     writes = how == "generate"
-    settings = {"how": how} | ({"max_new_tokens": length, "reader": READER} if writes else {})
+    settings = {"how": how} | ({"max_new_tokens": length, "reader": READER_VERSION} if writes else {})
     return Task(
         name="blend/mcq",
         data=source,
