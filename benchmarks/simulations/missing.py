@@ -17,7 +17,7 @@ from benchmarks.simulations.comparisons import answers, places
 
 from kapwa.report.board.ranks import ranks
 from kapwa.report.tables.regression import outcome_at_worst, outcome_of
-from kapwa.report.view.marks import Mark, Marks, verdicts
+from kapwa.report.view.reference_scores import ReferenceScore, ReferenceScores, verdicts
 from kapwa.stats.every_pair import every_pair
 from kapwa.stats.families import is_clear, is_equal
 from kapwa.stats.missing import Side, mean_over_cultures, pooled_completed
@@ -106,8 +106,8 @@ def guesses(random: np.random.Generator, design: tuple[int, int, str], rate: flo
         missing=pl.Series(side.missing[:, 0].astype(int)),
     )
     mean = mean_over_cultures(frame, share=True, ends=(0.0, 1.0))
-    chance = Mark("chance", 0.25, False, "guessing", "guessing")
-    return verdicts([(mean, Marks.of([chance]))])[0][chance] == "above"
+    chance = ReferenceScore("chance", 0.25, False, "guessing", "guessing")
+    return verdicts([(mean, ReferenceScores.of([chance]))])[0][chance] == "above"
 
 
 def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:

@@ -254,9 +254,9 @@ def test_the_mean_is_held_against_tricks_and_people_before_cultures_are_counted(
     )
     assert better + worse + unclear == 16
     held = [one for (run, _), one in view.scores_with_marks("sem_b").items() if run == 0]
-    ways = [[way for mark, way in verdicts.items() if not mark.ceiling] for _, _, verdicts in held]
+    ways = [[way for mark, way in verdicts.items() if not mark.is_ceiling] for _, _, verdicts in held]
     assert (better, worse) == (sum(set(one) == {"above"} for one in ways), sum("below" in one for one in ways))
-    tops = [verdicts[marks.top] for _, marks, verdicts in held]
+    tops = [verdicts[marks.ceiling] for _, marks, verdicts in held]
     assert f"It is below what people score in {tops.count('below')} of 16 cultures and above in " in said[counts:]
 
 
@@ -268,7 +268,7 @@ def test_a_list_of_guesses_is_no_best_trick_and_is_told_apart_from_one_answer() 
     assert "it is worse" not in said
     subject = view.subjects[0]
     marks = view.marks(subject, "sem_b")
-    assert (marks.best.name, marks.listing.name) == ("other cultures' usual answer", COMMONEST)
+    assert (marks.best_trick.name, marks.best_list.name) == ("other cultures' usual answer", COMMONEST)
     assert all(
         mark.name != COMMONEST for _, _, verdicts in view.scores_with_marks("sem_b").values() for mark in verdicts
     )

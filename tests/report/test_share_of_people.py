@@ -84,7 +84,7 @@ def test_what_is_compared_is_the_share_that_stands_beside_the_score(view: TaskVi
     h = view.runs[0].tables[CEILINGS].select("item_id", people="value")
     sums = x.join(h, on="item_id").group_by("culture").agg(share=pl.col("value").sum() / pl.col("people").sum())
     for culture, mean, share in means.join(sums, on="culture").iter_rows():
-        top = view.marks(next(s for s in view.subjects if s.culture == culture), "sem_b").top
+        top = view.marks(next(s for s in view.subjects if s.culture == culture), "sem_b").ceiling
         assert mean == pytest.approx(share)
         assert mean == pytest.approx(top.relative)
         assert top.paired_with == "sem_b_loo"

@@ -26,7 +26,7 @@ GUESSING = ("chance", "no preference")
 
 
 class FloorValues(NamedTuple):
-    """The floors and the ceiling that a score is compared with; :class:`kapwa.report.view.marks.Marks` chooses them."""
+    """The floors and the ceiling of a score; :class:`kapwa.report.view.reference_scores.ReferenceScores` chooses them."""
 
     base_floor: float | None = None
     highest_floor: float | None = None

@@ -23,8 +23,8 @@ from kapwa.report.board.paper_texts import levels_table, responses_table
 from kapwa.report.tables.columns import text_column
 from kapwa.report.tables.correlations import FEW, LEAST, coefficient_cell
 from kapwa.report.tables.table import NONE, Cell, Column, Table, frame_of
-from kapwa.report.view.marks import GUESSING, PEOPLE, EstimateRow
 from kapwa.report.view.means import model_average, scores_by_system
+from kapwa.report.view.reference_scores import GUESSING, PEOPLE, EstimateRow
 from kapwa.report.view.tasks import Subject, TaskView, arrange
 from kapwa.runs.finished_run import Run
 from kapwa.runs.systems import Named
@@ -49,7 +49,7 @@ _TESTS_NOTE = (
 )
 _MEAN_R = "Mean r"
 # Rows of marks: what the papers call them, and the marks that they are of.
-_MARKS = {"guessing": ("Random baseline", GUESSING), "people": ("Human baseline", PEOPLE)}
+_BASELINES = {"guessing": ("Random baseline", GUESSING), "people": ("Human baseline", PEOPLE)}
 Groups = Mapping[str, str]  # by system the name of its group, in the order of the table
 _BLEND_R_NOTE = (
     "Of each system: across cultures, the mean of its short answers in the local language and in English, and "
@@ -217,7 +217,7 @@ def _facts(column: PaperColumn, column_index: int, head: str, estimate: Mapping[
 
 def _of_systems(columns: Sequence[PaperColumn], groups: Groups) -> Iterator[PaperRow]:
     """A row for each system, below that of its group, and those of guessing and people above all; a column a metric."""
-    for kind, (title, names) in _MARKS.items():
+    for kind, (title, names) in _BASELINES.items():
         marks = [_mark(column, column.view.only_culture, names) for column in columns]
         for column_index, (column, mark) in enumerate(zip(columns, marks, strict=True)):
             if any(marks):
@@ -263,7 +263,7 @@ def _of_cultures(columns: Sequence[PaperColumn], groups: Groups) -> Iterator[Pap
         each = scores or [_mean(column, [values]) for values in values_of_row]
         cells = [(title, each[view.labels.index(system)]) for system, title in titles.items()]
         cells += [("Mean of systems", _mean(column, values_of_row))] if len(runs) > 1 else []
-        cells += [(_MARKS["people"][0], human)] if any(people.values()) else []
+        cells += [(_BASELINES["people"][0], human)] if any(people.values()) else []
         for column_index, (head, estimate) in enumerate(cells):
             yield PaperRow(name, kind, **_facts(of, column_index, head, estimate))
 
@@ -292,7 +292,7 @@ def _mean(column: PaperColumn, items: Sequence[pl.DataFrame]) -> EstimateRow | N
 
 def _row_head(row: Row) -> Cell:
     strong = row["kind"] in ("group", "mean")
-    return Cell(wording.isolate(wording.clean(row["row"])), strong=strong, muted=row["kind"] in _MARKS)
+    return Cell(wording.isolate(wording.clean(row["row"])), strong=strong, muted=row["kind"] in _BASELINES)
 
 
 def _cell(columns: Sequence[PaperColumn], row: Row) -> Cell:
@@ -302,7 +302,7 @@ def _cell(columns: Sequence[PaperColumn], row: Row) -> Cell:
     if not wording.known(row["value"]):
         return NONE
     small = wording.interval(row["low"], row["high"], info, _DIGITS) if wording.known(row["low"]) else ""
-    return Cell(wording.amount(row["value"], info, _DIGITS), small, number=True, muted=row["kind"] in _MARKS)
+    return Cell(wording.amount(row["value"], info, _DIGITS), small, number=True, muted=row["kind"] in _BASELINES)
 
 
 def _correlations(columns: Sequence[PaperColumn], caption: str) -> Table:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kapwa.report.view.marks import is_unranked
+from kapwa.report.view.reference_scores import is_unranked
 from kapwa.report.view.tasks import TaskView
 from kapwa.stats.every_pair import every_pair
 from kapwa.stats.families import is_clear

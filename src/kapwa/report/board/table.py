@@ -17,8 +17,8 @@ from kapwa.report.sentences import missing
 from kapwa.report.tables.scores import of_ceiling, score_cell
 from kapwa.report.tables.table import NONE, Cell, Column, Table, frame_of
 from kapwa.report.view.comparisons import variant_name
-from kapwa.report.view.marks import GUESSING, EstimateRow, Mark, is_first_items_only, is_unranked
 from kapwa.report.view.means import direction, rank_key, scores_by_system
+from kapwa.report.view.reference_scores import GUESSING, EstimateRow, ReferenceScore, is_first_items_only, is_unranked
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import SHARE
 from kapwa.runs.costs import amount
@@ -40,12 +40,12 @@ _LABELS_NOTE = (
     "rank."
 )
 _COST_NOTE = "Costs are of 1,000 items at the prices named when a run was made, in their currency; “–” where none were."
-# Rows below those of systems, and which of the marks beside a score each shows.
-MARKS = {"base": "Guessing", "best": "Best trick", "top": "Ceiling"}
+# Rows below those of systems: by kind what each is called. See ``references_of`` for the score that each shows.
+REFERENCE_ROWS = {"base": "Guessing", "best": "Best trick", "top": "Ceiling"}
 
 
 class BoardRow(NamedTuple):
-    """A number of the board: of a system, or of a mark (:data:`MARKS`), in one of its columns.
+    """A number of the board: of a system, or of a mark (:data:`REFERENCE_ROWS`), in one of its columns.
 
     ``least``, ``most``: of a mark that is not the same in all runs; ``bound_low``, ``bound_high``: of a score, what it
     can be once every missing answer is there. ``words``: what a mark is, or why a score lacks.
@@ -167,14 +167,16 @@ def _rows(
         intervals: Mapping[str, tuple[int, int]] = {}
         if len(view.runs) > 1:
             intervals = ranks(ranked_labels(view, estimates, column_index), compared, direction(view, view.main_metric))
-        marks = [marks_of(view, run) for run in range(len(view.runs))]
+        marks = [references_of(view, run) for run in range(len(view.runs))]
         columns.append(_TaskColumn(column_index, view, marks, intervals, _costs(view) if cost else {}))
     rows = [
         column.system_row(system, estimate)
         for system, of_system in estimates.items()
         for column, estimate in zip(columns, of_system, strict=True)
     ]
-    return rows + [row for mark in MARKS for column in columns if (row := column.mark_row(mark)) is not None]
+    return rows + [
+        row for kind in REFERENCE_ROWS for column in columns if (row := column.reference_row(kind)) is not None
+    ]
 
 
 class _TaskColumn(NamedTuple):
@@ -182,7 +184,7 @@ class _TaskColumn(NamedTuple):
 
     column_index: int
     view: TaskView
-    marks: Sequence[Mapping[str, Mark]]
+    marks: Sequence[Mapping[str, ReferenceScore]]
     ranks: Mapping[str, tuple[int, int]]
     costs: Mapping[str, float]
 
@@ -213,13 +215,19 @@ class _TaskColumn(NamedTuple):
             **of_ceiling(self.marks[estimate["run"]].get("top"), self.view.main_metric),
         )
 
-    def mark_row(self, kind: str) -> BoardRow | None:
+    def reference_row(self, kind: str) -> BoardRow | None:
         """The row of a mark: that of the first run, and how far those of others differ; None without one."""
         mark = self.marks[0].get(kind)
         if mark is None:
             return None
         row = BoardRow(
-            MARKS[kind], kind, value=mark.value, low=mark.low, high=mark.high, words=mark.words, **self.task_facts
+            REFERENCE_ROWS[kind],
+            kind,
+            value=mark.value,
+            low=mark.low,
+            high=mark.high,
+            words=mark.words,
+            **self.task_facts,
         )
         values = sorted(of_run[kind].value for of_run in self.marks if kind in of_run)
         if values[-1] - values[0] > _SAME:
@@ -345,15 +353,15 @@ def _label_cell(row: Row) -> Cell:
     return Cell(wording.amount(row["value"], SHARE), small, number=True, bar=bar)
 
 
-def marks_of(view: TaskView, run: int, subject: Subject | None = None) -> dict[str, Mark]:
-    """What the rows below the systems (:data:`MARKS`) show of a culture; None: the only one, or the mean over all."""
+def references_of(view: TaskView, run: int, subject: Subject | None = None) -> dict[str, ReferenceScore]:
+    """What the rows below the systems (:data:`REFERENCE_ROWS`) show; ``subject`` None: of the only culture, or of all."""
     every = view.marks(subject or view.only_culture, view.main_metric, run=run)
-    marks = {name: getattr(every, name) for name in MARKS}
+    by_kind = {"base": every.baseline, "best": every.best_trick, "top": every.ceiling}
     # A task without guessing has its highest trick at the base: marks of other names there are tricks.
     return {
-        name: mark
-        for name, mark in marks.items()
-        if mark is not None and (name == "top" or (mark.name in GUESSING) == (name == "base"))
+        kind: mark
+        for kind, mark in by_kind.items()
+        if mark is not None and (kind == "top" or (mark.name in GUESSING) == (kind == "base"))
     }
 
 

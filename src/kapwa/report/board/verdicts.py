@@ -12,8 +12,8 @@ from kapwa.report import wording
 from kapwa.report.board.ranks import ranked_labels, ranks
 from kapwa.report.sentences import missing
 from kapwa.report.sentences.scores import undone_words
-from kapwa.report.view.marks import NO_RANK_ABOVE
 from kapwa.report.view.means import direction, rank_key, scores_by_system
+from kapwa.report.view.reference_scores import NO_RANK_ABOVE
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import SHARE, isolate
 from kapwa.stats.families import is_clear, is_undecided

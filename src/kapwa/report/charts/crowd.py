@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from kapwa.files import slug
 from kapwa.report.charts.elements import HeatChart
 from kapwa.report.charts.heat import heat_chart, square_of
-from kapwa.report.view.marks import EstimateRow
 from kapwa.report.view.means import direction, rank_key, scores_by_system, topic_means
+from kapwa.report.view.reference_scores import EstimateRow
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import label_text
 

@@ -11,8 +11,8 @@ from kapwa.files import slug
 from kapwa.report import wording
 from kapwa.report.charts.elements import FEW_ITEMS, Dot, Line, Marker, RowChart
 from kapwa.report.view.comparisons import LEVELS, axis_names, contrast_language, language_facts
-from kapwa.report.view.marks import EstimateRow, is_first_items_only
 from kapwa.report.view.means import topic_means
+from kapwa.report.view.reference_scores import EstimateRow, is_first_items_only
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import label_text
 from kapwa.stats.families import is_clear
@@ -83,8 +83,8 @@ def headline_charts(view: TaskView, metric: str) -> list[RowChart]:
         tail="; ".join(f"{mark.words}: {at}" for mark, at in shown),
         key=f"{view.slug}-{slug(subject.label)}-{slug(metric)}",
         subject=subject.label,
-        markers=[Marker(mark.value, f"{mark.short} {at}", mark.ceiling) for mark, at in shown],
-        band=marks.best.value if marks.best else None,
+        markers=[Marker(mark.value, f"{mark.short} {at}", mark.is_ceiling) for mark, at in shown],
+        band=marks.best_trick.value if marks.best_trick else None,
     )
 
 
@@ -154,7 +154,7 @@ def _culture_line(view: TaskView, subject: Subject, metric: str) -> Line:
     def partial(run: int) -> float | None:
         worth = view.pooled_value_and_rank(run, subject, metric)
         # A share of the ceiling has no place on the axis of scores.
-        by_share = worth is not None and worth[1] is not None and view.compared(metric).top is not None
+        by_share = worth is not None and worth[1] is not None and view.compared(metric).ceiling is not None
         return None if worth is None or worth[1] is None or by_share else worth[0]
 
     if len(view.runs) == 1 and scored:
@@ -166,8 +166,8 @@ def _culture_line(view: TaskView, subject: Subject, metric: str) -> Line:
         strong=strong,
         beside=size_words,
         muted=most < FEW_ITEMS,
-        zone=marks.best.value if marks.best else None,
-        top=marks.top.value if marks.top else None,
+        zone=marks.best_trick.value if marks.best_trick else None,
+        top=marks.ceiling.value if marks.ceiling else None,
     )
 
 

@@ -146,7 +146,7 @@ def task_section(
         answers=_answers(view, room),
         compared=compared,
         order=order_sentence(view) if len(view.runs) > 1 and not view.crowded else "",
-        floors=any(not mark.ceiling for mark in marks),
+        floors=any(not mark.is_ceiling for mark in marks),
         ceilings=" or ".join(mark.words for mark in view.tops(view.headline)),
         methods=notes.methods(view),
         errata=errata,
@@ -226,7 +226,7 @@ def _gaps(view: TaskView) -> Table | None:
     gaps, compared = language_gaps(view), view.compared(view.main_metric)
     caption = "Cultures that share a language, on the same questions"
     caption += f", mean of {len(view.runs)} models" if len(view.runs) > 1 else ""
-    caption += "" if compared.top is None else f": the {compared.words}, in points"
+    caption += "" if compared.ceiling is None else f": the {compared.words}, in points"
     return _differences(view, gaps, "gaps", caption)
 
 

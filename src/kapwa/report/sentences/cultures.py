@@ -17,8 +17,8 @@ from kapwa.report.sentences.scores import (
     phrase_words,
     unranked_sentence,
 )
-from kapwa.report.view.marks import SHOW_BOUNDS_ABOVE, Held, is_unranked, share_of, verdicts
 from kapwa.report.view.means import equal_mean
+from kapwa.report.view.reference_scores import SHOW_BOUNDS_ABOVE, ScoreWithReferences, is_unranked, share_of, verdicts
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import clean, isolate
 from kapwa.stats.families import ALPHA, missing_share
@@ -31,7 +31,7 @@ def across_sentences(view: TaskView) -> list[str]:
 
     Each model's mean is held against tricks and people in a family of tests of its own: :func:`verdicts`.
     """
-    told: dict[int, Held] = {}
+    told: dict[int, ScoreWithReferences] = {}
     for i in range(len(view.runs)):
         mean = equal_mean(view, i)
         if mean is not None:
@@ -40,7 +40,7 @@ def across_sentences(view: TaskView) -> list[str]:
     return [_across(view, i, told.get(i)) for i in range(len(view.runs))]
 
 
-def _across(view: TaskView, run: int, told_of: Held | None) -> str:
+def _across(view: TaskView, run: int, told_of: ScoreWithReferences | None) -> str:
     """One model's sentences; ``told_of``: its mean, the marks over all cultures, and how it stands to them."""
     info = view.metrics[view.main_metric]
     rows = [(subject, view.estimate(run, subject, view.main_metric)) for subject in view.subjects]
@@ -90,7 +90,7 @@ def spread_words(view: TaskView, run: int) -> str:
         f"{wording.rank(spread.rank_low[k], spread.rank_high[k])} of {len(spread.means)})"
         for k in (worst, best)
     ]
-    by = "" if compared.top is None else f"Compared on the {compared.words} in each culture, "
+    by = "" if compared.ceiling is None else f"Compared on the {compared.words} in each culture, "
     told = f"{by}differences between cultures cannot be told from noise ({p})."
     if spread.p_value < ALPHA:
         told = f"{by}cultures differ by more than noise ({p}), but it cannot be told which is best and which is worst."
@@ -106,15 +106,15 @@ def _count_words(view: TaskView, run: int) -> str:
     names: dict[str, dict[str, None]] = {"base": {}, "best": {}, "top": {}}
     held = [one for (i, _), one in view.scores_with_marks(view.main_metric).items() if i == run]
     for _, marks, said in held:
-        if marks.base and marks.best:
-            against = [said[mark] for mark in said if not mark.ceiling]
+        if marks.baseline and marks.best_trick:
+            against = [said[mark] for mark in said if not mark.is_ceiling]
             worse = (way for way in ("below", "unclear", "undecided") if way in against)
             ways["best"][next(worse, "above")] += 1
-            ways["base"][said[marks.base]] += 1
-            names["base"][marks.base.words] = names["best"][marks.best.words] = None
-        if marks.top:
-            ways["top"][said[marks.top]] += 1
-            names["top"][marks.top.words] = None
+            ways["base"][said[marks.baseline]] += 1
+            names["base"][marks.baseline.words] = names["best"][marks.best_trick.words] = None
+        if marks.ceiling:
+            ways["top"][said[marks.ceiling]] += 1
+            names["top"][marks.ceiling.words] = None
     told = []
     for kind in ("base", "best") if names["base"] != names["best"] else ("best",):
         if ways[kind]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kapwa.report import wording
-from kapwa.report.view.marks import is_unranked
 from kapwa.report.view.means import scores_by_system
+from kapwa.report.view.reference_scores import is_unranked
 from kapwa.report.view.tasks import TaskView
 from kapwa.suites.base import LEADING
 
@@ -17,7 +17,7 @@ def group_sentences(view: TaskView) -> list[str]:
         for name, row in zip(names, estimates, strict=True):
             if row is None or not wording.known(row["value"]) or is_unranked(row):
                 continue
-            info, base = view.metrics[name], view.marks(view.only_culture, name, run=row["run"]).base
+            info, base = view.metrics[name], view.marks(view.only_culture, name, run=row["run"]).baseline
             value, between = wording.amount(row["value"], info), wording.interval(row["low"], row["high"], info)
             if not wording.is_share(info):
                 value = f"{wording.change(row['value'], wording.SHARE)} points"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kapwa.records import MISSING
 from kapwa.report import wording
-from kapwa.report.view.marks import SHOW_BOUNDS_ABOVE, is_first_items_only, share_of
+from kapwa.report.view.reference_scores import SHOW_BOUNDS_ABOVE, is_first_items_only, share_of
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import isolate, label_text
 from kapwa.runs.thoughts import TABLE as THOUGHTS

@@ -1,7 +1,7 @@
 """Plain sentences about numbers, worded so that a reader without statistics reads them right.
 
 Every sentence about a score names its interval, what guessing would give, and whether the two can be
-told apart: :func:`kapwa.report.view.marks.verdicts`. Intervals are 95 % intervals.
+told apart: :func:`kapwa.report.view.reference_scores.verdicts`. Intervals are 95 % intervals.
 """
 
 from __future__ import annotations
@@ -13,7 +13,15 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.sentences import missing
-from kapwa.report.view.marks import EstimateRow, Mark, Marks, Verdict, is_first_items_only, is_unranked, share_of
+from kapwa.report.view.reference_scores import (
+    EstimateRow,
+    ReferenceScore,
+    ReferenceScores,
+    Verdict,
+    is_first_items_only,
+    is_unranked,
+    share_of,
+)
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import isolate, label_text
 from kapwa.stats.families import holds_zero, is_clear, is_equal, is_undecided, missing_share
@@ -46,9 +54,9 @@ class ScoreReading:
     model: str
     estimate: EstimateRow
     info: MetricInfo
-    marks: Marks
+    marks: ReferenceScores
     noun: tuple[str, str] = ("item", "items")
-    verdicts: Mapping[Mark, Verdict] = field(default_factory=dict)
+    verdicts: Mapping[ReferenceScore, Verdict] = field(default_factory=dict)
 
 
 def readings(view: TaskView, subject: Subject) -> list[ScoreReading]:
@@ -57,7 +65,7 @@ def readings(view: TaskView, subject: Subject) -> list[ScoreReading]:
     for i, label in enumerate(view.labels):
         row = view.estimate(i, subject, view.main_metric)
         if row is not None:
-            _, marks, said = view.scores_with_marks(view.main_metric).get((i, subject), (row, Marks(), {}))
+            _, marks, said = view.scores_with_marks(view.main_metric).get((i, subject), (row, ReferenceScores(), {}))
             found.append(ScoreReading(isolate(label), row, info, marks, view.noun, said))
     return found
 
@@ -87,7 +95,7 @@ def score_sentence(reading: ScoreReading) -> str:
     gone = missing.missing_words(row, info)
     between += f"; {gone}" if gone else ""
     clauses = against_words(reading, digits)
-    joint = ("; " if reading.marks.base else ". ") if clauses else ""
+    joint = ("; " if reading.marks.baseline else ". ") if clauses else ""
     return f"{reading.model} {told} ({between}){joint}{clauses}."
 
 
@@ -130,7 +138,7 @@ def against_words(reading: ScoreReading, digits: int) -> str:
             "unclear": f"it cannot be told apart from {base.words}{'' if inside else ALLOWED}",
             "undecided": f"whether it is better or worse than {base.words} is not decided{gone}",
         }[against] + apart
-        floors = [mark for mark in reversed(reading.marks.every) if mark in reading.verdicts and not mark.ceiling]
+        floors = [mark for mark in reversed(reading.marks.every) if mark in reading.verdicts and not mark.is_ceiling]
         # Better than the best trick is who is better than every trick.
         worse = ("below", "unclear", "undecided")
         best = next((m for way in worse for m in floors if reading.verdicts[m] == way), best)
@@ -162,7 +170,7 @@ def against_words(reading: ScoreReading, digits: int) -> str:
     return ". ".join(parts)
 
 
-def _apart_words(reading: ScoreReading, mark: Mark) -> str:
+def _apart_words(reading: ScoreReading, mark: ReferenceScore) -> str:
     """How far a mean is from a mark: " (difference +4.0 points, 95% interval +1.2 to +6.8)"; "" where not known."""
     row, info = reading.estimate, reading.info
     apart, low, high = mark.difference, mark.difference_low, mark.difference_high

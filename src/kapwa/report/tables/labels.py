@@ -10,7 +10,7 @@ import polars as pl
 from kapwa.report.tables.columns import text_column
 from kapwa.report.tables.scores import models_across, score_cell
 from kapwa.report.tables.table import Column, Table
-from kapwa.report.view.marks import EstimateRow
+from kapwa.report.view.reference_scores import EstimateRow
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import label_text
 from kapwa.stats.missing import mean_over_cultures

@@ -16,15 +16,15 @@ from kapwa.report.sentences.scores import of_people_note
 from kapwa.report.tables.columns import items_column
 from kapwa.report.tables.table import NONE, Cell, Column, Table, frame_of
 from kapwa.report.view.comparisons import language_facts, variant_name
-from kapwa.report.view.marks import EstimateRow, Mark, is_unranked
 from kapwa.report.view.means import scores_by_system, topic_means
+from kapwa.report.view.reference_scores import EstimateRow, ReferenceScore, is_unranked
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import clean, isolate, label_text
 from kapwa.suites.base import MetricInfo
 from kapwa.value_types import JsonObject, Row
 
 FLOOR = "Without cultural knowledge"
-MARKS = (FLOOR, "Ceiling")
+REFERENCE_HEADS = (FLOOR, "Ceiling")
 # What became of an answer: the heads of columns.
 OUTCOMES: Mapping[str, str] = {
     "right": "Right",
@@ -129,7 +129,7 @@ def _score_row(view: TaskView, label: str, subject: Subject | None, row: Estimat
     )
 
 
-def of_ceiling(top: Mark | None, metric: str) -> JsonObject:
+def of_ceiling(top: ReferenceScore | None, metric: str) -> JsonObject:
     """What share of people's score a score is, and by which metric; {} where that is not known."""
     if top is None or top.relative is None:
         return {}
@@ -164,16 +164,17 @@ def score_cell(
 
 def mark_cells(view: TaskView, subject: Subject | None, metric: str) -> tuple[Cell, Cell]:
     """Two cells: what takes no cultural knowledge, and what people score; ``subject`` None: over all cultures."""
-    info, (_, base, best, top, most) = view.metrics[metric], view.marks(subject, metric)
+    info, (_, baseline, best, ceiling, best_list) = view.metrics[metric], view.marks(subject, metric)
     floor = Cell(wording.NOTHING, muted=True)
-    if base is not None and best is not None:
-        trick = f"; {best.words}: {wording.amount(best.value, info)}" if best.name != base.name else ""
-        trick += f"; several guesses a reply, {most.words}: {wording.amount(most.value, info)}" if most else ""
-        floor = Cell(wording.amount(base.value, info), base.words + trick)
-    if top is None:
+    if baseline is not None and best is not None:
+        trick = f"; {best.words}: {wording.amount(best.value, info)}" if best.name != baseline.name else ""
+        if best_list is not None:
+            trick += f"; several guesses a reply, {best_list.words}: {wording.amount(best_list.value, info)}"
+        floor = Cell(wording.amount(baseline.value, info), baseline.words + trick)
+    if ceiling is None:
         return floor, NONE
-    interval = f" ({wording.interval(top.low, top.high, info)})" if wording.known(top.low) else ""
-    return floor, Cell(wording.amount(top.value, info), top.words + interval, number=True)
+    interval = f" ({wording.interval(ceiling.low, ceiling.high, info)})" if wording.known(ceiling.low) else ""
+    return floor, Cell(wording.amount(ceiling.value, info), ceiling.words + interval, number=True)
 
 
 def _of_variant(view: TaskView) -> str:
@@ -215,7 +216,7 @@ def metrics_table(view: TaskView, *, reference: bool) -> Table | None:
         columns=[
             Column("Metric", title),
             Column("", score, spread=True),
-            *(Column(head, partial(mark, side)) for side, head in enumerate(MARKS)),
+            *(Column(head, partial(mark, side)) for side, head in enumerate(REFERENCE_HEADS)),
         ],
         shown=shown,
         by=["metric"],
@@ -251,7 +252,7 @@ def culture_table(view: TaskView, metric: str) -> Table | None:
 
     shown = _labelled(view, subjects, metric)
     columns = [Column("Culture", subject_cell), Column("", score, spread=True)]
-    columns += [Column(MARKS[side], partial(mark_cell, side)) for side in shown_sides]
+    columns += [Column(REFERENCE_HEADS[side], partial(mark_cell, side)) for side in shown_sides]
     every = product(view.subjects, view.variants, enumerate(view.labels))
     notes = [f"{FLOOR}: {next(iter(names))}." if len(names) == 1 else "", of_people_note(view, [metric])]
     if info.higher_is_better is None:  # most words are no first rank

@@ -11,8 +11,8 @@ from kapwa.report import wording
 from kapwa.report.sentences import missing
 from kapwa.report.tables.columns import change_column, count_column, text_column
 from kapwa.report.tables.table import Cell, Column, PageSection, Table, frame_of
-from kapwa.report.view.marks import is_unranked
 from kapwa.report.view.means import direction
+from kapwa.report.view.reference_scores import is_unranked
 from kapwa.report.view.track import RIGHT, UNKNOWN, WRONG, Track, TrackedStep, outer
 from kapwa.runs.signature import FIELD_WORDS
 from kapwa.stats.series import Direction, SeriesChange

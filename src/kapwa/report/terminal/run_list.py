@@ -8,8 +8,8 @@ from pathlib import Path
 from kapwa.errors import KapwaError, RunError, UnfinishedRunError
 from kapwa.report import wording
 from kapwa.report.sentences import missing
-from kapwa.report.view.marks import is_first_items_only, is_unranked
 from kapwa.report.view.means import scores_by_system
+from kapwa.report.view.reference_scores import is_first_items_only, is_unranked
 from kapwa.report.view.tasks import arrange
 from kapwa.runs.finished_run import Run, brief_model
 from kapwa.runs.schema import NAME, RUN

@@ -18,7 +18,7 @@ from kapwa.report.tables.differences import run_comparison_table
 from kapwa.report.tables.forms import plain, terminal_table
 from kapwa.report.tables.labels import label_table
 from kapwa.report.view.comparisons import over_cultures, variant_name
-from kapwa.report.view.marks import is_unranked
+from kapwa.report.view.reference_scores import is_unranked
 from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.report.wording import label_text
 from kapwa.runs.finished_run import Run

@@ -11,7 +11,7 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.view.comparisons import language_facts
-from kapwa.report.view.marks import EstimateRow, is_unranked
+from kapwa.report.view.reference_scores import EstimateRow, is_unranked
 from kapwa.report.view.tasks import ComparedCultures, Subject, TaskView
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.missing import mean_over_cultures
@@ -140,7 +140,7 @@ def _pair_gap(view: TaskView, pair: Pair, compared: ComparedCultures) -> pl.Data
     gap = _difference(view, pair, values)
     if not gap.height or not gap["n"][0]:
         return None
-    if compared.top is None:
+    if compared.ceiling is None:
         return gap
     scores = model_average([view.answered_item_scores(run, view.main_metric) for run in range(len(view.runs))])
     same = _difference(view, pair, scores.join(values, on=["culture", "cluster"], how="semi", maintain_order="left"))
@@ -157,7 +157,7 @@ def _difference(view: TaskView, pair: Pair, values: pl.DataFrame) -> pl.DataFram
 def _pair_items(items: pl.DataFrame, cultures: tuple[str, str], compared: ComparedCultures) -> pl.DataFrame:
     """One model's values in two cultures; shares of what people score are of the questions that both have."""
     both = items.filter(pl.col("culture").is_in(cultures))
-    if compared.top is None:
+    if compared.ceiling is None:
         return both
     both = both.filter(pl.col("culture").n_unique().over("cluster") == len(cultures))
     shares = shares_of(both["score"].to_numpy(), both["people"].to_numpy(), both["culture"].to_list())

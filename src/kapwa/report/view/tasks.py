@@ -14,15 +14,15 @@ from kapwa import registry
 from kapwa.errors import KapwaError, UsageError
 from kapwa.languages.places import shared_names
 from kapwa.records import Floor
-from kapwa.report.view.marks import (
+from kapwa.report.view.reference_scores import (
     FLOOR_WORDS,
     OWN_INTERVAL,
     SHOW_BOUNDS_ABOVE,
     TEST_RESULTS,
     EstimateRow,
-    Held,
-    Mark,
-    Marks,
+    ReferenceScore,
+    ReferenceScores,
+    ScoreWithReferences,
     share_of,
     verdicts,
 )
@@ -54,18 +54,18 @@ class Subject(NamedTuple):
 class ComparedCultures(NamedTuple):
     """How cultures are compared on a metric: of each run the values of its items, and what their spread says.
 
-    ``top``: what people score, where values are shares of it (:func:`kapwa.stats.spread.shares_of`); None where they
-    are the scores. The tests of all runs are one family.
+    ``ceiling``: what people score, where values are shares of it (:func:`kapwa.stats.spread.shares_of`); None where
+    they are the scores. The tests of all runs are one family.
     """
 
-    top: Mark | None
+    ceiling: ReferenceScore | None
     items: Sequence[pl.DataFrame]
     spreads: Sequence[CultureSpread | None]
 
     @property
     def words(self) -> str:
         """What is compared: "share of what people score", or "score"."""
-        return "score" if self.top is None else f"share of what {self.top.words} score"
+        return "score" if self.ceiling is None else f"share of what {self.ceiling.words} score"
 
 
 class Confusion(NamedTuple):
@@ -134,7 +134,7 @@ class TaskView:
         self._compared: dict[str, ComparedCultures] = {}
         # The metric whose values are held against a ceiling, by metric and ceiling, where it is not the metric itself.
         self.paired: dict[tuple[str, str], str] = {}
-        self._scores_with_marks: dict[str, dict[tuple[int, Subject], Held]] = {}
+        self._scores_with_marks: dict[str, dict[tuple[int, Subject], ScoreWithReferences]] = {}
         metrics: dict[str, MetricInfo] = {}
         for run, estimates in zip(self.runs, self._estimates, strict=True):
             metrics = {**run.metrics, **metrics}
@@ -216,14 +216,14 @@ class TaskView:
         rows = self._estimates[run].get((subject.culture, language, self.variant, group, self.main_metric), ())
         return {row["stratum"] or "": row for row in rows}
 
-    def marks(self, subject: Subject | None, metric: str, variant: str | None = None, run: int = 0) -> Marks:
+    def marks(self, subject: Subject | None, metric: str, variant: str | None = None, run: int = 0) -> ReferenceScores:
         """Floors and ceilings of a metric for one culture; what is tested of them is tested for one run.
 
         ``subject`` None: those over all cultures, each counting alike, and what is tested over all.
         """
         cultures = {s.culture for s in self.subjects}
         suite_words = self.suite.floor_words if self.suite is not None else {}
-        marks: dict[tuple[str, bool], Mark] = {}
+        marks: dict[tuple[str, bool], ReferenceScore] = {}
         whose = subject and subject.culture
         # A test against a floor over all cultures is none of one of them.
         alone = sum(s.culture == whose for s in self.subjects) == 1
@@ -243,14 +243,16 @@ class TaskView:
                 tested = TEST_RESULTS if exact else ()
                 facts: Keywords = {fact: row.get(fact) for fact in (*OWN_INTERVAL, *tested)}
                 facts["paired_with"] = self.paired.get((metric, row["name"]), "")
-                facts["several"] = row["kind"] == "list"
-                mark = Mark(name, float(row["value"]), row["kind"] == "ceiling", *words, **facts)
-                marks.setdefault((mark.name, mark.ceiling), mark)
-        return Marks.of(marks.values(), low_is_good=self.metrics.get(metric, UNDESCRIBED).higher_is_better is False)
+                facts["is_list"] = row["kind"] == "list"
+                mark = ReferenceScore(name, float(row["value"]), row["kind"] == "ceiling", *words, **facts)
+                marks.setdefault((mark.name, mark.is_ceiling), mark)
+        return ReferenceScores.of(
+            marks.values(), low_is_good=self.metrics.get(metric, UNDESCRIBED).higher_is_better is False
+        )
 
-    def tops(self, metrics: Sequence[str]) -> list[Mark]:
+    def tops(self, metrics: Sequence[str]) -> list[ReferenceScore]:
         """The ceilings that scores of any culture are held against, one of each kind: people, perfect models."""
-        marks = (self.marks(subject, metric).top for metric in metrics for subject in self.subjects)
+        marks = (self.marks(subject, metric).ceiling for metric in metrics for subject in self.subjects)
         return list({mark.words: mark for mark in marks if mark is not None}.values())
 
     def add_ceilings(self, ceilings: Sequence[Floor]) -> None:
@@ -260,7 +262,7 @@ class TaskView:
         for one in ceilings:
             self._floors[0].setdefault((one.metric, one.variant), []).append(one._asdict())
 
-    def scores_with_marks(self, metric: str) -> Mapping[tuple[int, Subject], Held]:
+    def scores_with_marks(self, metric: str) -> Mapping[tuple[int, Subject], ScoreWithReferences]:
         """Every run's score in every culture beside its marks: a family of tests for each run, over cultures."""
         if metric not in self._scores_with_marks:
             self._scores_with_marks[metric] = {}
@@ -319,7 +321,7 @@ class TaskView:
         """
         if metric not in self._compared:
             scores = [self.answered_item_scores(i, metric) for i in range(len(self.runs))]
-            top = self.marks(self.subjects[0], metric).top if self.subjects else None
+            top = self.marks(self.subjects[0], metric).ceiling if self.subjects else None
             shares = [self.shares_of_people(i, metric) for i in range(len(self.runs))]
             shared = [one for one in shares if one is not None]
             spreads = [self._spread(one) for one in shared]
@@ -342,7 +344,7 @@ class TaskView:
         See :func:`kapwa.stats.spread.shares_of`.
         """
         scores = self.answered_item_scores(run, metric)
-        top = self.marks(self.subjects[0], metric).top if self.subjects else None
+        top = self.marks(self.subjects[0], metric).ceiling if self.subjects else None
         if not scores.height:
             return scores
         tables = self.runs[run].tables

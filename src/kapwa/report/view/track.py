@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import polars as pl
 
-from kapwa.report.view.marks import EstimateRow, is_unranked
 from kapwa.report.view.means import scores_by_system
+from kapwa.report.view.reference_scores import EstimateRow, is_unranked
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import is_share, label_text
 from kapwa.runs.checkpoints import Checkpoint, Series

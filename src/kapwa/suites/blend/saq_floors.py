@@ -5,7 +5,7 @@ the selected questions for which the trick has a reply, each counting once. Exac
 
 - **other cultures' usual answer**: each other country's commonest answer to the same question, of which the one that
   most countries share (:meth:`~kapwa.suites.blend.saq_match.QuestionsOfAllCountries.commonest_answers`): what a model
-  that knows the world but not the country would say. On the release, in English, SEM-B is 0.415 on average over countries.
+  that knows the world but not the country would say. On the release, in English, SEM-B is 0.415 on average.
 - **one other culture's usual answer**: the same for each other country alone, averaged over them (0.300).
 - **usual answer in the US**: the commonest answer of the country called US (0.340 on average over the other 15).
 - **another question's answer**: the country's own commonest answer to another question, the next five in an order
