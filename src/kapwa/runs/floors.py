@@ -26,7 +26,7 @@ GUESSING = ("chance", "no preference")
 
 
 class FloorValues(NamedTuple):
-    """The floors and the ceiling of a score; :class:`kapwa.report.view.reference_scores.ReferenceScores` chooses them."""
+    """The floors and the ceiling of a score; :class:`kapwa.report.view.reference_scores.ReferenceScores` has them."""
 
     base_floor: float | None = None
     highest_floor: float | None = None

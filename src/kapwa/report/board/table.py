@@ -354,7 +354,7 @@ def _label_cell(row: Row) -> Cell:
 
 
 def references_of(view: TaskView, run: int, subject: Subject | None = None) -> dict[str, ReferenceScore]:
-    """What the rows below the systems (:data:`REFERENCE_ROWS`) show; ``subject`` None: of the only culture, or of all."""
+    """What the rows below the systems (:data:`REFERENCE_ROWS`) show; ``subject`` None: of the only culture, or all."""
     every = view.marks(subject or view.only_culture, view.main_metric, run=run)
     by_kind = {"base": every.baseline, "best": every.best_trick, "top": every.ceiling}
     # A task without guessing has its highest trick at the base: marks of other names there are tricks.
