@@ -129,7 +129,7 @@ def test_a_pilot_of_several_cultures_is_told_in_questions(monkeypatch: pytest.Mo
         ((), {"agreement": 0.8}, "not both"),
         ((), {"agreement": 0.8, "accuracy": 0.6, "items": 9}, "so accuracy cannot be given, too"),
         ((), {"agreement": 0.8, "items": 9, "metric": "right"}, "no run is named"),
-        ((), {"agreement": 0.8, "items": 0}, "0 items cannot be planned"),
+        ((), {"agreement": 0.8, "items": 0}, "There is no plan for 0 items"),
         ((), {"agreement": 0.8, "items": 9, "agrement": 1}, "no option 'agrement'"),
         (({"right": [1.0] * 9},), {"items": 9}, "how much they can: .*pilot"),
         (({"right": [1.0, 0.0] * 9},) * 2, {"items": 9}, "no answers differ"),

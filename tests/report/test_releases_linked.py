@@ -96,7 +96,7 @@ def test_an_item_that_all_systems_answer_otherwise_is_found_from_six_on() -> Non
 
 def test_what_cannot_be_linked_is_refused() -> None:
     runs = pair()
-    with pytest.raises(UsageError, match="Linking takes 3 systems that answered both releases; here are 2"):
+    with pytest.raises(UsageError, match="Linking needs 3 systems that answered both releases; there are 2"):
         Releases([*runs[:2], *runs[4:]]).step  # type: ignore[arg-type]  # noqa: B018
     with pytest.raises(UsageError, match="of 1 set of data"):
         Releases(runs[:4])  # type: ignore[arg-type]

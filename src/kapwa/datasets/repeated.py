@@ -1,4 +1,4 @@
-"""What stands in data twice: one question with the same or another answer, equal options, one country by two names."""
+"""What is repeated in data: a question with the same or another answer, or one country under two names."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from kapwa.languages.places import Place, resolve
 from kapwa.languages.same import same_text
 
 _SHOWN = 60
-# With these, or without, it is one question.
+# Signs at the end of a question that make no difference.
 _END = " .?!…。।؟።፧"
 
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A question as far as it tells whether another one asks the same.
+    """The properties of a question that decide whether another one asks the same.
 
-    ``column``: where its text stands. ``answers``: the texts that count as right. ``shown_with``: what stands before
+    ``column``: that of its text. ``answers``: the texts that count as right. ``shown_with``: what is shown before
     or beside the question, such as the hashes of pictures. ``variant``: of its prompt, where a row is asked in several.
     """
 
@@ -58,9 +58,9 @@ def repeated_questions(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
 
 
 def cultures_named_twice(cultures: Iterable[tuple[str, Origin]], column: str) -> Iterator[Finding]:
-    """Yield a warning for each culture whose name is written otherwise than an earlier one's, or means its country.
+    """Yield a warning for each culture that has another spelling of an earlier one's name, or names the same country.
 
-    ``cultures``: of every row in their order, the culture and where the row stands. ``column``: where it is named;
+    ``cultures``: the culture and the origin of every row, in their order. ``column``: the column of the name;
     "nationality" for names of people.
     """
     rows: dict[str, Origin] = {}
@@ -70,15 +70,15 @@ def cultures_named_twice(cultures: Iterable[tuple[str, Origin]], column: str) ->
     first: dict[Place | str, str] = {}
     for name, origin in rows.items():
         plain = name.replace("_", " ")
-        place = resolve(plain, attribute=attribute)
-        if not isinstance(place, Place):  # an invisible sign in it
-            place = resolve(same_text(plain), attribute=attribute)
-        meant = place if isinstance(place, Place) else same_text(plain)
+        country = resolve(plain, attribute=attribute)
+        if not isinstance(country, Place):  # an invisible sign in it
+            country = resolve(same_text(plain), attribute=attribute)
+        meant = country if isinstance(country, Place) else same_text(plain)
         earlier = first.setdefault(meant, name)
         if earlier != name:
             message = (
                 f"{name!r} and {earlier!r} (row {rows[earlier].row}) are names of one "
-                f"{'country' if isinstance(place, Place) else 'culture'}: they are taken as two cultures of equal "
+                f"{'country' if isinstance(country, Place) else 'culture'}: they are taken as two cultures of equal "
                 "weight; write one name in all rows if they are one"
             )
             yield origin.finding("warning", message, column)

@@ -49,8 +49,9 @@ class Permuted(NamedTuple):
 class Shared(NamedTuple):
     """The effect of one factor at two levels of another.
 
-    ``first``, ``second``: variance between the levels of the factor at each of the two. ``shared``: the part that both
-    have in common (the mean product of the two effects); equal effects share all, unrelated ones 0 on average.
+    ``first``, ``second``: variance between the levels of the factor at each of the two. ``shared``: the variance that
+    both have in common (the mean product of the two effects): all of it for equal effects, on average 0 for unrelated
+    ones.
     """
 
     first: float
@@ -103,11 +104,11 @@ def factor_variances(squares: ArrayLike, levels: Sequence[int]) -> FloatArray:
 
 def _projection(term: Term, levels: Sequence[int]) -> FloatArray:
     """Return the (C, C) projection on the contrasts of a term: centred in its factors, averaged over the others."""
-    parts = [
+    projections = [
         np.eye(size) - 1 / size if factor in term else np.full((size, size), 1 / size)
         for factor, size in enumerate(levels)
     ]
-    return reduce(np.kron, parts)
+    return reduce(np.kron, projections)
 
 
 def _crossed(squares: ArrayLike, levels: Sequence[int]) -> FloatArray:
@@ -123,11 +124,11 @@ def permuted_effect(
 ) -> Permuted:
     """Exchange the levels of ``factor`` among the prompts that share all other levels, ``permutations`` times.
 
-    Samples of a prompt stay together: what is particular to one prompt is seen once, however many texts it has. Where
-    the factor makes no difference, alone or in combination, every exchange is as likely as what was asked; an
-    interaction without a main effect makes the test careful. Pseudo-F rises with the variance of the level means under
-    these exchanges, so that this is compared (Anderson and ter Braak 2003, J. Statist. Comput. Simul. 73). Raises
-    UsageError for shapes that do not fit and too few permutations.
+    Samples of a prompt stay together: what is particular to one prompt counts once, however many texts it has. Where
+    the factor makes no difference, alone or in combination, every exchange is as likely as the observed assignment; an
+    interaction without a main effect makes the test conservative. Pseudo-F rises with the variance of the level means
+    under these exchanges, so the variances are compared (Anderson and ter Braak 2003, J. Statist. Comput. Simul. 73).
+    Raises UsageError for shapes that do not fit and too few permutations.
     """
     check_permutations(permutations)
     matrix = _crossed(cells.observed, levels)
@@ -161,10 +162,10 @@ def _orders(numbers: IntArray, permutations: int, seed: int) -> Iterator[IntArra
 def shared_effect(squares: ArrayLike, levels: Sequence[int], factor: int, by: int, pair: tuple[int, int]) -> Shared:
     """Return how far ``factor`` has the same effect at two levels (``pair``) of the factor ``by``.
 
-    ``squares``: as for :func:`factor_variances`, unbiased. The shared part is half of how much nearer cells of the same
-    level of ``factor`` are than cells of any two, across the pair; other factors keep their levels, and the mean over
-    these is returned. The sampling of the two sides is independent, so nothing need be taken off. Raises UsageError
-    for shapes that do not fit.
+    ``squares``: as for :func:`factor_variances`, unbiased. The shared variance is half of how much nearer, across the
+    pair, cells of the same level of ``factor`` are than cells of any two levels; other factors have the same levels on
+    both sides, and the mean over these is returned. The sampling of the two sides is independent, so nothing needs to
+    be subtracted. Raises UsageError for shapes that do not fit.
     """
     matrix = _crossed(squares, levels)
     numbers = np.moveaxis(np.arange(len(matrix)).reshape(levels), (factor, by), (-1, -2))
