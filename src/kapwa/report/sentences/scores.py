@@ -125,7 +125,7 @@ def against_words(reading: ScoreReading, digits: int) -> str:
     Of means over cultures each verdict has the interval of its difference.
     """
     row, info, parts = reading.estimate, reading.info, list[str]()
-    base, best, top, most = (getattr(reading.marks, name) for name in ("base", "best", "top", "listing"))
+    _, base, best, top, most = reading.marks
     gone = f", because {wording.tidy_share(share_of(row))} of the answers are missing"
     if base is not None and best is not None:
         against = reading.verdicts[base]
