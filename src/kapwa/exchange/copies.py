@@ -50,6 +50,11 @@ def is_address(location: str | Path) -> bool:
     return isinstance(location, str) and "://" in location
 
 
+def in_memory(place: str) -> bool:
+    """Whether an address, or one that it is chained to ("simplecache::memory://x"), is of this process' memory."""
+    return any(each.partition("://")[0] == "memory" for each in place.split("::")) and is_address(place)
+
+
 def _folders(source: Path) -> list[Path]:
     """Return the folders of results: the folder itself, or those within it."""
     inside = [source] if _has_record(source) else sorted(filter(_has_record, source.glob("*/")))

@@ -277,6 +277,9 @@ class ReplyWords(FileSection):
     correction: Pattern = Field(default="", description="Takes an earlier answer back: 'no, wait'.")
     mistake: Pattern = Field(default="", description="Takes it back in a remark of its own: 'that is wrong,'.")
     yes: Pattern = Field(default="", description="Says that the option before it is the answer: 'yes'.")
+    wrong: Pattern = Field(default="", description="Says that the option before it is not the answer: 'no', 'false'.")
+    between: Pattern = Field(default="", description="Stands before two options, one of which is chosen: 'between'.")
+    among: Pattern = Field(default="", description="Stands after them: Chinese 之间.")
     conclusion: Pattern = Field(default="", description="Opens a conclusion: 'therefore'.")
     contrast: Pattern = Field(default="", description="Stands before what holds elsewhere: 'in contrast', 'whereas'.")
     connector: Pattern = Field(default="", description="Follows a letter that is an option, not a word: 'A because'.")
@@ -288,6 +291,7 @@ class ReplyWords(FileSection):
     numerals: Positions = Field(
         default={}, description="Numbers and ordinals of options, one option per line; a_b: two words."
     )
+    cardinal: Pattern = Field(default="", description="Those of the numerals that count: 'one', 'two'.")
     number_sign: Pattern = Field(default="", description="Stands between 'option' and its number: 'number', 'no.'.")
     number_end: Pattern = Field(default="", description="Stands between a number and 'option': 'nd', Chinese 个.")
     lead: Pattern = Field(default="", description="'Is', where nothing parts it from the option after it.")

@@ -32,6 +32,8 @@ from kapwa.runs.manifest import (
 )
 from kapwa.runs.media import keep_media
 from kapwa.runs.progress import Meter, showing
+from kapwa.runs.request_items import NAME as REQUESTS
+from kapwa.runs.request_items import write_request_items
 from kapwa.runs.requests import AnswerReader, RequestIndex, requests_of
 from kapwa.runs.result_folder import writing
 from kapwa.runs.result_tables import estimate_tables, write_results
@@ -77,6 +79,9 @@ def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Seque
         meter = Meter(show, name, index.distinct_total, so_far=live_score.update)
         begun = BegunRun(folder, RUN.peek(folder) or {}, index.distinct_total, model)
         looks = _looks(task, items, store, settings, begun)
+        if store.counts().answered < index.distinct_total:
+            with writing(folder, _KEPT):
+                write_request_items(folder, items, index)
         shorter_run = _shorter_thinking_run(folder, task, model, stack) if model.continues else None
         manifest |= _manifest_as_begun(begun, store, settings)
         answers = ask(
@@ -106,6 +111,7 @@ def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Seque
             final_manifest, store.spent(), settings.limits.prices, model.retries, previous_manifest
         )
         _write(folder, items, manifest, tables, final_manifest)
+        (folder / REQUESTS).unlink(missing_ok=True)  # its scores tell which items were asked
         if "looks" not in tables:
             (folder / "looks.parquet").unlink(missing_ok=True)  # of a rule that the run has gone beyond
         meter.enter("done")
