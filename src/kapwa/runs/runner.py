@@ -47,6 +47,7 @@ from kapwa.suites.base import Judged, Task
 from kapwa.value_types import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
+    from kapwa.models.replay import ReplayRow
     from kapwa.runs.looks import Looks
     from kapwa.runs.shorter_thinking import ShorterThinkingRun
 
@@ -67,7 +68,8 @@ def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Seque
     index, folder = _named_run(task, items, model, settings)
     # Described before anything is written: this proves that the task's options hold.
     manifest = _first_manifest(task, items, model, index, settings)
-    notes = _notes_of_unused(model, index, items)
+    unused = model.unused(index)
+    notes = [_warning_of_unused(unused, model, items)] if unused else []
     with ExitStack() as stack:
         cache = None if settings.cache is None else AnswerCache(settings.cache, model)
         if cache is not None:
@@ -272,14 +274,11 @@ def _looks(
     return looks
 
 
-def _notes_of_unused(model: Model, index: RequestIndex, items: Sequence[Item]) -> list[str]:
-    """Return a note on recorded answers that nothing asks for, after a warning of it; none where all are asked for."""
-    unused = model.unused(index)
-    if not unused:
-        return []
+def _warning_of_unused(unused: Sequence[ReplayRow], model: Model, items: Sequence[Item]) -> str:
+    """Warn of recorded answers that nothing asks for, and return the note that says so."""
     note = unused_note(unused, model, items)
     log.warning("%s", note)
-    return [note]
+    return note
 
 
 def check_places(out: Path, cache: Path | None = None) -> None:
