@@ -71,7 +71,7 @@ def test_what_all_wordings_say_is_one_sentence() -> None:
     assert said([make_run(f"org/s{k}", variants=("full",)) for k in range(2)]) == ""
     # The worse system wins in the second wording.
     turned = runs[2].manifest["selection"]["variants"] if "selection" in runs[2].manifest else view_of(*runs).variants
-    best, worst = (pl.col("metric") == view_of(*runs).metric) & (pl.col("variant") == turned[2]), runs[0]
+    best, worst = (pl.col("metric") == view_of(*runs).main_metric) & (pl.col("variant") == turned[2]), runs[0]
     worst.scores = worst.scores.with_columns(value=pl.when(best).then(1.0).otherwise("value"))
     assert "none is told apart in opposite orders" in three
     assert "are told apart in opposite orders" in said(runs)
