@@ -31,7 +31,7 @@ from kapwa.stats.pooled import pooled_differences
 from kapwa.suites.base import Selection
 from kapwa.suites.blend.data import BlendData, read_data
 from kapwa.suites.blend.questions import AnswerGroup
-from kapwa.suites.blend.saq_grading import SaqOptions
+from kapwa.suites.blend.saq_options import SaqOptions
 from kapwa.suites.blend.saq_task import saq_items, saq_task
 from kapwa.suites.blend.variants import SAQ_VARIANTS
 

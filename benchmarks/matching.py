@@ -32,7 +32,7 @@ from kapwa.suites.blend.data import read_data
 from kapwa.suites.blend.mcq_judging import reference_choice
 from kapwa.suites.blend.questions import MAX_ANSWERS
 from kapwa.suites.blend.saq_floors import FloorMaker, leave_one_out
-from kapwa.suites.blend.saq_match import Grader, Others
+from kapwa.suites.blend.saq_match import AnswerMatcher, QuestionsOfAllCountries
 from kapwa.suites.blend.variants import LANGUAGES
 from kapwa.suites.choices.reader import read_choice
 
@@ -330,11 +330,11 @@ def language(code: str) -> Language:
 
 def people(data: Path) -> list[dict[str, Any]]:
     """What people score by the matcher, with its interval, and by people's groups; by country and language asked."""
-    read, grader = read_data(data), Grader()
-    others, found = Others(read.questions), []
-    maker = FloorMaker(others, grader, MAX_ANSWERS)
-    for country in others.countries:
-        own = [question for question in others.questions() if question.country == country]
+    read, answer_matcher = read_data(data), AnswerMatcher()
+    all_questions, found = QuestionsOfAllCountries(read.questions), []
+    maker = FloorMaker(all_questions, answer_matcher, MAX_ANSWERS)
+    for country in all_questions.countries:
+        own = [question for question in all_questions.questions() if question.country == country]
         row: dict[str, Any] = {"country": country}
         for asked_in in LANGUAGES:
             said = [question for question in own if question.text(asked_in)]
@@ -342,7 +342,7 @@ def people(data: Path) -> list[dict[str, Any]]:
             by_matcher = mean_estimates(each, None, binary=True)[0]
             grouped = sum(leave_one_out(question.groups).b for question in said) / len(said)
             row[asked_in] = [by_matcher.value, by_matcher.low, by_matcher.high, grouped]
-        grader.drop_local_matchers()
+        answer_matcher.drop_local_matchers()
         found.append(row)
     return found
 

@@ -65,7 +65,7 @@ def measure(data: Path, part: int) -> dict[str, Any]:
     from kapwa.records import Answer, Response
     from kapwa.suites.base import Selection
     from kapwa.suites.blend.data import read_data
-    from kapwa.suites.blend.saq_grading import SaqOptions
+    from kapwa.suites.blend.saq_options import SaqOptions
     from kapwa.suites.blend.saq_task import saq_items, saq_task
     from kapwa.suites.blend.variants import SAQ_VARIANTS
 

@@ -22,7 +22,7 @@ from kapwa.models.base import ModelKeywords, ModelOptions
 from kapwa.records import ContinuationScore, Response
 from kapwa.runs.settings import RunKeywords, RunSettings
 from kapwa.suites.base import Setting, Task
-from kapwa.suites.blend.saq_grading import SaqOptions
+from kapwa.suites.blend.saq_options import SaqOptions
 from kapwa.suites.eecc.task import EeccOptions
 from kapwa.suites.kalahi.open import OpenOptions
 

@@ -26,8 +26,8 @@ from kapwa.models.base import Model, ModelOptions
 from kapwa.records import Answer, Floor, Item, Request, Response
 from kapwa.report.tables.contamination import Observations
 from kapwa.report.tables.linking import CommonRow, LinkedReleases, LinkedRow, StepRow
-from kapwa.runs.directory import Run
-from kapwa.runs.responses import ScoredResponses
+from kapwa.runs.external_responses import ScoredResponses
+from kapwa.runs.finished_run import Run
 from kapwa.runs.settings import RunSettings
 from kapwa.stats.power import Assumed, SamplePlan
 from kapwa.suites.base import Suite, Task

@@ -13,7 +13,7 @@ from benchmarks.simulations.comparisons import answers as answers_over
 from benchmarks.simulations.comparisons import places
 from benchmarks.simulations.floors import errs, mark, tested, votes_of
 
-from kapwa.report.view.marks import Marks
+from kapwa.report.view.reference_scores import ReferenceScores
 from kapwa.stats.pooled import pooled_against_marks, pooled_mean
 
 SUBJECT = "means over cultures against tricks and people"
@@ -39,7 +39,7 @@ def on_average_against_tricks(
         found = pooled_against_marks(values, marks, cultures, questions, binary=True)
         every = [tested(str(k), float(marks[:, k].mean()), False, one) for k, one in enumerate(found)]
         mean = dict(pooled_mean(values, cultures, questions, binary=True)._asdict())
-        wrong.append(errs([(mean, Marks.of(every))], names))
+        wrong.append(errs([(mean, ReferenceScores.of(every))], names))
     return float(np.mean(wrong))
 
 
@@ -51,7 +51,7 @@ def on_average_against_people(random: np.random.Generator, design: tuple[int, in
     for fair in said.T:
         (found,) = pooled_against_marks(fair, person[:, None], cultures, questions, binary=True)
         mean = dict(pooled_mean(fair, cultures, questions, binary=True)._asdict())
-        people = Marks.of([tested("people", float(person.mean()), True, found)])
+        people = ReferenceScores.of([tested("people", float(person.mean()), True, found)])
         wrong.append(errs([(mean, people)], frozenset(["people"])))
     return float(np.mean(wrong))
 
@@ -63,7 +63,7 @@ def on_average_against_guessing(random: np.random.Generator, design: tuple[int, 
     for _ in range(models):
         values = (random.random(len(cultures)) < 0.25).astype(np.float64)
         mean = dict(pooled_mean(values, cultures, questions, binary=True)._asdict())
-        wrong.append(errs([(mean, Marks.of([mark("chance", 0.25, False)]))], frozenset(["chance"])))
+        wrong.append(errs([(mean, ReferenceScores.of([mark("chance", 0.25, False)]))], frozenset(["chance"])))
     return float(np.mean(wrong))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.simulations import Cell
 from numpy.typing import NDArray
 
-from kapwa.report.view.marks import Mark, Marks, verdicts
+from kapwa.report.view.reference_scores import ReferenceScore, ReferenceScores, verdicts
 from kapwa.stats.intervals import AgainstMark, against_marks, mean_estimates
 
 Floats = NDArray[np.float64]
@@ -33,17 +33,17 @@ def row(values: Floats) -> dict[str, object]:
     return dict(mean_estimates(values, None, binary=True)[0]._asdict())
 
 
-def mark(name: str, value: float, ceiling: bool, **known: float | None) -> Mark:
+def mark(name: str, value: float, ceiling: bool, **known: float | None) -> ReferenceScore:
     """A floor, or what people score."""
-    return Mark(name, value, ceiling, name, name, **known)
+    return ReferenceScore(name, value, ceiling, name, name, **known)
 
 
-def tested(name: str, value: float, ceiling: bool, found: AgainstMark) -> Mark:
+def tested(name: str, value: float, ceiling: bool, found: AgainstMark) -> ReferenceScore:
     """A mark that values were held against item by item."""
-    return Mark(name, value, ceiling, name, name, *found)
+    return ReferenceScore(name, value, ceiling, name, name, *found)
 
 
-def errs(held: list[tuple[dict[str, object], Marks]], names: frozenset[str]) -> bool:
+def errs(held: list[tuple[dict[str, object], ReferenceScores]], names: frozenset[str]) -> bool:
     """Whether any verdict of the family on the named marks, all as good as the model, is not "unclear"."""
     return any(way != "unclear" for said in verdicts(held) for one, way in said.items() if one.name in names)
 
@@ -55,14 +55,14 @@ def against_tricks(random: np.random.Generator, cultures: int, n: int, rates: tu
         answers = right(random, np.tile((rates[0], *rates), (n, 1)), alike)
         found = against_marks(answers[:, 0], answers[:, 1:], np.arange(n), binary=True)
         marks = [tested(str(k), float(answers[:, k + 1].mean()), False, one) for k, one in enumerate(found)]
-        held.append((row(answers[:, 0]), Marks.of(marks)))
+        held.append((row(answers[:, 0]), ReferenceScores.of(marks)))
     return errs(held, frozenset(str(k) for k, rate in enumerate(rates) if rate == rates[0]))
 
 
 def against_guessing(random: np.random.Generator, n: int) -> bool:
     """Whether a model that guesses among four is called better or worse than guessing."""
     values = (random.random(n) < 0.25).astype(np.float64)
-    return errs([(row(values), Marks.of([mark("chance", 0.25, False)]))], frozenset(["chance"]))
+    return errs([(row(values), ReferenceScores.of([mark("chance", 0.25, False)]))], frozenset(["chance"]))
 
 
 def against_published(random: np.random.Generator, alike: float) -> bool:
@@ -71,7 +71,7 @@ def against_published(random: np.random.Generator, alike: float) -> bool:
     people = mean_estimates(answers[:, 1:].mean(axis=1), None, binary=True)[0]
     assert people.value is not None
     top = mark("human", people.value, True, low=people.low, high=people.high)
-    return errs([(row(answers[:, 0]), Marks.of([top]))], frozenset(["human"]))
+    return errs([(row(answers[:, 0]), ReferenceScores.of([top]))], frozenset(["human"]))
 
 
 def votes(random: np.random.Generator, questions: int) -> tuple[Floats, Floats, Floats]:
@@ -103,7 +103,7 @@ def against_people(random: np.random.Generator, cultures: int, n: int, *, equal:
     for _ in range(cultures):
         person, fair, whole = votes(random, n)
         (found,) = against_marks(fair if equal else whole, person[:, None], np.arange(n), binary=True)
-        held.append((row(whole), Marks.of([tested("people", float(person.mean()), True, found)])))
+        held.append((row(whole), ReferenceScores.of([tested("people", float(person.mean()), True, found)])))
     return errs(held, frozenset(["people"]))
 
 

@@ -17,10 +17,10 @@ from benchmarks.simulations.comparisons import answers, places
 
 from kapwa.report.board.ranks import ranks
 from kapwa.report.tables.regression import outcome_at_worst, outcome_of
-from kapwa.report.view.marks import Mark, Marks, verdicts
+from kapwa.report.view.reference_scores import ReferenceScore, ReferenceScores, verdicts
 from kapwa.stats.every_pair import every_pair
 from kapwa.stats.families import is_clear, is_equal
-from kapwa.stats.missing import Side, mean_over_cultures, pooled_completed
+from kapwa.stats.missing import Side, compare_over_cultures_with_worst_cases, mean_over_cultures
 
 SUBJECT = "answers missing where they would be wrong"
 MARGIN = 0.05
@@ -58,7 +58,7 @@ def compared(
     new, old = answers(random, cultures, questions, np.stack([level - loss, level]))
     told = []
     for side in (without_wrong(random, new, rate), new.astype(float)):
-        of = pooled_completed(
+        of = compare_over_cultures_with_worst_cases(
             one_side(side),
             one_side(old.astype(float)),
             cultures,
@@ -106,8 +106,8 @@ def guesses(random: np.random.Generator, design: tuple[int, int, str], rate: flo
         missing=pl.Series(side.missing[:, 0].astype(int)),
     )
     mean = mean_over_cultures(frame, share=True, ends=(0.0, 1.0))
-    chance = Mark("chance", 0.25, False, "guessing", "guessing")
-    return verdicts([(mean, Marks.of([chance]))])[0][chance] == "above"
+    chance = ReferenceScore("chance", 0.25, False, "guessing", "guessing")
+    return verdicts([(mean, ReferenceScores.of([chance]))])[0][chance] == "above"
 
 
 def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kapwa.languages.places import places
 from kapwa.records import Floor, Item
-from kapwa.report.view.marks import Mark, Marks, Verdict, verdicts
+from kapwa.report.view.reference_scores import ReferenceScore, ReferenceScores, Verdict, verdicts
 from kapwa.stats.intervals import against_marks, mean_estimates
 from kapwa.stats.pooled import pooled_against_marks, pooled_mean
 from kapwa.suites.opinions.between import correlation_words
@@ -68,17 +68,22 @@ def told(
     over = [floor for floor in mine if floor.note == ""]
     columns = np.array([floor.by_item for floor in over]).T
     found = pooled_against_marks(values, columns, cultures, clusters, share=True)
-    every = [Mark(f.name, f.value, f.kind == "ceiling", "", "", *one) for f, one in zip(over, found, strict=True)]
+    every = [
+        ReferenceScore(f.name, f.value, f.kind == "ceiling", "", "", *one) for f, one in zip(over, found, strict=True)
+    ]
     mean = dict(pooled_mean(values, cultures, clusters, binary=True)._asdict())
-    (pooled,) = verdicts([(mean, Marks.of(every))])
+    (pooled,) = verdicts([(mean, ReferenceScores.of(every))])
     held = []
     for culture in dict.fromkeys(cultures):
         here = np.array([one == culture for one in cultures])
         ours = [floor for floor in mine if floor.note == culture]
         questions = np.array(clusters)[here]
         found = against_marks(values[here], np.array([f.by_item for f in ours]).T, questions, share=True)
-        own = [Mark(f.name, f.value, f.kind == "ceiling", "", "", *one) for f, one in zip(ours, found, strict=True)]
-        held.append((dict(mean_estimates(values[here], questions, binary=True)[0]._asdict()), Marks.of(own)))
+        own = [
+            ReferenceScore(f.name, f.value, f.kind == "ceiling", "", "", *one)
+            for f, one in zip(ours, found, strict=True)
+        ]
+        held.append((dict(mean_estimates(values[here], questions, binary=True)[0]._asdict()), ReferenceScores.of(own)))
     each = [{mark.name: way for mark, way in said.items()} for said in verdicts(held)]
     return {mark.name: way for mark, way in pooled.items()}, each
 

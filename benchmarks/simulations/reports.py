@@ -62,7 +62,7 @@ NEVER = {
 
 @dataclass
 class PlantedRun:
-    """A run in memory with the reading side of :class:`kapwa.runs.directory.Run`."""
+    """A run in memory with the reading side of :class:`kapwa.runs.finished_run.Run`."""
 
     path: Path
     manifest: dict[str, Any]
@@ -301,13 +301,13 @@ def _ranks(report: Report) -> Iterator[Claim]:
 def _bounds(report: Report) -> Iterator[Claim]:
     """What would have been scored lies within the bounds, and the headline in the data is that of the page."""
     for run in report.runs:
-        over = pl.col("culture").is_null() if report.view.many else pl.lit(value=True)
+        over = pl.col("culture").is_null() if report.view.several_cultures else pl.lit(value=True)
         row = run.estimates.filter(over).row(0, named=True)
         if row["least"] is not None:
             holds = row["least"] - 1e-9 <= report.truth.whole[run.label] <= row["most"] + 1e-9
             yield Claim("bounds", holds, str(row))
         named = next((text for text in report.texts if text.startswith(f"{run.label} came out right in ")), None)
-        if named and report.view.many:
+        if named and report.view.several_cultures:
             yield Claim("digits of the headline", wording.amount(row["value"], wording.SHARE) in named, named)
 
 

@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from kapwa.loading import load_task as load_task
     from kapwa.parallel.base import Ray as Ray
     from kapwa.report.writing import write_report as write_report
-    from kapwa.runs.outputs import export_csv as export_csv
+    from kapwa.runs.csv_and_notebook import export_csv as export_csv
+    from kapwa.runs.external_responses import score_responses as score_responses
     from kapwa.runs.plans import read_plan as read_plan
-    from kapwa.runs.responses import score_responses as score_responses
     from kapwa.tables.pandas_frames import to_pandas as to_pandas
 
 # What users of the library call, by the modules that hold it.
@@ -80,9 +80,9 @@ _MODULES = {
     "loading": ("load_judge", "load_model", "load_task"),
     "parallel.base": ("Ray",),
     "report.writing": ("write_report",),
-    "runs.outputs": ("export_csv",),
+    "runs.csv_and_notebook": ("export_csv",),
     "runs.plans": ("read_plan",),
-    "runs.responses": ("score_responses",),
+    "runs.external_responses": ("score_responses",),
     "tables.pandas_frames": ("to_pandas",),
 }
 __all__ = ["__version__", *sorted(name for names in _MODULES.values() for name in names)]  # noqa: PLE0604

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kapwa.report.tables.contamination import Observations
     from kapwa.report.tables.linking import LinkedReleases
     from kapwa.report.view.track import Track
-    from kapwa.runs.directory import Run
+    from kapwa.runs.finished_run import Run
     from kapwa.runs.plans import Family, FrozenPlan, Interval
     from kapwa.runs.settings import RunKeywords, RunSettings
     from kapwa.runs.until_plan import UntilPlan
@@ -87,7 +87,7 @@ def evaluate(
     The same call resumes where it stopped, asks only what is missing, and gives the same tables. Raises what
     :func:`kapwa.runs.runner.run_task` raises.
     """
-    from kapwa.runs.directory import Run
+    from kapwa.runs.finished_run import Run
     from kapwa.runs.runner import run_task
     from kapwa.runs.settings import RunSettings
 
@@ -161,7 +161,7 @@ def _own_ceilings(task: Task, validators: Any, key: Any) -> Sequence[Floor]:
 
 def open_run(path: str | Path) -> Run:
     """Open a run directory; needs no model and no torch. Raises RunError for any other folder and an unfinished run."""
-    from kapwa.runs.directory import Run
+    from kapwa.runs.finished_run import Run
 
     return Run(path)
 
@@ -402,12 +402,12 @@ def track(
     from kapwa.exchange.trackers import find_tracker, log_series
     from kapwa.report.page.sections import write_track
     from kapwa.report.view.track import Track
-    from kapwa.runs import directory
+    from kapwa.runs import finished_run
     from kapwa.runs.checkpoints import series_of
 
     for place in to:
         find_tracker(place)
-    series = series_of(directory.open_runs(runs), order)
+    series = series_of(finished_run.open_runs(runs), order)
     tracks = [Track(each) for each in series]
     if out is not None:
         write_track(tracks, Path(out))
@@ -428,9 +428,9 @@ def link(
     from kapwa.report.page.sections import write_link
     from kapwa.report.tables.linking import LinkedReleases
     from kapwa.report.view.releases import Releases
-    from kapwa.runs import directory
+    from kapwa.runs import finished_run
 
-    linked = LinkedReleases(Releases(directory.open_runs(runs), onto))
+    linked = LinkedReleases(Releases(finished_run.open_runs(runs), onto))
     if out is not None:
         write_link(linked, Path(out))
     return linked
@@ -455,7 +455,7 @@ def contamination(
     that cannot be compared so, and where the texts are too short to be completed.
     """
     from kapwa.report.tables.contamination import observe
-    from kapwa.runs.completing import completions_of
+    from kapwa.runs.contamination import completions_of
 
     first = open_run(public) if isinstance(public, str | Path) else public
     second = open_run(private) if isinstance(private, str | Path) else private
@@ -541,7 +541,7 @@ def write_forms(
     """
     from kapwa.labels.choices.sheets import write_choice_form
     from kapwa.labels.ratings.sheets import write_error_forms, write_rating_form
-    from kapwa.runs.answers import answers_of, items_of
+    from kapwa.runs.finished_answers import answers_of, items_of
 
     given_options("A form", settings, FormSettings.__annotations__)
     counts: Keywords = dict(settings)
@@ -595,10 +595,10 @@ def audit_apply(
     """
     from kapwa.labels.audits.audit import labelled
     from kapwa.labels.audits.correction import apply_labels
-    from kapwa.runs import directory
+    from kapwa.runs import finished_run
 
     read = labelled(
-        directory.open_runs(runs), labels, scorer=scorer, read_only=read_only, metric=metric, variant=variant
+        finished_run.open_runs(runs), labels, scorer=scorer, read_only=read_only, metric=metric, variant=variant
     )
     audit = apply_labels(*read)
     if out is not None:

@@ -34,7 +34,7 @@ def slug(text: str, *, keep: str = "", longest: int = 80, empty: str = "x") -> s
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
+def _open_binary(path: Path) -> Iterator[BinaryIO]:
     """Open a user's file; raise DataError where there is none or it cannot be read."""
     check_ordinary(path)
     try:
@@ -90,7 +90,7 @@ def _not_utf8(error: UnicodeDecodeError, path: Path, row: int) -> DataError:
 
 def read_text(path: Path) -> str:
     """Read UTF-8 text (a byte-order mark is dropped); say where the first bad byte is."""
-    with _opened(path) as file:
+    with _open_binary(path) as file:
         raw = file.read()
     _refuse_other_encodings(raw, path)
     try:
@@ -104,7 +104,7 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
 
     A carriage return alone ends a line, too. Raises what :func:`read_text` does, when the line is reached.
     """
-    with _opened(path) as file:
+    with _open_binary(path) as file:
         number = 0
         while block := file.readlines(_BLOCK):
             if number == 0:

@@ -156,8 +156,8 @@ def load_task(name: str, settings: TaskSettings | None = None, **keywords: Any) 
     suite = suite_of(name)
     task_settings = _with_keywords(task_settings, keywords, name, suite.options_of(name))
     selection = _selection(suite, task_settings)
-    opened = _opener(suite, name, task_settings)
-    task = opened(name, task_settings.data, selection, task_settings.options)
+    open_suite_task = _opener(suite, name, task_settings)
+    task = open_suite_task(name, task_settings.data, selection, task_settings.options)
     if any("group" in item.fields for item in task.selected):
         task = call("kapwa.suites.groups:with_groups", task)
     steps: list[Step] = []
@@ -165,7 +165,12 @@ def load_task(name: str, settings: TaskSettings | None = None, **keywords: Any) 
         of_culture = {column: names for column, names in task_settings.values.items() if column == "culture"}
         whole = Selection(selection.variants, where=of_culture)
         steps.append(
-            _frame(suite, task, partial(opened, name, task_settings.data, whole, task_settings.options), task_settings)
+            _frame(
+                suite,
+                task,
+                partial(open_suite_task, name, task_settings.data, whole, task_settings.options),
+                task_settings,
+            )
         )
     if any(value is not None for value in (task_settings.wordings, task_settings.samples, task_settings.temperature)):
         steps += _variations(task, task_settings)
@@ -175,7 +180,7 @@ def load_task(name: str, settings: TaskSettings | None = None, **keywords: Any) 
     return framed
 
 
-def open_task(name: str, settings: TaskSettings, seed: int | None = None) -> Task:
+def load_task_with_seed(name: str, settings: TaskSettings, seed: int | None = None) -> Task:
     """Open the task ``name``; ``seed``: for tasks that sample."""
     samples = "seed" in suite_of(name).options_of(name)
     return load_task(name, settings, **({"seed": seed} if samples else {}))
@@ -220,17 +225,17 @@ def _opener(suite: Suite, name: str, settings: TaskSettings) -> Callable[..., Ta
     if settings.data is None and not suite.form and suite.name in fetched_benchmarks():
         hint = "%s asks the sample packs, which are illustrative. What you fetched: --data %s"
         log.warning(hint, name, suite.name)
-    opened: Callable[..., Task] = suite.open_task
+    open_suite_task: Callable[..., Task] = suite.open_task
     if settings.data is not None:  # which may need a mapping
-        from kapwa.suites.folders.opening import open_task
+        from kapwa.suites.folders.opening import open_with_mapping
 
-        opened = partial(open_task, suite)
-    return opened if settings.errata is None else partial(_open_without, settings.errata, opened)
+        open_suite_task = partial(open_with_mapping, suite)
+    return open_suite_task if settings.errata is None else partial(_open_without, settings.errata, open_suite_task)
 
 
 def _open_without(
     path: str | Path,
-    opened: Callable[..., Task],
+    open_suite_task: Callable[..., Task],
     name: str,
     data: Any,
     selection: Selection,
@@ -240,8 +245,8 @@ def _open_without(
     from kapwa.datasets.errata import errata_digest, errata_note, read_errata
 
     errata = read_errata(path)
-    task = opened(name, data, selection, settings)
-    everything = partial(opened, name, data, Selection(selection.variants), settings)
+    task = open_suite_task(name, data, selection, settings)
+    everything = partial(open_suite_task, name, data, Selection(selection.variants), settings)
     chosen = errata.left_out(_keys(task), lambda: _keys(everything()))
     note = errata_note(errata, chosen)
     log.warning("%s", note)

@@ -16,7 +16,7 @@ import kapwa
 from kapwa.analysis.corpus import open_corpora
 from kapwa.errors import DataError, RunError, UsageError
 from kapwa.files import write_json
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.requests import requests_of
 from kapwa.suites.eecc.task import reopen_task
 

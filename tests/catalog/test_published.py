@@ -15,7 +15,7 @@ from kapwa.catalog.lookup import Fetched
 from kapwa.cli.main import app
 from kapwa.errors import DataError, KapwaError, UsageError
 from kapwa.records import Item
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.suites.folders.adding import check_benchmark, check_folder
 
 MAPPINGS = Path(__file__).parents[2] / "examples" / "mappings"

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import kapwa
 from kapwa.errors import DataError, KapwaError
 from kapwa.report.terminal.run_list import list_runs
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.schema import RUN_TABLES
 from kapwa.runs.signature import differing
 from kapwa.suites.folders.reading import parts_of

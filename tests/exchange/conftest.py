@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import kapwa
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 
 sys.path += [str(Path(__file__).resolve().parents[1] / room) for room in ("models", "runs")]
 from tiny_suite import TinyModel

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kapwa import import_result
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 
 Edit = Callable[[list[dict[str, Any]], dict[str, Any]], object]
 

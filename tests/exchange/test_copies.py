@@ -10,7 +10,7 @@ import pytest
 import kapwa
 from kapwa.errors import RunError, UsageError
 from kapwa.exchange.copies import copy_results
-from kapwa.runs.folder import run_lock
+from kapwa.runs.result_folder import run_lock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "runs"))
 

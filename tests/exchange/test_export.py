@@ -19,7 +19,7 @@ from kapwa.errors import DataError, RunError, UsageError
 from kapwa.exchange import every_eval_ever, formats
 from kapwa.exchange.base import higher_is_better
 from kapwa.exchange.formats import FORMATS
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.suites.base import MetricInfo
 from kapwa.tables import csv_text, read_table
 

@@ -17,7 +17,7 @@ from kapwa.cli.main import app
 from kapwa.errors import DataError, UsageError
 from kapwa.exchange.formats import FORMATS
 from kapwa.report.page.runs import build_report
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 
 RESULTS = "results_2026-11-20T10-52-13.457562.json"
 MC = "samples_tiny_mc_2026-11-20T10-52-13.457562.jsonl"

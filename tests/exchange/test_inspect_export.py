@@ -16,7 +16,7 @@ from inspect_ai.log import EvalLog, read_eval_log, read_eval_log_sample_summarie
 import kapwa
 from kapwa.errors import MissingDependencyError
 from kapwa.exchange.base import BREAKDOWN
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 
 
 def logged(run: Run, out: Path) -> EvalLog:

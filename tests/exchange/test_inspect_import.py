@@ -25,7 +25,7 @@ import kapwa
 from kapwa.errors import DataError, UsageError
 from kapwa.exchange import inspect_answers, inspect_logs
 from kapwa.report.page.runs import build_report
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.suites.kalahi.data import PACKS
 from published_tables import MAPPINGS
 

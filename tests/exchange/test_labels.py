@@ -28,7 +28,7 @@ from kapwa.labels.audits.draws import read_draw
 from kapwa.labels.audits.planning import LABELS_FOR, MISSING, WIDTHS, labels_missing
 from kapwa.labels.audits.questions import asked_of
 from kapwa.labels.reading import read_labels
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.stats.intervals import mean_estimates
 
 QUIET: dict[str, Any] = {"model": "mockllm/model", "display": "none"}

@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 import kapwa
 from kapwa.errors import DataError, UsageError
 from kapwa.report.page.runs import build_report
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 
 JUDGED = "Asked by lm-eval; Kapwa's own task judged the answers again."
 NOT_JUDGED = "Kapwa's task did not judge the answers again, so scores are lm-eval's: "

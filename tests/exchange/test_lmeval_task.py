@@ -17,7 +17,7 @@ from kapwa.errors import ModelError, UsageError
 from kapwa.exchange import LM_EVAL_TASKS
 from kapwa.exchange.lm_eval_answers import likelihood_arguments, responses_of, task_of
 from kapwa.records import STATES, Message, Request
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.suites.base import Task
 from published_tables import MAPPINGS
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 import kapwa
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 
 WRONG = "zzz"
 OTHER = "qqx "  # how a wording begins that the key lacks and people call right

@@ -29,7 +29,7 @@ from kapwa.report.board.ranks import ranking_pairs
 from kapwa.report.board.verdicts import verdict_sentence
 from kapwa.report.view.comparisons import run_pairs
 from kapwa.report.view.tasks import arrange
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 
 
 @pytest.fixture(scope="module")
@@ -613,7 +613,7 @@ def test_without_labels_a_verdict_says_how_far_the_matchers_error_could_carry_it
     view = arrange(far_apart)[0]
     single = run_pairs(view)
     told = verdict_sentence(view, ranking_pairs(view), single)
-    (share,) = single.filter(pl.col("culture").is_null(), metric=view.metric)["undone_by"]
+    (share,) = single.filter(pl.col("culture").is_null(), metric=view.main_metric)["undone_by"]
     expected = f"This verdict would fall if {wording.tidy_share(share)} of the answers judged wrong were in fact right"
     assert told.endswith(f". {expected}, on the side of B only.")
 

@@ -25,7 +25,7 @@ from kapwa.report.page.runs import build_report
 from kapwa.report.sentences.cultures import across_sentences
 from kapwa.report.terminal.run_list import list_runs
 from kapwa.report.view.tasks import arrange
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.suites.longform.data import check
 
 WEIGHTS = {"must": 2.0, "should": 1.0, "should not": -1.0, "must not": -2.0}

@@ -143,7 +143,7 @@ def test_a_model_that_ends_by_itself_within_its_thought_gave_an_empty_answer():
     assert gated([*closed[:9], short, ended])[-1].text == THOUGHT
     with AnswerStore(None) as store:
         store.commit([*closed, ended])
-        (answer,) = store.read([ended.request_key])
+        (answer,) = store.read_gated([ended.request_key])
     assert (answer.state, answer.text) == ("empty", "")
 
 
@@ -158,7 +158,7 @@ def test_the_journal_keeps_what_came_and_reads_it_through_the_gate():
         assert decode(*encode(response)) == response
     with AnswerStore(None) as store:
         store.commit(came)
-        answers = list(store.read(response.request_key for response in came))
+        answers = list(store.read_gated(response.request_key for response in came))
         assert store.find(["00" * 16]) == {"00" * 16: came[0]}  # a cache copies what came
     assert [(answer.state, answer.text) for answer in answers] == [
         ("answered", "tea"),

@@ -10,7 +10,7 @@ from kapwa.models.gate import gate
 from kapwa.models.generation import _decoded
 from kapwa.models.transformers import load
 from kapwa.records import Message, Params, Request
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 
 OPENS = CHAT_TEMPLATE.replace("assistant\n{% endif %}", "assistant\n<think>\n{% endif %}")
 CLOSES = CHAT_TEMPLATE.replace("assistant\n{% endif %}", "assistant\n<think>\n\n</think>\n\n{% endif %}")
@@ -67,11 +67,11 @@ def test_special_tokens_are_looked_at_before_they_are_skipped(needs_torch):
     tokenizer.add_special_tokens({"additional_special_tokens": [AddedToken(mark, special=True) for mark in marks]})
     thought, answer = (tokenizer(text, add_special_tokens=False).input_ids for text in ("no, tea", "tea"))
     opening, closing, plain = tokenizer.convert_tokens_to_ids(marks)
-    text = _decoded([opening, *thought, closing, *answer], tokenizer, opened=False)
+    text = _decoded([opening, *thought, closing, *answer], tokenizer, starts_in_thought=False)
     assert text.startswith("[THINK]")
     assert (
         gate(kapwa.records.Response("", text=text, finish_reason="stop")).text.strip()
         == tokenizer.decode(answer).strip()
     )
-    assert "<|plain|>" not in _decoded([plain, *answer, plain], tokenizer, opened=False)
-    assert "[/THINK]" in _decoded([*thought, closing, *answer], tokenizer, opened=True)
+    assert "<|plain|>" not in _decoded([plain, *answer, plain], tokenizer, starts_in_thought=False)
+    assert "[/THINK]" in _decoded([*thought, closing, *answer], tokenizer, starts_in_thought=True)

@@ -19,7 +19,7 @@ from kapwa.records import Response
     ],
 )
 def test_a_stop_string_ends_an_answer_and_no_thought(text: str, opened: bool, cut: str | None) -> None:
-    assert cut_at(text, ("\nQ:",), opened=opened) == cut
+    assert cut_at(text, ("\nQ:",), starts_in_thought=opened) == cut
     response = Response("k", text=text, finish_reason="length", thought_opened=opened)
     assert stopped(response, ("\nQ:",)).text == (text if cut is None else cut)
     assert stopped(response, ("\nQ:",)).finish_reason == ("length" if cut is None else "stop")

@@ -29,7 +29,7 @@ def test_marks_are_surer_than_headings_within_a_thought():
     for text in (f"{thought}\n</think>\n\ntea", f"<think>\n{thought}\n</think>\n\ntea"):
         assert split_thought(text).answer == "tea"
         assert split_thought(text).thought == thought
-    assert split_thought(thought, opened=True) == ("", thought, True, False)
+    assert split_thought(thought, starts_in_thought=True) == ("", thought, True, False)
     assert split_thought("Reasoning: people like tea.") == ("Reasoning: people like tea.", None, False, False)
 
 
@@ -65,12 +65,12 @@ def test_a_thought_that_the_prompt_opened(closing):
         f"It said '{closing}'. {SECRET}\n{closing}tea",
     ):
         for opened in (False, True):
-            parted = split_thought(text, opened=opened)
+            parted = split_thought(text, starts_in_thought=opened)
             assert (parted.answer, parted.unclosed) == ("tea", False)
             assert SECRET in parted.thought
     assert split_thought(f"{SECRET}{closing}tea").bare
     assert split_thought(f"{SECRET}{closing}{closing}tea").answer == "tea"
-    assert split_thought("tea", opened=True) == ("", "tea", True, False)
+    assert split_thought("tea", starts_in_thought=True) == ("", "tea", True, False)
 
 
 @pytest.mark.parametrize(("opening", "closing"), PAIRS)
@@ -156,7 +156,7 @@ def test_time_grows_with_the_length(piece):
     def seconds(n: int) -> float:
         began = time.process_time()
         split_thought(piece * n)
-        split_thought(piece * n, opened=True)
+        split_thought(piece * n, starts_in_thought=True)
         return time.process_time() - began
 
     seconds(100)

@@ -12,7 +12,7 @@ import pytest
 
 import kapwa as library
 import warm
-from kapwa.runs.completing import halves_of
+from kapwa.runs.contamination import halves_of
 
 
 @pytest.fixture

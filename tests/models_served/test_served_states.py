@@ -11,7 +11,7 @@ import pytest
 
 import warm
 from kapwa.models.thinking import FAMILIES
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.store import AnswerStore
 
 CARD = """culture: Kenya

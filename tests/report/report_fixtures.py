@@ -18,8 +18,8 @@ import polars as pl
 import yaml
 
 from kapwa.report.view.tasks import TaskView, arrange
-from kapwa.runs.directory import brief_model
 from kapwa.runs.estimates import metrics_of_run
+from kapwa.runs.finished_run import brief_model
 from kapwa.stats.tables import COMPARISON_SCHEMA, compare_variants, estimate_table
 from kapwa.suites.base import MetricInfo
 from kapwa.suites.kalahi.mc import MC_METRICS
@@ -45,7 +45,7 @@ _CASE = ("prompt", "prompt_gloss", "expected", "expected_gloss", "got", "got_glo
 
 @dataclass
 class MadeRun:
-    """A run in memory with the reading side of ``kapwa.runs.directory.Run``."""
+    """A run in memory with the reading side of ``kapwa.runs.finished_run.Run``."""
 
     path: Path
     manifest: dict[str, Any]

@@ -87,7 +87,7 @@ def test_the_verdict_of_many_names_those_that_may_be_the_best() -> None:
         "kalahi/mc: 2 of 4 systems may be the best (good, fine); each of the others is worse than at least one system."
     )
     assert told.startswith(lead)
-    means = [view.estimate(place, view.subjects[0], view.metric)["value"] for place in (1, 2)]  # type: ignore[index]
+    means = [view.estimate(place, view.subjects[0], view.main_metric)["value"] for place in (1, 2)]  # type: ignore[index]
     gap = f"{100 * (means[0] - means[1]):+.1f} points"
     assert told.removeprefix(lead).startswith(f" good − fine: {gap} (95% interval of this pair alone ")
     turned = []
@@ -262,9 +262,9 @@ def test_a_report_of_many_is_a_page_with_its_numbers_and_answers_beside_it(crowd
         for place, label in enumerate(view.labels):
             for subject in view.subjects:
                 (row,) = scores.filter(
-                    system=label, task=view.task, culture=subject.culture, variant=view.variant, metric=view.metric
+                    system=label, task=view.task, culture=subject.culture, variant=view.variant, metric=view.main_metric
                 ).to_dicts()
-                estimate = view.estimate(place, subject, view.metric)
+                estimate = view.estimate(place, subject, view.main_metric)
                 assert row["value"] == pytest.approx(estimate["value"])
     for name in ("scores", "comparisons"):
         text, table = (folder / f"{name}.json").read_text("utf-8"), pl.read_csv(folder / f"{name}.csv")
@@ -303,13 +303,15 @@ def test_squares_of_many_systems_are_their_scores_the_best_first(crowd: list[Mad
     table = text.partition('class="squares')[2].partition("</table>")[0]
     rows = re.findall(r"<tr><th scope=\"row\"><bdi>(.*?)</bdi></th>(.*?)</tr>", table)
     means = {
-        label: np.mean([view.estimate(i, s, view.metric)["value"] for s in view.subjects])  # type: ignore[index]
+        label: np.mean([view.estimate(i, s, view.main_metric)["value"] for s in view.subjects])  # type: ignore[index]
         for i, label in enumerate(view.labels)
     }
     assert [name for name, _ in rows] == sorted(means, key=lambda name: -means[name])
     for name, cells in rows:
         values = re.findall(r'<td class="q\d"><bdi>(\d+)', cells)
-        expected = [view.estimate(view.labels.index(name), s, view.metric) for s in view.by_score(view.metric)]
+        expected = [
+            view.estimate(view.labels.index(name), s, view.main_metric) for s in view.by_score(view.main_metric)
+        ]
         assert values == [wording.decimal(100 * row["value"], 0) for row in expected if row is not None]
 
 

@@ -26,13 +26,13 @@ def test_a_ceiling_that_is_not_people_is_not_called_people(task: str, words: str
     options = {"metrics": ["chrfpp"]} if task == "kalahi/open" else {}
     run = kapwa.evaluate(kapwa.load_task(task, data="sample", **options), Dice("weights"), out=tmp_path)
     (view,) = arrange([run])
-    assert view.many
-    assert [mark.words for mark in view.tops([view.metric])] == [words]
+    assert view.several_cultures
+    assert [mark.words for mark in view.tops([view.main_metric])] == [words]
     (said,) = across_sentences(view)
     counts = said.partition("Culture by culture")[2]
     assert f"what {words} score" in counts or f"from {words}" in counts
     assert "people" not in counts
-    (chart, *_) = culture_charts(view, view.metric)
+    (chart, *_) = culture_charts(view, view.main_metric)
     assert ("top", short) in chart.keys
     text = Page(build_report([run], tmp_path / "page.html").read_text("utf-8")).text
     assert f"The short upright line is what {words} score." in text

@@ -116,7 +116,7 @@ def frame_of(links: Element, folder: Path) -> pl.DataFrame:
 OVER_ALL = "mean of cultures"
 
 
-class Held:
+class ScoreWithReferences:
     """Rows of frames, found by the texts they hold as a page writes them."""
 
     def __init__(self, frames: Sequence[pl.DataFrame], names: Mapping[str, str]) -> None:
@@ -191,7 +191,7 @@ def body_of(table: Element) -> Iterator[tuple[list[str], str, Element]]:
 def unread(page: "Page", table: Element) -> tuple[list[str], int]:
     """The numbers of a table that its frame does not hold where they stand, and how many it has."""
     wrong, read = [], 0
-    held = Held([page.frame_below(table)], page.names)
+    held = ScoreWithReferences([page.frame_below(table)], page.names)
     for first, head, cell in body_of(table):
         if "number" not in cell.classes:
             continue
@@ -293,7 +293,7 @@ def test_a_wrong_number_is_seen_wherever_it_stands(page: Page) -> None:
 
 
 def test_every_number_of_a_chart_is_one_of_the_estimates(page: Page) -> None:
-    held, wrong, read = Held(page.estimates(), page.names), [], 0
+    held, wrong, read = ScoreWithReferences(page.estimates(), page.names), [], 0
     for title, texts, shown in page.drawn():
         rows = held.about(texts)
         values = values_of(rows)

@@ -41,7 +41,7 @@ def test_the_table_has_the_cultures_asked_in_both_languages() -> None:
     assert {row["cultures"] for row in rows} == {14}  # not the two whose own language is English
     assert table.head[1:] == ["Language", "Language × culture", "Cultures, English", "Cultures, local language"]
     assert "(local language − English)" in table.caption
-    local, english = (view.item_values(0, view.metric, name) for name in ("local/inst-4", "en/inst-4"))
+    local, english = (view.answered_item_scores(0, view.main_metric, name) for name in ("local/inst-4", "en/inst-4"))
     joined = local.join(english, on=("culture", "item_id"), suffix="_en").filter(pl.col("language") != "en")
     gaps = joined.group_by("culture").agg((pl.col("value") - pl.col("value_en")).mean())
     assert rows[0]["effect"] == pytest.approx(gaps["value"].mean())

@@ -29,7 +29,7 @@ def test_the_table_holds_the_components_of_the_scores() -> None:
     assert len(variants) == 2  # of four variants those in the language of the first
     grid = score_grid(view, 0, variants)
     assert grid.values.shape == (16 * 12, 2, 3)
-    scores = view.runs[0].scores.filter(metric=view.metric, variant=variants[1], sample=2)
+    scores = view.runs[0].scores.filter(metric=view.main_metric, variant=variants[1], sample=2)
     row = scores.row(7, named=True)
     assert grid.values[grid.units.index((row["culture"], row["item_id"])), 1, 2] == row["value"]
     table = variance_table(view)

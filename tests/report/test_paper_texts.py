@@ -12,7 +12,7 @@ import kapwa
 from kapwa.errors import UsageError
 from kapwa.report.board.paper import paper_table
 from kapwa.report.tables.forms import latex_table, markdown_table
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 
 LEVELS = ("full", "partial", "unenriched")
 ROLES = ("best", "relevant", "irrelevant")

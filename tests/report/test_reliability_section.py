@@ -23,8 +23,8 @@ def test_the_table_ranks_systems_by_their_scores_and_cultures_by_what_they_are_c
     systems, cultures = table.frame.to_dicts()
     assert (systems["what"], systems["ranked"], systems["others"]) == ("systems", 5, 5)
     assert (cultures["what"], cultures["ranked"], cultures["others"]) == ("cultures", 5, 5)
-    scores = np.array([view.asked_items(k, view.metric).sort("culture", "item_id")["value"] for k in range(5)])
-    places = view.asked_items(0, view.metric).sort("culture", "item_id")
+    scores = np.array([view.item_scores(k, view.main_metric).sort("culture", "item_id")["value"] for k in range(5)])
+    places = view.item_scores(0, view.main_metric).sort("culture", "item_id")
     wanted = system_reliability(scores, places["culture"].to_list(), places["cluster"].to_list())
     assert systems["reliability"] == pytest.approx(wanted.coefficient)
     assert systems["items_needed"] == np.ceil(wanted.lengths * 20)
@@ -47,10 +47,12 @@ def test_few_systems_of_one_culture_have_no_such_section() -> None:
 
 def test_a_difference_over_items_is_that_of_the_items_both_have() -> None:
     view = view_of(*(wide_run(f"org/m{k}", skill=0.1 * k, **FEW) for k in range(2)))
-    rows = with_item_changes(run_pairs(view), view).filter(metric=view.metric).to_dicts()
+    rows = with_item_changes(run_pairs(view), view).filter(metric=view.main_metric).to_dicts()
     assert len(rows) == 6  # over all cultures, and in each
     one = rows[-1]
-    values = [view.item_values(k, view.metric).filter(culture=one["culture"]).sort("item_id") for k in (0, 1)]
+    values = [
+        view.answered_item_scores(k, view.main_metric).filter(culture=one["culture"]).sort("item_id") for k in (0, 1)
+    ]
     change = (values[0]["value"] - values[1]["value"]).to_numpy()
     assert one["item_sd"] == pytest.approx(change.std())
     assert one["items_reversed"] == pytest.approx((change * change.mean() < 0).mean())
@@ -69,7 +71,7 @@ def test_what_all_wordings_say_is_one_sentence() -> None:
     assert said([make_run(f"org/s{k}", variants=("full",)) for k in range(2)]) == ""
     # The worse system wins in the second wording.
     turned = runs[2].manifest["selection"]["variants"] if "selection" in runs[2].manifest else view_of(*runs).variants
-    best, worst = (pl.col("metric") == view_of(*runs).metric) & (pl.col("variant") == turned[2]), runs[0]
+    best, worst = (pl.col("metric") == view_of(*runs).main_metric) & (pl.col("variant") == turned[2]), runs[0]
     worst.scores = worst.scores.with_columns(value=pl.when(best).then(1.0).otherwise("value"))
     assert "none is told apart in opposite orders" in three
     assert "are told apart in opposite orders" in said(runs)

@@ -52,7 +52,7 @@ def every() -> list[Any]:
 
 def first_chart(*runs: Any) -> RowChart:
     view = arrange(list(runs) or [make_run(cultures=SITUATED)])[0]
-    return headline_charts(view, view.metric)[0]
+    return headline_charts(view, view.main_metric)[0]
 
 
 def drawn(chart: Any) -> list[str]:

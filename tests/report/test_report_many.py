@@ -40,13 +40,13 @@ def test_a_culture_asked_in_two_languages_by_variant_is_one_subject(wide: TaskVi
     assert [wide.language_of(korea, name) for name in WIDE_VARIANTS] == ["ko", "en", "ko", "en"]
     row = wide.estimate(0, korea, "sem_b", "en/inst-4")
     assert row["language"] == "en"
-    assert wide.many
+    assert wide.several_cultures
 
 
 def test_two_cultures_are_many() -> None:
     names = tuple(CULTURES)
-    assert not arrange([wide_run(cultures=names[:1])])[0].many
-    assert arrange([wide_run(cultures=names[:2])])[0].many
+    assert not arrange([wide_run(cultures=names[:1])])[0].several_cultures
+    assert arrange([wide_run(cultures=names[:2])])[0].several_cultures
 
 
 def test_variants_come_apart_at_the_slash_only() -> None:
@@ -254,9 +254,9 @@ def test_the_mean_is_held_against_tricks_and_people_before_cultures_are_counted(
     )
     assert better + worse + unclear == 16
     held = [one for (run, _), one in view.scores_with_marks("sem_b").items() if run == 0]
-    ways = [[way for mark, way in verdicts.items() if not mark.ceiling] for _, _, verdicts in held]
+    ways = [[way for mark, way in verdicts.items() if not mark.is_ceiling] for _, _, verdicts in held]
     assert (better, worse) == (sum(set(one) == {"above"} for one in ways), sum("below" in one for one in ways))
-    tops = [verdicts[marks.top] for _, marks, verdicts in held]
+    tops = [verdicts[marks.ceiling] for _, marks, verdicts in held]
     assert f"It is below what people score in {tops.count('below')} of 16 cultures and above in " in said[counts:]
 
 
@@ -268,7 +268,7 @@ def test_a_list_of_guesses_is_no_best_trick_and_is_told_apart_from_one_answer() 
     assert "it is worse" not in said
     subject = view.subjects[0]
     marks = view.marks(subject, "sem_b")
-    assert (marks.best.name, marks.listing.name) == ("other cultures' usual answer", COMMONEST)
+    assert (marks.best_trick.name, marks.best_list.name) == ("other cultures' usual answer", COMMONEST)
     assert all(
         mark.name != COMMONEST for _, _, verdicts in view.scores_with_marks("sem_b").values() for mark in verdicts
     )

@@ -161,7 +161,7 @@ def test_a_measure_that_is_not_right_or_wrong_is_warned_of_up_to_twenty_clusters
     for clusters, warned in ((20, True), (21, False)):
         run.estimates = run.estimates.with_columns(clusters=pl.lit(clusters, pl.Int64))
         (view,) = arrange([run])
-        assert view.metric == "mc2"
+        assert view.main_metric == "mc2"
         assert any("rest on fewer than 21 situations" in said for said in notes.warnings(view)) == warned
 
 

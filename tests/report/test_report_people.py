@@ -14,7 +14,7 @@ from kapwa.cli.main import app
 from kapwa.errors import DataError, UsageError
 from kapwa.labels.choices.baseline import human_baseline
 from kapwa.report.page.runs import build_report
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.tables import read_sheet
 
 Row = dict[str, str]

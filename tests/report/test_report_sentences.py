@@ -31,7 +31,7 @@ from kapwa.report.tables import analysis as tables
 from kapwa.report.tables.analysis_lists import concept_list, country_list, word_list
 from kapwa.report.tables.table import NONE
 from kapwa.report.view.analysis import AnalysisView, fine, span
-from kapwa.report.view.marks import Mark, Marks, verdicts
+from kapwa.report.view.reference_scores import ReferenceScore, ReferenceScores, verdicts
 from kapwa.suites.base import MetricInfo
 from kapwa.suites.kalahi.open import OpenOptions, open_metrics
 
@@ -39,9 +39,9 @@ MC1 = MetricInfo(
     "mc1", "MC1: best first", low=0.0, high=1.0, binary=True, phrase="chose the best answer in {value} of {items}"
 )
 DIFF = MetricInfo("chrf_diff", "chrF: relevant minus irrelevant", low=-1.0, high=1.0)
-CHANCE = Mark("chance", 0.25, False, "guessing", "guessing")
-LONGEST = Mark("longest", 0.4133, False, "always picking the longest answer", "longest answer")
-PEOPLE = Mark("human", 0.891, True, "people", "people")
+CHANCE = ReferenceScore("chance", 0.25, False, "guessing", "guessing")
+LONGEST = ReferenceScore("longest", 0.4133, False, "always picking the longest answer", "longest answer")
+PEOPLE = ReferenceScore("human", 0.891, True, "people", "people")
 SITUATIONS = ("situation", "situations")
 MODELS = ("storyteller-2b", "narrator-7b")
 
@@ -51,12 +51,12 @@ def row(value: float | None, low: float | None, high: float | None, n: int = 16,
     return {"value": value, "low": low, "high": high, "n": n, "clusters": n, **outcomes, **more}
 
 
-def told(value: float | None, low: float | None, high: float | None, *marks: Mark, **more: Any) -> str:
+def told(value: float | None, low: float | None, high: float | None, *marks: ReferenceScore, **more: Any) -> str:
     return sentence("smollm2", row(value, low, high, **more), MC1, *marks)
 
 
-def sentence(model: str, estimate: dict[str, Any], info: MetricInfo, *marks: Mark) -> str:
-    sorted_out = Marks.of(marks)
+def sentence(model: str, estimate: dict[str, Any], info: MetricInfo, *marks: ReferenceScore) -> str:
+    sorted_out = ReferenceScores.of(marks)
     (said,) = verdicts([(estimate, sorted_out)])
     return score_sentence(ScoreReading(model, estimate, info, sorted_out, SITUATIONS, verdicts=said))
 
@@ -89,7 +89,7 @@ def test_an_interval_that_holds_chance_says_so_in_one_sentence() -> None:
     ],
 )
 def test_floors_people_and_digits_are_told(
-    score: tuple[float, float, float], marks: tuple[Mark, ...], said: str
+    score: tuple[float, float, float], marks: tuple[ReferenceScore, ...], said: str
 ) -> None:
     assert said in told(*score, *marks)
 
@@ -116,7 +116,7 @@ def test_a_score_without_an_interval_or_without_a_value_says_why() -> None:
 
 
 def test_a_metric_that_is_no_share_reads_in_its_own_unit() -> None:
-    repeated = Mark("the prompt repeated", 0.01, False, *["repeating the prompt"] * 2)
+    repeated = ReferenceScore("the prompt repeated", 0.01, False, *["repeating the prompt"] * 2)
     assert sentence("m", row(-0.0123, -0.05, 0.02), DIFF, repeated) == (
         "m scored −0.012 on “chrF: relevant minus irrelevant” over 16 situations (95% interval −0.050 to 0.020); "
         "repeating the prompt would give 0.010: it cannot be told apart from repeating the prompt."
@@ -133,7 +133,7 @@ def test_shares_of_closer_answers_name_the_measure() -> None:
 
 def test_a_plugins_phrase_goes_first_and_cannot_reach_attributes() -> None:
     info = replace(MC1, phrase="knew {value} of {items} {0.__class__} {title}")
-    assert score_sentence(ScoreReading("m", row(0.5, 0.3, 0.7), info, Marks())).startswith(
+    assert score_sentence(ScoreReading("m", row(0.5, 0.3, 0.7), info, ReferenceScores())).startswith(
         "m knew 50% of 16 items {0.__class__} MC1: best first ("
     )
 

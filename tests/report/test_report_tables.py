@@ -107,7 +107,8 @@ def test_who_is_right_alone_is_counted_as_one_would_by_hand() -> None:
     view = arrange(runs)[0]
     frame = with_flips(run_pairs(view), view.metrics)
     values = [
-        {row["item_id"]: row["value"] for row in view.item_values(i, view.metric).iter_rows(named=True)} for i in (0, 1)
+        {row["item_id"]: row["value"] for row in view.answered_item_scores(i, view.main_metric).iter_rows(named=True)}
+        for i in (0, 1)
     ]
     alone = [0, 0]
     for row in frame.filter(pl.col("culture").is_not_null()).iter_rows(named=True):

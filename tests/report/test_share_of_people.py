@@ -67,7 +67,7 @@ def view() -> TaskView:
 
 
 def test_who_answers_as_people_do_everywhere_is_not_said_to_differ_between_cultures(view: TaskView) -> None:
-    items = view.item_values(0, "sem_b")
+    items = view.answered_item_scores(0, "sem_b")
     raw = culture_spread(items["value"].to_numpy(), items["culture"].to_list(), items["cluster"].to_list())
     assert raw.p_value < 0.001  # what was said before
     said = across_sentences(view)[0]
@@ -80,11 +80,11 @@ def test_what_is_compared_is_the_share_that_stands_beside_the_score(view: TaskVi
     compared = view.compared("sem_b")
     assert compared.words == "share of what people score"
     means = compared.items[0].group_by("culture").agg(pl.col("value").mean())
-    x = view.item_values(0, "sem_b_loo").select("item_id", "culture", "value")
+    x = view.answered_item_scores(0, "sem_b_loo").select("item_id", "culture", "value")
     h = view.runs[0].tables[CEILINGS].select("item_id", people="value")
     sums = x.join(h, on="item_id").group_by("culture").agg(share=pl.col("value").sum() / pl.col("people").sum())
     for culture, mean, share in means.join(sums, on="culture").iter_rows():
-        top = view.marks(next(s for s in view.subjects if s.culture == culture), "sem_b").top
+        top = view.marks(next(s for s in view.subjects if s.culture == culture), "sem_b").ceiling
         assert mean == pytest.approx(share)
         assert mean == pytest.approx(top.relative)
         assert top.paired_with == "sem_b_loo"

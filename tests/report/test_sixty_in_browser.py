@@ -68,11 +68,11 @@ def test_filters_show_scores_of_a_culture_or_language_and_say_that_ranks_stay(
 ) -> None:
     (algeria,) = [subject for subject in view.subjects if subject.label == "Algeria"]
     for run, name in enumerate(view.labels):
-        estimate = view.estimate(run, algeria, view.metric)
-        assert told["culture"][name][0] == wording.amount(estimate["value"], view.metrics[view.metric])
-        speakers = [view.estimate(run, s, view.metric) for s in view.subjects if s.label in SPEAKERS]
+        estimate = view.estimate(run, algeria, view.main_metric)
+        assert told["culture"][name][0] == wording.amount(estimate["value"], view.metrics[view.main_metric])
+        speakers = [view.estimate(run, s, view.main_metric) for s in view.subjects if s.label in SPEAKERS]
         mean = sum(one["value"] for one in speakers if one) / len(SPEAKERS)
-        assert told["language"][name][0] == wording.amount(mean, view.metrics[view.metric])
+        assert told["language"][name][0] == wording.amount(mean, view.metrics[view.main_metric])
     assert len(told["culture"]) == SYSTEMS + 3
     assert told["columns"] == 1
     assert told["saidCulture"] == (
@@ -105,8 +105,8 @@ def test_two_are_compared_as_in_the_table_beside_the_page(told: dict[str, Any], 
     assert len(scores) == len(CULTURES)
     for subject in view.subjects:
         for cell, name in zip(scores[subject.label], ("m03", "m59"), strict=True):
-            estimate = view.estimate(view.labels.index(name), subject, view.metric)
-            assert cell == wording.amount(estimate["value"], view.metrics[view.metric])
+            estimate = view.estimate(view.labels.index(name), subject, view.main_metric)
+            assert cell == wording.amount(estimate["value"], view.metrics[view.main_metric])
 
 
 def test_an_answer_is_two_clicks_away(by_width: dict[int, dict[str, Any]], folder: Path, view: TaskView) -> None:

@@ -24,9 +24,9 @@ from kapwa.models.base import Model
 from kapwa.records import Capability, ContinuationScore, Request, Response
 from kapwa.report.board.audit import board_of
 from kapwa.report.tables.correlations import correlations
-from kapwa.report.view.means import by_suite, model_rows
+from kapwa.report.view.means import by_suite, scores_by_system
 from kapwa.report.view.tasks import arrange
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.systems import parse_same, systems_of
 
 FRAMES = {"plain": None, "polite": "You are polite, and you answer as people in Manila would."}
@@ -161,7 +161,7 @@ def test_frames_of_one_model_are_systems_that_say_what_differs(unnamed: dict[tup
     names = [system.name for system in systems_of(choices)]
     assert names == ["dice", "dice (system message You are polite, and you answer as peopl…)"]
     (view,) = arrange(choices)
-    rows = model_rows([(view, "mc1")])
+    rows = scores_by_system([(view, "mc1")])
     assert [rows[name][0]["value"] for name in names] == [estimated(run, "mc1")["value"] for run in choices]
 
 
@@ -244,7 +244,7 @@ def test_messages_that_part_late_are_shown_where_they_part(tmp_path: Path) -> No
     names = [system.name for system in systems_of([first, second])]
     assert names == ["dice (system message …th the word one.)", "dice (system message …th the word two.)"]
     (view,) = arrange([first, second])
-    rows = model_rows([(view, "mc1")])
+    rows = scores_by_system([(view, "mc1")])
     assert [rows[name][0]["value"] for name in names] == [estimated(run, "mc1")["value"] for run in (first, second)]
 
 

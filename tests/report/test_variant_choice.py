@@ -149,7 +149,7 @@ def test_readers_choose_the_variant_and_ranks_follow(view: TaskView, folder: Pat
     subject = next(one for one in view.subjects if one.culture == "Ilokano")
     other = view.of_variant("none")
     for run, name in enumerate(view.labels):
-        estimate = other.estimate(run, subject, view.metric)
+        estimate = other.estimate(run, subject, view.main_metric)
         assert estimate is not None
         assert told["culture"][name][0][0] == f"{100 * estimate['value']:.1f}%"
 

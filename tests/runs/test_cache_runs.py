@@ -22,7 +22,7 @@ from kapwa.models.replay import load
 from kapwa.parallel.base import DistributedModel
 from kapwa.records import Item, Params, Request, Response
 from kapwa.runs.cache import contents, open_cache
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.store import AnswerStore
 
 BOTH = ("score", "generate")

@@ -16,7 +16,7 @@ from kapwa.report.board.table import board_table
 from kapwa.report.page.runs import build_report
 from kapwa.report.view.tasks import arrange
 from kapwa.runs.costs import Prices
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.stopping import Limits
 
 TASK = TinyTask(n=40, shared=False)

@@ -17,7 +17,7 @@ from kapwa.report.tables.regression import judge
 from kapwa.report.terminal.run_list import list_runs
 from kapwa.report.terminal.runs import render_run
 from kapwa.runs.asking import RunInterrupted
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.stopping import Limits
 
 TASK = TinyTask(n=200, shared=False)

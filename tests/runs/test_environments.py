@@ -14,8 +14,8 @@ from kapwa.parallel.base import DistributedModel
 from kapwa.report.sentences.notes import methods
 from kapwa.report.view.tasks import arrange
 from kapwa.runs.asking import RunInterrupted
-from kapwa.runs.directory import Run
 from kapwa.runs.doctor import examine, salvage
+from kapwa.runs.finished_run import Run
 from kapwa.runs.progress import Snapshot
 from kapwa.runs.schema import differences
 

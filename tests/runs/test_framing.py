@@ -97,7 +97,7 @@ def test_examples_that_cannot_be_are_refused(task: str, shots: int, said: str) -
 
 
 def test_texts_of_a_run_with_a_system_message_are_found_again_by_an_analysis(tmp_path: Path) -> None:
-    from kapwa.runs.answers import texts_of
+    from kapwa.runs.finished_answers import texts_of
 
     task = kapwa.load_task("eecc/qa", system="Answer in one line.", samples=1, limit=1)
     run = kapwa.evaluate(task, TinyModel(), out=tmp_path, progress=False)

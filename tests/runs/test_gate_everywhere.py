@@ -16,7 +16,7 @@ from kapwa import registry
 from kapwa.models.base import Model
 from kapwa.models.thinking import FAMILIES
 from kapwa.records import ContinuationScore, Request, Response
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.suites.blend.judge import ask_verdicts
 
 SECRET = "zzthoughtzz"
@@ -167,7 +167,7 @@ def test_tables_of_runs_of_before_are_read_through_the_gate(tmp_path: Path) -> N
 
 
 def test_forms_for_people_show_the_answer(tmp_path: Path) -> None:
-    from kapwa.runs.answers import answers_of, items_of
+    from kapwa.runs.finished_answers import answers_of, items_of
 
     task = kapwa.load_task("kalahi/open", limit=6, metrics=["chrf"])
     run = Run(kapwa.evaluate(task, Thinker(), path=tmp_path / "run", progress=False).path)

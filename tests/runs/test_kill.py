@@ -18,7 +18,7 @@ import tiny_suite
 from tiny_suite import TinyModel, TinyTask, run_task
 
 import warm
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
 KILLS = 5  # for each way of asking

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from test_kill import asked, committed, finish, start, tables
 
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 
 FORMS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "opinions/survey": ({"how": "samples", "samples": 5}, ["A", "B", "I cannot say", "**B**"]),

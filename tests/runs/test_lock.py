@@ -11,13 +11,13 @@ from typer.testing import CliRunner
 
 from kapwa.cli.main import app
 from kapwa.errors import RunError
-from kapwa.runs.folder import run_lock
+from kapwa.runs.result_folder import run_lock
 
 HOLD = textwrap.dedent(
     """
     import sys, time
     from pathlib import Path
-    from kapwa.runs.folder import run_lock
+    from kapwa.runs.result_folder import run_lock
     with run_lock(Path(sys.argv[1])):
         print("held", flush=True)
         time.sleep(60)

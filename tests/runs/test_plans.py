@@ -12,7 +12,7 @@ from tiny_suite import run_task
 from kapwa.errors import DataError, UsageError
 from kapwa.report.board.planned import planned_rows, planned_sentences
 from kapwa.report.view.tasks import arrange
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.plans import FrozenPlan, freeze, plan_hash, planned_task, read_plan
 
 SMALL = Tasked(n=120, shared=False)

@@ -92,10 +92,10 @@ def test_answers_are_read_in_order_as_often_as_wanted_some_hundreds_at_a_time(tm
     looked_up: list[int] = []
 
     class Counting(AnswerStore):
-        def read(self, keys: Iterable[str]) -> Iterator[Response]:
+        def read_gated(self, keys: Iterable[str]) -> Iterator[Response]:
             wanted = list(keys)
             looked_up.append(len(wanted))
-            return super().read(wanted)
+            return super().read_gated(wanted)
 
     with Counting(tmp_path / "journal.sqlite") as store:
         store.commit(model.answer(request, [request]) for request in index.distinct())

@@ -12,10 +12,10 @@ from tiny_suite import TinyModel, TinyTask, run_task
 
 from kapwa.errors import ModelError, RunError, UsageError
 from kapwa.records import Answer, Floor, Item, Request, Response
-from kapwa.runs.answers import RunAnswers
 from kapwa.runs.asking import RunInterrupted
-from kapwa.runs.directory import Run, brief_model, slug
-from kapwa.runs.outputs import export_csv
+from kapwa.runs.csv_and_notebook import export_csv
+from kapwa.runs.finished_answers import RunAnswers
+from kapwa.runs.finished_run import Run, brief_model, slug
 from kapwa.runs.progress import Snapshot
 from kapwa.suites.base import Judged
 

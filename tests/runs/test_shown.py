@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from test_directory import edit, finished  # noqa: F401
+from test_finished_run import edit, finished  # noqa: F401
 from tiny_suite import DATA, TinyModel, TinyTask, run_task
 from typer.testing import CliRunner
 

@@ -12,7 +12,7 @@ from tiny_suite import TinyModel, TinyTask, run_task
 from kapwa.errors import ModelError, UsageError
 from kapwa.records import Answer, Message, Request, Response, Usage
 from kapwa.runs.costs import Prices, Spent, cost_line, price_of, read_prices
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.sameness import SameAnswers
 from kapwa.runs.stopping import Limits, Stopping, in_random_order
 

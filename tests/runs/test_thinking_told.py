@@ -15,7 +15,7 @@ from kapwa.report.page.runs import build_report
 from kapwa.report.sentences.missing import thinks
 from kapwa.report.tables.thinking import thinking_sentence, thoughts_table
 from kapwa.report.view.tasks import arrange
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 
 ENGLISH = "The user asks what people there eat in the morning, and I think that it is rice with dried fish."
 

@@ -10,7 +10,7 @@ from test_kill import asked
 from tiny_suite import TinyModel, TinyTask, run_task
 
 from kapwa.records import Item, Request, Response, Usage
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.thoughts import Loops
 
 ENGLISH = "The user asks what people there eat in the morning, and I think that it is rice with dried fish."

@@ -13,7 +13,7 @@ from tiny_suite import TinyModel, TinyTask, fraction, run_task
 import kapwa
 from kapwa.errors import UsageError
 from kapwa.records import Item, Request, Response, Usage
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 
 CULTURES = ("Kenya", "Peru", "Togo")
 

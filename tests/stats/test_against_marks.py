@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kapwa.report.view.marks import Mark, Marks, verdicts
+from kapwa.report.view.reference_scores import ReferenceScore, ReferenceScores, verdicts
 from kapwa.stats.intervals import against_marks
 from kapwa.stats.pooled import pooled_against_marks, pooled_mean
 from kapwa.stats.significance import holm
@@ -60,8 +60,8 @@ def test_few_large_clusters_have_no_smaller_p_than_their_sign_flips(groups: int)
 @given(st.lists(st.floats(0.0001, 1), min_size=1, max_size=8))
 def test_a_family_of_verdicts_is_holms(p_values: list[float]) -> None:
     row = {"value": 0.5, "low": 0.4, "high": 0.6, "clusters": 100}
-    marks = [Mark(str(k), 0.4, False, "", "", difference=0.1, p_value=p) for k, p in enumerate(p_values)]
-    said = verdicts([(row, Marks.of([mark])) for mark in marks])
+    marks = [ReferenceScore(str(k), 0.4, False, "", "", difference=0.1, p_value=p) for k, p in enumerate(p_values)]
+    said = verdicts([(row, ReferenceScores.of([mark])) for mark in marks])
     expected = ["above" if p < 0.05 else "unclear" for p in holm(p_values)]
     assert [one[mark] for one, mark in zip(said, marks, strict=True)] == expected
 

@@ -22,7 +22,7 @@ def scores(*rows: tuple[str, int, float | None, str]) -> pl.DataFrame:
 def filled(answers: list[Answer], *rows: tuple[str, int, float | None, str]) -> list[tuple[str, str]]:
     watched = WatchedStates(answers)
     assert len(list(watched)) == len(watched) == len(answers)
-    return watched.fill(scores(*rows)).select("outcome", "state").rows()
+    return watched.fill_states_and_outcomes(scores(*rows)).select("outcome", "state").rows()
 
 
 def test_rows_that_are_missing() -> None:

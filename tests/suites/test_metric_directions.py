@@ -2,7 +2,7 @@
 
 from kapwa.suites.base import MetricInfo, metrics_of
 from kapwa.suites.blend.mcq_judging import GENERATE_METRICS, LIKELIHOOD_METRICS
-from kapwa.suites.blend.saq_grading import saq_metrics
+from kapwa.suites.blend.saq_options import saq_metrics
 from kapwa.suites.eecc.task import METRICS as EECC
 from kapwa.suites.kalahi.mc import MC_METRICS
 from kapwa.suites.kalahi.open import OpenOptions, open_metrics

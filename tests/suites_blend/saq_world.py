@@ -10,12 +10,12 @@ from kapwa.suites.blend.data import BlendData
 from kapwa.suites.blend.judge import Judge
 from kapwa.suites.blend.prompts import PromptBook, PromptTemplate
 from kapwa.suites.blend.questions import AnswerGroup, CountryQuestion, region_of
-from kapwa.suites.blend.saq_grading import SaqOptions
-from kapwa.suites.blend.saq_match import Grader, Others
-from kapwa.suites.blend.saq_tables import judge_saq
+from kapwa.suites.blend.saq_judging import judge_saq
+from kapwa.suites.blend.saq_match import AnswerMatcher, QuestionsOfAllCountries
+from kapwa.suites.blend.saq_options import SaqOptions
 from kapwa.suites.blend.saq_task import saq_item, saq_task
 
-GRADER = Grader()
+ANSWER_MATCHER = AnswerMatcher()
 NOBODY = {"idk": 0, "no-answer": 0, "not-applicable": 0}
 
 
@@ -56,7 +56,7 @@ WORLD = (
     question("US", "dish", group(2, "burger;hamburger"), group(2, "mac and cheese"), group(1, "pizza")),
     question("US", "hour", group(2, "18:00"), group(1, "17:00"), kind="time"),
 )
-OTHERS = Others(WORLD)
+ALL_QUESTIONS = QuestionsOfAllCountries(WORLD)
 TEMPLATES = {
     ("", "inst-4"): PromptTemplate("Question: {q}\nAnswer:", "{q}\n답변:"),
     ("", "pers-3"): PromptTemplate("You are from there. {q}", "persona {q}"),
@@ -77,7 +77,7 @@ def item(country: str, question_id: str, asked_in: str = "local", prompt_id: str
 def task(items: Sequence[Item], *, options: SaqOptions | None = None, judge: Judge | None = None) -> Task:
     """The task over some items of the small world."""
     data = BlendData(list(WORLD), BOOK, DataSource("small world", None, "0" * 16))
-    return saq_task(data, Selection(), items, options or SaqOptions(), judge=judge, grader=GRADER)
+    return saq_task(data, Selection(), items, options or SaqOptions(), judge=judge, answer_matcher=ANSWER_MATCHER)
 
 
 def answers(of: Task, texts: Sequence[str | None]) -> list[Answer]:
@@ -90,7 +90,11 @@ def answers(of: Task, texts: Sequence[str | None]) -> list[Answer]:
 
 def judged(items: Sequence[Item], texts: Sequence[str | None], **changes: Any) -> Judged:
     """The judgement of replies to items of the small world."""
-    settings: dict[str, Any] = {"options": SaqOptions(), "others": OTHERS, "grader": GRADER} | changes
+    settings: dict[str, Any] = {
+        "options": SaqOptions(),
+        "all_questions": ALL_QUESTIONS,
+        "answer_matcher": ANSWER_MATCHER,
+    } | changes
     return judge_saq(items, answers(task(items), texts), **settings)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from saq_world import GRADER, OTHERS, item, judged
+from saq_world import ALL_QUESTIONS, ANSWER_MATCHER, item, judged
 
 from kapwa.records import Item
 from kapwa.suites.blend.confusion import CONFUSION_SCHEMA, english_wordings
@@ -48,7 +48,7 @@ def test_a_local_reply_meets_a_country_of_the_same_language() -> None:
 
 def test_a_local_reply_is_put_into_english_by_what_annotators_wrote() -> None:
     # 배 is a wrong fruit in North Korea and means pear; 사과 means apple, which is a dish nowhere.
-    wordings = english_wordings(OTHERS, GRADER, "ko")
+    wordings = english_wordings(ALL_QUESTIONS, ANSWER_MATCHER, "ko")
     assert list(wordings["배"]) == ["pear"]
     assert "수박" not in wordings
     found = rows([item("Spain", "fruit")], ["plátano"])

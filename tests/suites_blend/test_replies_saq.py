@@ -15,7 +15,7 @@ from kapwa.suites.blend.questions import COUNTRIES, is_valid_code
 from kapwa.suites.blend.replies import MAX_ANSWERS, declines, read_reply
 from kapwa.suites.blend.reply_lists import is_short, split_answers
 from kapwa.suites.blend.saq_grading import find_answer
-from kapwa.suites.blend.saq_match import Grader, Others, Target
+from kapwa.suites.blend.saq_match import AnswerMatcher, QuestionsOfAllCountries, Target
 
 # What is said in a reply (``said``), how many answers one lists (``listed``), and of how many parts a text is, by
 # language (``parted``).
@@ -143,8 +143,8 @@ def test_hostile_replies_are_read(text: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def world(blend: BlendData) -> tuple[Others, Grader]:
-    return Others(blend.questions), Grader()
+def world(blend: BlendData) -> tuple[QuestionsOfAllCountries, AnswerMatcher]:
+    return QuestionsOfAllCountries(blend.questions), AnswerMatcher()
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,11 @@ def world(blend: BlendData) -> tuple[Others, Grader]:
     ids=["as languages join", "otherwise", "third", "fourth", "fifth"],
 )
 def test_lists_of_the_release_are_judged_by_their_first(
-    join: Join, least: float, least_of_any: float, blend: BlendData, world: tuple[Others, Grader]
+    join: Join,
+    least: float,
+    least_of_any: float,
+    blend: BlendData,
+    world: tuple[QuestionsOfAllCountries, AnswerMatcher],
 ) -> None:
     shares = {}
     for country in COUNTRIES:
@@ -179,7 +183,9 @@ def test_a_long_single_answer_is_no_list(language: str, text: str) -> None:
     assert not read_reply(text, language=language).too_many
 
 
-def test_what_people_answered_is_no_list_of_many(blend: BlendData, world: tuple[Others, Grader]) -> None:
+def test_what_people_answered_is_no_list_of_many(
+    blend: BlendData, world: tuple[QuestionsOfAllCountries, AnswerMatcher]
+) -> None:
     judged = 0
     for place, question in enumerate(blend.questions):
         if place % 16 or not is_valid_code(question):

@@ -7,18 +7,32 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from saq_world import BOOK, GRADER, OTHERS, WORLD, answers, find, group, item, judged, outcome, question, task, value
+from saq_world import (
+    ALL_QUESTIONS,
+    ANSWER_MATCHER,
+    BOOK,
+    WORLD,
+    answers,
+    find,
+    group,
+    item,
+    judged,
+    outcome,
+    question,
+    task,
+    value,
+)
 
 from kapwa.errors import UsageError
 from kapwa.records import SCORE_COLUMNS
 from kapwa.suites.base import Selection
-from kapwa.suites.blend import open_task, suite
+from kapwa.suites.blend import open_blend_task, suite
 from kapwa.suites.blend.data import BlendData
 from kapwa.suites.blend.mcq_judging import HOWS
 from kapwa.suites.blend.questions import is_valid_code
-from kapwa.suites.blend.saq_grading import SaqOptions, saq_metrics
-from kapwa.suites.blend.saq_match import Grader, Others, Target, reference_reply
-from kapwa.suites.blend.saq_tables import answers_line
+from kapwa.suites.blend.saq_judging import answers_line
+from kapwa.suites.blend.saq_match import AnswerMatcher, QuestionsOfAllCountries, Target, reference_reply
+from kapwa.suites.blend.saq_options import SaqOptions, saq_metrics
 from kapwa.suites.blend.saq_task import saq_item, saq_items
 from kapwa.suites.blend.variants import LANGUAGES, PROMPTS, SAQ_VARIANTS, VARIANTS, saq_variants
 from kapwa.suites.items import CASE_SCHEMA
@@ -31,13 +45,13 @@ def test_function_words_of_no_language_give_an_answer_of_the_release(blend: Blen
 
     Every other question of these two, and every ninth of the others.
     """
-    grader, wrong = Grader(), []
+    answer_matcher, wrong = AnswerMatcher(), []
     chosen = (q for place, q in enumerate(blend.questions) if place % (2 if q.country in ("US", "UK") else 9) == 0)
     for asked in filter(is_valid_code, chosen):
         for asked_in in LANGUAGES:
             target = Target.of_question(asked, asked_in)
-            words = sorted(grader.matcher(target.language).language.folded_function_words)
-            wrong += [(asked.item_id, hit) for hit in grader.matches(" ".join([*words, *words[::-1]]), target)]
+            words = sorted(answer_matcher.matcher(target.language).language.folded_function_words)
+            wrong += [(asked.item_id, hit) for hit in answer_matcher.matches(" ".join([*words, *words[::-1]]), target)]
     assert wrong == []
 
 
@@ -48,22 +62,24 @@ def test_saying_that_there_is_no_answer_is_declining() -> None:
 
 def test_function_words_of_the_reply_give_no_english_answer() -> None:
     target = Target.of_question(question("Spain", "school", group(3, "el instituto", "ESO")), "local")
-    assert GRADER.best_match("No sé, eso es lo que hay", target) is None
-    assert GRADER.best_match("Acaban la ESO", target) is not None
+    assert ANSWER_MATCHER.best_match("No sé, eso es lo que hay", target) is None
+    assert ANSWER_MATCHER.best_match("Acaban la ESO", target) is not None
 
 
 def test_an_ampersand_is_the_word_for_and() -> None:
     target = Target.of_question(question("UK", "dinner", group(3, "fish and chips", "fish and chips")), "local")
-    assert all(GRADER.best_match(text, target) for text in ("Fish & chips", "fish and chips", "fish&chips"))
+    assert all(ANSWER_MATCHER.best_match(text, target) for text in ("Fish & chips", "fish and chips", "fish&chips"))
     target = Target.of_question(question("UK", "shop", group(3, "Marks & Spencer", "Marks & Spencer")), "local")
-    assert all(GRADER.best_match(text, target) for text in ("Marks and Spencer", "marks & spencer", "Marks Spencer"))
+    assert all(
+        ANSWER_MATCHER.best_match(text, target) for text in ("Marks and Spencer", "marks & spencer", "Marks Spencer")
+    )
 
 
 def test_the_answer_that_matches_best_counts() -> None:
     groups = (group(5, "rice", "rice"), group(2, "rice cake", "rice cake"), group(1, "cakes", "cakes"))
     target = Target.of_question(question("UK", "snack", *groups), "local")
     found = {
-        text: GRADER.best_match(text, target)
+        text: ANSWER_MATCHER.best_match(text, target)
         for text in ("rice cake", "People eat a rice cake.", "cakes", "rice and cakes")
     }
     assert {text: hit and hit.votes for text, hit in found.items()} == {
@@ -72,17 +88,17 @@ def test_the_answer_that_matches_best_counts() -> None:
         "cakes": 1,
         "rice and cakes": 5,
     }
-    assert GRADER.released_weight("rice cake", target) == 1.0
+    assert ANSWER_MATCHER.released_weight("rice cake", target) == 1.0
 
 
 def test_nearly_every_answer_of_the_release_is_paid_by_its_own_group(blend: BlendData) -> None:
     """Before, an earlier group that matches loosely was paid in 67 of 3,869 answers."""
-    grader, other, asked = Grader(), 0, 0
+    answer_matcher, other, asked = AnswerMatcher(), 0, 0
     for chosen in filter(is_valid_code, blend.questions[::26]):
         target = Target.of_question(chosen, "local")
         for place, each in enumerate(chosen.groups):
             for text in each.local[:1]:
-                hit = grader.best_match(text, target)
+                hit = answer_matcher.best_match(text, target)
                 other += hit is not None and hit.group != place and hit.rule != "exact"
                 asked += 1
     assert asked > 700
@@ -188,12 +204,12 @@ def test_everybodys_answers_in_one_reply_are_not_right(separator: str) -> None:
     own = question("US", "food", group(3, "apple pie"))
     members = [other.groups[0].en[0] for other in many] + ["apple pie"]
     asked = saq_item(own, BOOK, "en", "inst-4")
-    world, bullet = Others([own, *many]), separator.lstrip("\n") if separator == "\n- " else ""
+    world, bullet = QuestionsOfAllCountries([own, *many]), separator.lstrip("\n") if separator == "\n- " else ""
     last, first = (bullet + separator.join(order) for order in (members, members[::-1]))
-    result = judged([asked], [last], others=world)
+    result = judged([asked], [last], all_questions=world)
     assert value(result, "sem_b") == 0.0
     assert value(result, "sem_b_reference") == 1.0
-    assert value(judged([asked], [first], others=world), "sem_b") == 1.0
+    assert value(judged([asked], [first], all_questions=world), "sem_b") == 1.0
     # Nothing tells a list without separators but what is known of it, and only a right reply is looked into.
     assert value(result, "too_many") == 1.0
 
@@ -274,19 +290,19 @@ def test_people_said_without_translation_is_said_as_it_is() -> None:
 
 def test_usual_answers_of_others() -> None:
     # One vote each: the first in the data.
-    assert OTHERS.commonest_answers("fruit", "South_Korea", "en", 2) == ["peach", "orange"]
-    assert OTHERS.commonest_answers("fruit", "South_Korea", "ko", 1) == ["복숭아"]  # in the language they share
-    assert OTHERS.commonest_answers("fruit", "Nowhere", "en", 1) == ["apple"]
-    assert OTHERS.all_commonest_answers("fruit", "South_Korea", "en") == ["peach", "orange", "apples"]
+    assert ALL_QUESTIONS.commonest_answers("fruit", "South_Korea", "en", 2) == ["peach", "orange"]
+    assert ALL_QUESTIONS.commonest_answers("fruit", "South_Korea", "ko", 1) == ["복숭아"]  # in the language they share
+    assert ALL_QUESTIONS.commonest_answers("fruit", "Nowhere", "en", 1) == ["apple"]
+    assert ALL_QUESTIONS.all_commonest_answers("fruit", "South_Korea", "en") == ["peach", "orange", "apples"]
 
 
 def test_known_answers_apart_are_counted_not_nested_ones() -> None:
     own = question("US", "food", group(3, "rice cake"), group(2, "rice"), group(1, "cake"))
-    world = Others([own, find("US", "dish")])
+    world = QuestionsOfAllCountries([own, find("US", "dish")])
     target = Target.of_question(own, "en")
-    assert world.first_of_many("sweet white rice cake", target, "food", 1, GRADER) is None
-    assert world.first_of_many("sweet rice and then cake", target, "food", 1, GRADER) == "sweet rice"
-    assert {q.country for q in WORLD} == set(OTHERS.countries)
+    assert world.first_of_many("sweet white rice cake", target, "food", 1, ANSWER_MATCHER) is None
+    assert world.first_of_many("sweet rice and then cake", target, "food", 1, ANSWER_MATCHER) == "sweet rice"
+    assert {q.country for q in WORLD} == set(ALL_QUESTIONS.countries)
 
 
 def test_names_are_those_of_the_parts() -> None:
@@ -301,14 +317,14 @@ def test_names_are_those_of_the_parts() -> None:
 
 def test_cultures_variants_and_limits() -> None:
     selection = Selection(variants=("en/inst-4",), limit=3, where={"culture": ("Egypt",)})
-    chosen = open_task("blend/saq", None, selection, {}).items()
+    chosen = open_blend_task("blend/saq", None, selection, {}).items()
     assert [(one.culture, one.variant, one.language) for one in chosen] == [("Egypt", "en/inst-4", "en")] * 3
     with pytest.raises(UsageError, match="culture = 'Atlantis'"):
-        open_task("blend/saq", None, Selection(where={"culture": ("Atlantis",)}), {})
+        open_blend_task("blend/saq", None, Selection(where={"culture": ("Atlantis",)}), {})
 
 
 def test_all_variants_are_those_of_this_task() -> None:
-    assert {one.variant for one in open_task("blend/saq", None, Selection(variants=VARIANTS), {}).items()} == set(
+    assert {one.variant for one in open_blend_task("blend/saq", None, Selection(variants=VARIANTS), {}).items()} == set(
         SAQ_VARIANTS
     )
 
@@ -324,30 +340,30 @@ def test_all_variants_are_those_of_this_task() -> None:
 )
 def test_bad_options(options: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        open_task("blend/saq", None, Selection(), options)
+        open_blend_task("blend/saq", None, Selection(), options)
 
 
 def test_an_english_locale_is_asked_once() -> None:
-    chosen = open_task("blend/saq", None, Selection(where={"culture": ("US", "Mexico")}), {}).items()
+    chosen = open_blend_task("blend/saq", None, Selection(where={"culture": ("US", "Mexico")}), {}).items()
     assert {(one.culture, one.variant) for one in chosen} == {
         ("US", "local/inst-4"),
         ("Mexico", "local/inst-4"),
         ("Mexico", "en/inst-4"),
     }
     named = Selection(variants=("en/inst-4", "local/inst-4"), where={"culture": ("US",)})
-    assert {one.variant for one in open_task("blend/saq", None, named, {}).items()} == {"en/inst-4"}
+    assert {one.variant for one in open_blend_task("blend/saq", None, named, {}).items()} == {"en/inst-4"}
 
 
 def test_released_questions_in_english_are_asked_once_whatever_their_two_texts(blend_data: Path) -> None:
     """495 of the 500 US texts, and all of the UK, differ between the two columns ("in the UK", "in UK")."""
-    chosen = open_task("blend/saq", blend_data, Selection(), {}).items()
+    chosen = open_blend_task("blend/saq", blend_data, Selection(), {}).items()
     asked = Counter((one.culture, one.fields["asked_in"]) for one in chosen)
     assert {key: n for key, n in asked.items() if key[0] in ("US", "UK")} == {
         ("US", "local"): 461,
         ("UK", "local"): 456,
     }
     assert len(chosen) == 13_926  # 7,421 in the local language (one has no Chinese), the others' 6,505 in English
-    in_english = open_task("blend/saq", blend_data, Selection(variants=("en/inst-4",)), {}).items()
+    in_english = open_blend_task("blend/saq", blend_data, Selection(variants=("en/inst-4",)), {}).items()
     assert len(in_english) == 7_422
     uk = next(one for one in chosen if one.id == next(o.id for o in in_english if o.culture == "UK"))
     assert uk.fields["question"].endswith("in the UK?")
@@ -355,13 +371,13 @@ def test_released_questions_in_english_are_asked_once_whatever_their_two_texts(b
 
 def test_bad_names() -> None:
     with pytest.raises(UsageError, match="no prompt 'inst-9'"):
-        open_task("blend/saq", None, Selection(variants=("en/inst-9",)), {})
+        open_blend_task("blend/saq", None, Selection(variants=("en/inst-9",)), {})
     with pytest.raises(UsageError, match="no variant 'generate'"):
-        open_task("blend/saq", None, Selection(variants=("generate",)), {})
+        open_blend_task("blend/saq", None, Selection(variants=("generate",)), {})
 
 
 def test_options_are_recorded() -> None:
-    opened = open_task("blend/saq", None, Selection(), {"max_new_tokens": 20, "max_answers": 2, "judge": None})
+    opened = open_blend_task("blend/saq", None, Selection(), {"max_new_tokens": 20, "max_answers": 2, "judge": None})
     assert opened.options["max_new_tokens"] == 20
     assert opened.options["max_answers"] == 2
     assert re.fullmatch(r"\w+-[0-9a-f]{6}", opened.options["matcher"])
@@ -399,7 +415,7 @@ def test_the_release_has_the_valid_questions(blend: BlendData) -> None:
 
 
 def test_the_release_opens_by_country(blend_data: Path) -> None:
-    opened = open_task("blend/saq", blend_data, Selection(limit=2, where={"culture": ("US", "South_Korea")}), {})
+    opened = open_blend_task("blend/saq", blend_data, Selection(limit=2, where={"culture": ("US", "South_Korea")}), {})
     chosen = opened.items()
     assert [(one.culture, one.variant) for one in chosen] == [
         (country, variant)

@@ -7,7 +7,7 @@ from itertools import product
 from statistics import fmean
 
 import pytest
-from saq_world import BOOK, GRADER, OTHERS, WORLD, group, item, judged, question, value
+from saq_world import ALL_QUESTIONS, ANSWER_MATCHER, BOOK, WORLD, group, item, judged, question, value
 
 from kapwa.records import Floor
 from kapwa.suites.blend.data import BlendData
@@ -28,7 +28,7 @@ from kapwa.suites.blend.saq_floors import (
     leave_one_out,
     saq_floors,
 )
-from kapwa.suites.blend.saq_match import Grader, Others, Target
+from kapwa.suites.blend.saq_match import AnswerMatcher, QuestionsOfAllCountries, Target
 from kapwa.suites.blend.saq_task import saq_item
 from kapwa.suites.blend.variants import AskedIn
 
@@ -96,7 +96,11 @@ def keys_without_one(asked: CountryQuestion, asked_in: AskedIn) -> Iterator[tupl
 
 
 def right(asked: CountryQuestion | None, asked_in: AskedIn, text: str) -> float:
-    return 0.0 if asked is None else FloorMaker(Others([asked]), GRADER, 3).judge(asked, asked_in, text).b
+    return (
+        0.0
+        if asked is None
+        else FloorMaker(QuestionsOfAllCountries([asked]), ANSWER_MATCHER, 3).judge(asked, asked_in, text).b
+    )
 
 
 DRINKS = question(
@@ -117,7 +121,7 @@ def test_a_person_by_text_is_judged_by_every_key_that_the_others_may_have_made(
 ) -> None:
     ways = keys_without_one(asked, asked_in)
     expected = sum(chance * right(key, asked_in, text) for chance, text, key in ways)
-    found = FloorMaker(Others([asked]), GRADER, 3).person_share(asked, asked_in)
+    found = FloorMaker(QuestionsOfAllCountries([asked]), ANSWER_MATCHER, 3).person_share(asked, asked_in)
     assert found == pytest.approx(expected)
     # By people's groups a person scores no less: whoever is alone with a wording may not be understood.
     assert found <= leave_one_out(asked.groups).b + 1 / 11  # "té con leche" is right by the matcher, "té" being a key
@@ -127,7 +131,7 @@ def test_a_person_by_text_is_judged_by_every_key_that_the_others_may_have_made(
 @pytest.mark.parametrize("text", ["té", "green tea", "beer", "cerveza", "gaseosa", "water", "té con leche", "vino"])
 def test_a_reply_by_keys_without_one_person_by_making_every_key(text: str, asked_in: AskedIn) -> None:
     expected = sum(chance * right(key, asked_in, text) for chance, _, key in keys_without_one(DRINKS, asked_in))
-    assert GRADER.leave_one_out_share(text, Target.of_question(DRINKS, asked_in)) == pytest.approx(expected)
+    assert ANSWER_MATCHER.leave_one_out_share(text, Target.of_question(DRINKS, asked_in)) == pytest.approx(expected)
 
 
 def test_the_first_answer_of_a_list_is_reported_beside_the_list() -> None:
@@ -142,7 +146,7 @@ ITEMS = [item("South_Korea", q, "en") for q in ("fruit", "dish", "hour")] + [ite
 
 
 def test_floors_by_hand() -> None:
-    floors = saq_floors(ITEMS[:3], OTHERS, GRADER)
+    floors = saq_floors(ITEMS[:3], ALL_QUESTIONS, ANSWER_MATCHER)
     # fruit: peach wins the tie and is wrong; dish: cold noodles, wrong; hour: 21:00, wrong.
     assert named(floors, USUAL) == 0.0
     # fruit: peach, orange, apples: 1/3 right; dish: none of three; hour: 21:00 wrong, 18:00 right: 1/2.
@@ -163,21 +167,23 @@ def test_floors_by_hand() -> None:
 def test_questions_of_one_group_keep_their_own_floors_and_confusion() -> None:
     """The cluster of a group's items is that of its first: it is no question's name."""
     items = [replace(one, cluster="fruit") for one in ITEMS[:3]]
-    assert repr(saq_floors(items, OTHERS, GRADER)) == repr(saq_floors(ITEMS[:3], OTHERS, GRADER))
-    assert floors_left_out(items, OTHERS, 2) == floors_left_out(ITEMS[:3], OTHERS, 2)
+    assert repr(saq_floors(items, ALL_QUESTIONS, ANSWER_MATCHER)) == repr(
+        saq_floors(ITEMS[:3], ALL_QUESTIONS, ANSWER_MATCHER)
+    )
+    assert floors_left_out(items, ALL_QUESTIONS, 2) == floors_left_out(ITEMS[:3], ALL_QUESTIONS, 2)
     texts = ["orange", "pizza", "17:00"]
     tables = (judged(of, texts).tables["confusion"].select("other", "wrong", "matches") for of in (items, ITEMS[:3]))
     assert next(tables).rows() == next(tables).rows()
 
 
 def test_in_the_local_language_a_shared_wording_is_used() -> None:
-    floors = saq_floors([item("South_Korea", "fruit")], OTHERS, GRADER)
+    floors = saq_floors([item("South_Korea", "fruit")], ALL_QUESTIONS, ANSWER_MATCHER)
     # North Korea's 복숭아 is wrong, Spain's orange too, and the apples of the US count in English.
     assert named(floors, ONE_OTHER) == pytest.approx(1 / 3)
 
 
 def test_each_culture_has_its_own_floor_where_there_are_several() -> None:
-    floors = saq_floors(ITEMS, OTHERS, GRADER)
+    floors = saq_floors(ITEMS, ALL_QUESTIONS, ANSWER_MATCHER)
     assert {f.note for f in floors if f.name == USUAL} == {"", "South_Korea", "Spain"}
     whole, korea, spain = (named(floors, ONE_OTHER, "sem_b", note) for note in ("", "South_Korea", "Spain"))
     assert whole == pytest.approx((3 * korea + spain) / 4)
@@ -188,16 +194,20 @@ def test_all_others_answers_in_one_reply_do_not_hold_the_own_one() -> None:
     names = ("Spain", "US", "UK", "Greece", "Iran")
     own = [question(name, "bread", group(2, f"pan {name}", f"{name} bread")) for name in names]
     one = saq_item(own[0], BOOK, "en", "inst-4")
-    assert named(saq_floors([one], Others(own), GRADER), ALL_OTHERS) == 0.0
-    assert floors_left_out([one], Others(own), 3) == []
-    assert ALL_OTHERS not in {floor.name for floor in saq_floors([one], Others(own[:4]), GRADER)}
-    (note,) = floors_left_out([one], Others(own[:4]), 3)
+    assert named(saq_floors([one], QuestionsOfAllCountries(own), ANSWER_MATCHER), ALL_OTHERS) == 0.0
+    assert floors_left_out([one], QuestionsOfAllCountries(own), 3) == []
+    assert ALL_OTHERS not in {
+        floor.name for floor in saq_floors([one], QuestionsOfAllCountries(own[:4]), ANSWER_MATCHER)
+    }
+    (note,) = floors_left_out([one], QuestionsOfAllCountries(own[:4]), 3)
     assert "not computed for 1 of 1 questions: it needs more than 3 other cultures" in note
     # The list of a reply that may hold more answers is longer.
-    assert ALL_OTHERS not in {floor.name for floor in saq_floors([one], Others(own), GRADER, limit=4)}
+    assert ALL_OTHERS not in {
+        floor.name for floor in saq_floors([one], QuestionsOfAllCountries(own), ANSWER_MATCHER, limit=4)
+    }
     # What most others say is right where a list of them begins with it.
     same = [own[0], *(question(name, "bread", group(2, "Spain bread")) for name in names[1:])]
-    assert named(saq_floors([one], Others(same), GRADER), ALL_OTHERS) == 1.0
+    assert named(saq_floors([one], QuestionsOfAllCountries(same), ANSWER_MATCHER), ALL_OTHERS) == 1.0
 
 
 def test_repeating_the_question_and_saying_nothing_are_floors() -> None:
@@ -205,33 +215,38 @@ def test_repeating_the_question_and_saying_nothing_are_floors() -> None:
         question("US", "rice", group(2, "rice"), english="Do people eat rice or bread?"),
         question("US", "bread", group(2, "none")),
     ]
-    floors = saq_floors([saq_item(one, BOOK, "en", "inst-4") for one in own], Others(own), GRADER)
+    floors = saq_floors(
+        [saq_item(one, BOOK, "en", "inst-4") for one in own], QuestionsOfAllCountries(own), ANSWER_MATCHER
+    )
     assert named(floors, REPEATED) == named(floors, NO_ANSWER) == 0.5
 
 
 def test_a_question_without_a_reply_is_in_no_mean() -> None:
     own = [question("Spain", "soup", group(2, "caldo", "broth")), question("Spain", "bread", group(2, "pan", "bread"))]
-    world = Others([*own, question("US", "bread", group(2, "bread"))])
+    world = QuestionsOfAllCountries([*own, question("US", "bread", group(2, "bread"))])
     items = [saq_item(one, BOOK, "en", "inst-4") for one in own]
-    assert named(saq_floors(items, world, GRADER), US_USUAL) == 1.0
+    assert named(saq_floors(items, world, ANSWER_MATCHER), US_USUAL) == 1.0
 
 
 def test_one_country_alone_has_no_others_to_borrow_from() -> None:
     own = question("Spain", "bread", group(2, "pan", "bread"))
-    floors = saq_floors([saq_item(own, BOOK, "en", "inst-4")], Others([own]), GRADER)
+    floors = saq_floors([saq_item(own, BOOK, "en", "inst-4")], QuestionsOfAllCountries([own]), ANSWER_MATCHER)
     assert {f.name for f in floors} == {PERSON, GROUPED, REPEATED, NO_ANSWER}
 
 
 def test_shuffling_does_not_depend_on_the_order() -> None:
     own = [question("Spain", f"q{n}", group(2, f"w{n // 3}")) for n in range(30)]
     items = [saq_item(one, BOOK, "en", "inst-4") for one in own]
-    one, other = (named(saq_floors(order, Others(own), GRADER), SHUFFLED) for order in (items, items[::-1]))
+    one, other = (
+        named(saq_floors(order, QuestionsOfAllCountries(own), ANSWER_MATCHER), SHUFFLED)
+        for order in (items, items[::-1])
+    )
     assert one == other
     assert 0 < one < 0.4
 
 
 def test_floors_are_given_item_by_item() -> None:
-    floors = saq_floors(ITEMS, OTHERS, GRADER)
+    floors = saq_floors(ITEMS, ALL_QUESTIONS, ANSWER_MATCHER)
     for floor in floors:
         own = [one for one in ITEMS if floor.note in ("", one.culture)]
         if floor.by_item is None:
@@ -254,7 +269,7 @@ def test_floors_of_the_release(blend: BlendData) -> None:
         q for place, q in enumerate(blend.questions) if is_valid_code(q) and (q.country in three or place % 8 == 0)
     ]
     items = [saq_item(q, blend.prompts, "en", "inst-4") for q in asked]
-    floors = saq_floors(items, Others(blend.questions), Grader())
+    floors = saq_floors(items, QuestionsOfAllCountries(blend.questions), AnswerMatcher())
     # The matcher does not understand all whom people did, who sorted the answers into groups.
     assert named(floors, PERSON) == pytest.approx(0.58, abs=0.03)
     assert all(0 <= one <= 1 for floor in floors for one in floor.by_item or () if one == one)

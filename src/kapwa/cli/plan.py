@@ -187,7 +187,7 @@ def plan(
     if until is None or freeze is not None:
         _refuse_unused({"--control": control, "--look-every": look_every, "--pilot": pilot})
     if freeze is not None or until is not None:
-        from kapwa.loading import TaskSettings, open_task
+        from kapwa.loading import TaskSettings, load_task_with_seed
 
         settings = TaskSettings(
             data=data, variant=variant, limit=limit, subset=subset, where=parse_where(where, country), draw_seed=seed
@@ -196,7 +196,7 @@ def plan(
         from kapwa.cli.plan_freeze import show_frozen_plan
 
         frozen = kapwa.freeze_plan(
-            [open_task(name, settings, seed) for name in names or ()],
+            [load_task_with_seed(name, settings, seed) for name in names or ()],
             model or (),
             freeze,
             metric=metric,

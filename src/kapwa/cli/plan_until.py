@@ -30,14 +30,14 @@ def show_until_plan(
     name: str, settings: TaskSettings, rule: StoppingOptions, models: list[str], pricing: Pricing, *, json: bool
 ) -> None:
     """Print the plan of a run of the task ``name``, and for each of ``models`` how many tokens it takes."""
-    from kapwa.loading import open_task
+    from kapwa.loading import load_task_with_seed
     from kapwa.models.base import ModelOptions
-    from kapwa.runs.directory import Run
+    from kapwa.runs.finished_run import Run
     from kapwa.runs.preview import preview
     from kapwa.runs.until import Until
     from kapwa.runs.until_plan import block_of, plan_until
 
-    task = open_task(name, settings, settings.draw_seed)
+    task = load_task_with_seed(name, settings, settings.draw_seed)
     until = Until.parse(rule.until, margin=rule.margin, control=rule.control)
     pilot = None if rule.pilot is None else Run(rule.pilot)
     look_every = rule.look_every or block_of(models)

@@ -105,7 +105,7 @@ def report(
     """
     import kapwa
     from kapwa.report.board.paper import paper_table
-    from kapwa.report.writing import opened, write_report
+    from kapwa.report.writing import open_sources, write_report
     from kapwa.runs.systems import parse_same
 
     if not re.fullmatch(r"all|\d{1,9}", answers):
@@ -113,7 +113,7 @@ def report(
     check_writable(output, folder=not output.suffix)
     for folder in (figures, csv):
         check_writable(folder, folder=True)
-    sources = opened(runs, note)
+    sources = open_sources(runs, note)
     forms = people or ()
     systems = parse_same(same or ())
     printed = None
@@ -162,7 +162,7 @@ def _write_tables(sources: Any, csv: Path, people: Sequence[Path], same: Any, er
     from kapwa.report.tables.errata import errata_sections
     from kapwa.report.tables.people import export_people_csv
     from kapwa.report.view.tasks import arrange
-    from kapwa.runs.outputs import BOM
+    from kapwa.runs.csv_and_notebook import BOM
 
     folders = _table_folders(sources, csv)
     for folder, source in folders.items():
@@ -183,7 +183,7 @@ def _write_planned(sources: Any, folder: Path, plan: FrozenPlan, same: Any, equa
     from kapwa.files import write_text
     from kapwa.report.board.planned import planned_tables
     from kapwa.report.view.tasks import arrange
-    from kapwa.runs.outputs import BOM
+    from kapwa.runs.csv_and_notebook import BOM
     from kapwa.tables import csv_text
 
     for name, table in planned_tables(plan, arrange(sources, same), equal_within).items():
@@ -351,7 +351,7 @@ def compare(
     from kapwa.report.tables.regression import judge
     from kapwa.report.tables.thinking import thinking_sentence
     from kapwa.report.terminal.runs import difference_lines, render_comparison
-    from kapwa.runs.outputs import BOM
+    from kapwa.runs.csv_and_notebook import BOM
     from kapwa.runs.signature import differing
     from kapwa.tables import csv_text
 

@@ -11,7 +11,7 @@ import typer
 
 from kapwa.cli import shared_options as opt
 from kapwa.cli.dry_run import show_dry_run
-from kapwa.cli.evaluating import finish, run_each, write_page
+from kapwa.cli.evaluating import run_and_show, run_each, write_page
 from kapwa.cli.output import note, show_json
 from kapwa.cli.parsing import parse_settings, parse_where, read_text_option
 from kapwa.cli.run_file import RUN_FILES, run_file
@@ -165,7 +165,7 @@ def run(
     With --plan, the run carries the plan's hash, and is refused where it would depart from the plan.
     """
     from kapwa.config.asking import ConfiguredModel
-    from kapwa.loading import TaskSettings, load_model, open_task
+    from kapwa.loading import TaskSettings, load_model, load_task_with_seed
     from kapwa.models.base import ModelOptions
     from kapwa.parallel.base import open_engine
     from kapwa.runs.costs import Pricing
@@ -244,7 +244,7 @@ def run(
             limits = Limits(max_failed=max_failed, max_tokens=max_tokens, max_cost=max_cost, prices=known)
             settings = [replace(run_settings, limits=limits)] * len(names)
             models.append(ConfiguredModel(spec, options, settings, ray, known))
-        tasks = [open_task(name, task_settings, seed) for name in names]
+        tasks = [load_task_with_seed(name, task_settings, seed) for name in names]
         if dry_run:
             dry_runs = [show_dry_run(opened, models, out, json=json) for opened in tasks]
             if json:
@@ -261,7 +261,7 @@ def run(
         note("Stopped before anything was asked.")
         raise typer.Exit(130) from None
     if loaded is not None:
-        finish(tasks[0], loaded, models[0].settings[0], json=json)
+        run_and_show(tasks[0], loaded, models[0].settings[0], json=json)
     else:
         run_each(tasks, models, partial(write_page, tasks=tasks, suite=suite), json=json)
 
@@ -315,7 +315,7 @@ def score(
 
     Writes a run folder with a report, as if a model had just given the answers.
     """
-    from kapwa.loading import TaskSettings, open_task
+    from kapwa.loading import TaskSettings, load_task_with_seed
     from kapwa.models.base import ModelOptions
     from kapwa.models.replay import load as load_answers
     from kapwa.runs.settings import RunSettings
@@ -334,8 +334,8 @@ def score(
         samples=samples,
         options={**context.obj, "judge": load_matching_judge(matcher, judge, judge_option, out)},
     )
-    opened = open_task(task, settings)
+    opened = load_task_with_seed(task, settings)
     if samples is None and opened.options.get("samples", 1) > model.samples:
         # The task's default is more samples than the file contains.
-        opened = open_task(task, replace(settings, samples=model.samples))
-    finish(opened, model, RunSettings(out=out, label=label, progress=True), json=json)
+        opened = load_task_with_seed(task, replace(settings, samples=model.samples))
+    run_and_show(opened, model, RunSettings(out=out, label=label, progress=True), json=json)

@@ -15,7 +15,7 @@ from kapwa.errors import UsageError
 
 if TYPE_CHECKING:
     from kapwa.config.reading import RunConfig
-    from kapwa.runs.directory import Run
+    from kapwa.runs.finished_run import Run
 
 # How a run file's name ends, which no task's does.
 RUN_FILES = (".yaml", ".yml")

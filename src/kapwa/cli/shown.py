@@ -34,7 +34,7 @@ def shown(
     """
     from kapwa.files import write_text
     from kapwa.report.view.shown import shown_items
-    from kapwa.runs.outputs import BOM
+    from kapwa.runs.csv_and_notebook import BOM
     from kapwa.tables import csv_text
 
     check_writable(csv)

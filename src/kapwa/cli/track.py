@@ -48,7 +48,7 @@ def track(
     from kapwa.report.page.sections import write_track
     from kapwa.report.tables.forms import render_block
     from kapwa.report.tables.track import brief_block, track_block, track_record
-    from kapwa.runs.outputs import BOM
+    from kapwa.runs.csv_and_notebook import BOM
 
     check_writable(output)
     check_writable(csv, folder=True)

@@ -13,7 +13,7 @@ from kapwa.loading import load_model
 from kapwa.models.base import ModelOptions
 from kapwa.parallel.base import Ray
 from kapwa.runs.costs import Prices
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.progress import Progress
 from kapwa.runs.settings import RunSettings
 from kapwa.suites.base import Task

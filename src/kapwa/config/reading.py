@@ -21,7 +21,7 @@ from kapwa.loading import (
     TaskSettings,
     checked_spec,
     load_judge,
-    open_task,
+    load_task_with_seed,
     options_dict,
     our_word,
     suite_of,
@@ -31,7 +31,7 @@ from kapwa.models.base import ModelOptions, refuse_secrets
 from kapwa.models.openai_client import checked_url
 from kapwa.parallel.base import Ray, open_engine
 from kapwa.runs.costs import Prices, Pricing
-from kapwa.runs.directory import brief_model
+from kapwa.runs.finished_run import brief_model
 from kapwa.runs.runner import check_places
 from kapwa.runs.settings import RunSettings
 from kapwa.runs.stopping import Limits
@@ -91,7 +91,7 @@ class RunConfig:
                 spec, options = task.judge
                 judge = load_judge(spec, self.out / "judge-answers.sqlite", **options_dict(options))
                 settings = replace(settings, options={**settings.options, "judge": judge})
-            return open_task(task.name, settings, task.seed)
+            return load_task_with_seed(task.name, settings, task.seed)
         except UsageError as error:
             raise _located_error(error, self.path, self._lines, ("tasks", task.number)) from None
 

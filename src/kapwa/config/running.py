@@ -9,7 +9,7 @@ from kapwa.config.asking import each_run
 from kapwa.config.environment import variables_set
 from kapwa.config.reading import read_config
 from kapwa.errors import RunError
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.progress import Progress
 
 log = logging.getLogger(__name__)

@@ -23,9 +23,9 @@ from kapwa.files import digest, filling, jsonable
 from kapwa.languages.codes import is_language_tag
 from kapwa.loading import load_task
 from kapwa.records import Answer, Floor, Item, Outcome
-from kapwa.runs.directory import Run, brief_model, slug
+from kapwa.runs.finished_run import Run, brief_model, slug
 from kapwa.runs.manifest import describe
-from kapwa.runs.results import results, write_results
+from kapwa.runs.result_tables import estimate_tables, write_results
 from kapwa.runs.schema import FORMAT, RUN
 from kapwa.runs.signature import signatures
 from kapwa.suites.base import Judged, MetricInfo, Task
@@ -347,7 +347,7 @@ def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
             raise UsageError(f"{folder} is not an import, so it is not overwritten.", hint="Name another folder.")
     judged = Judged(imported.scores, imported.tables)
     try:
-        tables = results(about, judged, imported.judged_items, imported.floors, imported.items)
+        tables = estimate_tables(about, judged, imported.judged_items, imported.floors, imported.items)
     except DataError as error:
         error.path = error.path or about["imported"]["file"]
         raise
@@ -356,7 +356,7 @@ def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
     return folder
 
 
-def open_task(name: str, *, data: str | None = None, **arguments: Any) -> Task:
+def load_task_with_built_data(name: str, *, data: str | None = None, **arguments: Any) -> Task:
     """Open a task as :func:`kapwa.loading.load_task` does; if no sample pack has its data, sample data are made."""
     suite = registry.load("suites", name.partition("/")[0])
     with tempfile.TemporaryDirectory() as parent:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from kapwa.analysis.result import NAME as ANALYSIS
 from kapwa.errors import KapwaError, RunError, UsageError
 from kapwa.labels.judges.panel import RECORD as JUDGING
-from kapwa.runs.folder import run_lock
+from kapwa.runs.result_folder import run_lock
 from kapwa.runs.schema import NAME as RUN
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from functools import partial
 from kapwa.errors import UsageError, check_known
 from kapwa.exchange.base import BREAKDOWN, Files, expected, higher_is_better, overall, run_identity, sha256, write_text
 from kapwa.records import OUTCOMES
-from kapwa.runs.directory import LEVEL, Run
+from kapwa.runs.finished_run import LEVEL, Run
 from kapwa.value_types import Cells, Json, JsonMapping, JsonObject, Row
 
 VERSION = "0.3.0"

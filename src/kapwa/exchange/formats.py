@@ -23,8 +23,8 @@ from kapwa.exchange.base import (
 )
 from kapwa.files import filling
 from kapwa.languages.codes import is_language_tag
-from kapwa.runs.directory import Run, slug
-from kapwa.runs.outputs import BOM
+from kapwa.runs.csv_and_notebook import BOM
+from kapwa.runs.finished_run import Run, slug
 from kapwa.tables import csv_text
 
 log = logging.getLogger(__name__)

@@ -22,7 +22,7 @@ from kapwa.datasets.canary import COLUMN, is_private
 from kapwa.datasets.card import CARD_NAME, Card
 from kapwa.datasets.yaml_models import read_model
 from kapwa.errors import DataError, UsageError, raise_first
-from kapwa.runs.directory import Run, open_runs
+from kapwa.runs.finished_run import Run, open_runs
 from kapwa.suites.folders.opening import tasks_in
 from kapwa.tables import read_records
 from kapwa.value_types import JsonMapping

@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from kapwa.errors import DataError, KapwaError, UsageError
-from kapwa.exchange.base import ImportedRun, judged_run, open_task, reading_samples, short_hash
+from kapwa.exchange.base import ImportedRun, judged_run, load_task_with_built_data, reading_samples, short_hash
 from kapwa.models.gate import gate, gated
 from kapwa.models.inspect import request_settings, responses_of
 from kapwa.records import Answer, ContinuationScore, Item, Request, Response, State
@@ -49,7 +49,7 @@ class OpenedTask:
         if country and country != ["all"]:
             where["culture"] = country
         self.name, self.arguments = name, dict(arguments)
-        self.task = open_task(name, where=where, **options)
+        self.task = load_task_with_built_data(name, where=where, **options)
         self.items: Mapping[tuple[str, str], Item] = {(item.id, item.variant): item for item in self.task.items()}
 
     def requests(self, item: Item) -> list[Request]:

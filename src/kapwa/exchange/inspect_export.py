@@ -28,7 +28,7 @@ from pydantic_core import to_json, to_jsonable_python
 from kapwa.errors import need_package
 from kapwa.exchange.base import ALL, BREAKDOWN, Files, breakdown_of, expected, moment, overall, run_identity, short_hash
 from kapwa.records import OUTCOMES, UNANSWERED
-from kapwa.runs.directory import LEVEL, Run, slug
+from kapwa.runs.finished_run import LEVEL, Run, slug
 from kapwa.runs.store import JOURNAL
 from kapwa.suites.base import holds_shares
 from kapwa.suites.items import ABOUT_ANSWER, about_answer
@@ -271,7 +271,7 @@ def _items(run: Run) -> Iterator[tuple[Row, Row, Tables]]:
 
 def _journal_answers(run: Run) -> pl.DataFrame | None:
     """Return the texts of a run of a suite that stores them only in the journal; None for other runs."""
-    from kapwa.runs.answers import compares_texts, texts_of
+    from kapwa.runs.finished_answers import compares_texts, texts_of
 
     if not compares_texts(run.manifest["suite"]) or not (run.path / JOURNAL).is_file():
         return None

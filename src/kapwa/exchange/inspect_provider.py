@@ -28,7 +28,7 @@ from kapwa.exchange.inspect_answers import METADATA, OpenedTask, errors_for_insp
 from kapwa.loading import checked_spec, load_model
 from kapwa.models.base import Model, check_capabilities, sample_seed
 from kapwa.records import Message, Params, Request, Response, request_key
-from kapwa.runs.execute import answers, checked_plan
+from kapwa.runs.execute import ask_batch, checked_plan
 from kapwa.runs.requests import requests_of
 from kapwa.suites.items import grouped
 from kapwa.value_types import JsonMapping
@@ -162,12 +162,14 @@ class _Plan:
         """Return the answer to ``request``, which may come from an earlier batch."""
         if request.key not in self._answers:
             batch = self._batch[request.key]
-            self._answers |= {response.request_key: response for response in answers(self._model, request.kind, batch)}
+            self._answers |= {
+                response.request_key: response for response in ask_batch(self._model, request.kind, batch)
+            }
         return self._answers[request.key]
 
 
 def _answer_to(model: Model, request: Request) -> Response:
-    (response,) = answers(model, request.kind, [request])
+    (response,) = ask_batch(model, request.kind, [request])
     return response
 
 

@@ -15,7 +15,7 @@ from kapwa.labels.audits.audit import audit_plan
 from kapwa.labels.audits.draws import STRATUM
 from kapwa.labels.audits.planning import LABELS_FOR, WIDTHS
 from kapwa.labels.verdicts import of_answers
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.value_types import Cells
 
 

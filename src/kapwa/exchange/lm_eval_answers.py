@@ -14,7 +14,7 @@ from itertools import chain
 import polars as pl
 
 from kapwa.errors import DataError, ModelError, UsageError, check_known
-from kapwa.exchange.base import ImportedRun, judged_run, open_task, reading_samples
+from kapwa.exchange.base import ImportedRun, judged_run, load_task_with_built_data, reading_samples
 from kapwa.exchange.lm_eval_samples import Sample, TaskSamples
 from kapwa.models.gate import gated
 from kapwa.records import Answer, ContinuationScore, Params, Request, Response
@@ -47,7 +47,9 @@ def task_of(name: str, metadata: JsonMapping) -> Task:
     for key in settings:
         check_known(key, SETTINGS, f"{name} has no setting {key!r}.")
     chosen = {"variant": settings.get("variants"), **{key: settings.get(key) for key in ("data", "where", "limit")}}
-    task = open_task(defaults["task"], **chosen, **{**defaults.get("options", {}), **settings.get("options", {})})
+    task = load_task_with_built_data(
+        defaults["task"], **chosen, **{**defaults.get("options", {}), **settings.get("options", {})}
+    )
     if "media" in task.needs:
         raise UsageError(f"lm-eval asks in texts, and {name} has media.", hint="Use kapwa run, or Inspect.")
     return task

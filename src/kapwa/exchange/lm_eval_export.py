@@ -16,7 +16,7 @@ from pathlib import Path
 import polars as pl
 
 from kapwa.exchange import base
-from kapwa.runs.directory import Run, slug
+from kapwa.runs.finished_run import Run, slug
 from kapwa.suites.items import grouped
 from kapwa.value_types import Cells, Json
 

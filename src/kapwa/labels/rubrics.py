@@ -28,7 +28,7 @@ from kapwa.tables import read_sheet
 from kapwa.value_types import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
-    from kapwa.runs.directory import Run
+    from kapwa.runs.finished_run import Run
     from kapwa.suites.base import Suite
 
 SHIPPED = Path(__file__).with_name("rubrics")

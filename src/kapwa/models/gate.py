@@ -40,10 +40,10 @@ _SETTINGS_OFF: dict[str, tuple[Json, ...]] = {
 _SETTINGS_WITHIN = ("chat_template_kwargs", "reasoning", "thinking", "extra_body")
 
 
-def gate(response: Response, *, opened: bool = False) -> Response:
+def gate(response: Response, *, starts_in_thought: bool = False) -> Response:
     """Return what an answer is; one that came through the gate before is returned as it is.
 
-    ``opened``: the prompt is known to have opened a thought, in which the text then begins (see :func:`gated`).
+    ``starts_in_thought``: the prompt is known to have opened a thought, in which the text begins (see :func:`gated`).
     """
     if response.state is not None:
         return response
@@ -55,7 +55,7 @@ def gate(response: Response, *, opened: bool = False) -> Response:
         return _in_state(response, "answered", None)
     if _is_filed_as_thought(response, ending):
         return _in_state(response, "answered", response.thought)
-    parted = split_thought(response.text or "", opened=opened or response.thought_opened)
+    parted = split_thought(response.text or "", starts_in_thought=starts_in_thought or response.thought_opened)
     thought = "\n\n".join(filter(None, (response.thought and response.thought.strip(), parted.thought))) or None
     state = _state(response, parted, ending)
     # Servers that hide thoughts give an empty text where the limit was met before an answer began. White space alone,
@@ -190,7 +190,7 @@ def gated(responses: Sequence[Response]) -> list[Response]:
     once = [gate(response) for response in responses]
     opening = opening_share(responses)
     return [
-        gate(raw, opened=True) if is_within_thought(answer, opening) else answer
+        gate(raw, starts_in_thought=True) if is_within_thought(answer, opening) else answer
         for raw, answer in zip(responses, once, strict=True)
     ]
 

@@ -146,13 +146,13 @@ def _seed(jobs: Sequence[Job]) -> int:
 class _Ends:
     """Tokens that end a text: ``always``, or (``parting``) unless they only part a thought from its answer.
 
-    ``opened``: of each job the mark with which its prompt opens a thought; "" where it opens none.
+    ``opening_marks``: of each job the mark with which its prompt opens a thought; "" where it opens none.
     """
 
     tokenizer: Untyped
     always: frozenset[int]
     parting: Mapping[int, str]
-    opened: Sequence[str]
+    opening_marks: Sequence[str]
 
     @classmethod
     def of(cls, tokenizer: Untyped, stop_ids: Sequence[int], jobs: Sequence[Job]) -> _Ends:
@@ -160,8 +160,8 @@ class _Ends:
         named = zip(stop_ids, tokenizer.convert_ids_to_tokens(list(stop_ids)), strict=True)
         parting = {token: name for token, name in named if parts_within_turn(str(name))}
         ends = [job.tokens[-_PROMPT_END:] if parting and job.thought_opened else () for job in jobs]
-        opened = [opening_of(tokenizer.decode(list(tokens), skip_special_tokens=False)) for tokens in ends]
-        return cls(tokenizer, frozenset(stop_ids) - parting.keys(), parting, opened)
+        opening_marks = [opening_of(tokenizer.decode(list(tokens), skip_special_tokens=False)) for tokens in ends]
+        return cls(tokenizer, frozenset(stop_ids) - parting.keys(), parting, opening_marks)
 
     def length(self, job: int, row: Sequence[int]) -> int:
         """Return how many tokens of a job's row stand before the one that ends it; all where none does."""
@@ -172,7 +172,7 @@ class _Ends:
 
     def _goes_on(self, job: int, before: Sequence[int], token: int) -> bool:
         text = self.tokenizer.decode(list(before), skip_special_tokens=False)
-        return goes_on(self.opened[job] + text, self.parting[token])
+        return goes_on(self.opening_marks[job] + text, self.parting[token])
 
 
 class _StopTokens:
@@ -200,8 +200,10 @@ class _StopStrings:
     that ends in the newest token lies within the last n tokens.
     """
 
-    def __init__(self, tokenizer: Untyped, stop: Sequence[str], starts: Sequence[int], opened: Sequence[bool]) -> None:
-        self.tokenizer, self.stop, self.starts, self.opened = tokenizer, stop, starts, opened
+    def __init__(
+        self, tokenizer: Untyped, stop: Sequence[str], starts: Sequence[int], starts_in_thought: Sequence[bool]
+    ) -> None:
+        self.tokenizer, self.stop, self.starts, self.starts_in_thought = tokenizer, stop, starts, starts_in_thought
         self.tail = max((len(text.encode("utf-8", "surrogatepass")) for text in stop), default=0) + 1
 
     def __call__(self, input_ids: Untyped, _scores: Untyped, **_: Untyped) -> Untyped:
@@ -211,20 +213,27 @@ class _StopStrings:
         texts = self.tokenizer.batch_decode(tails, skip_special_tokens=False)
         stopped = [
             any(stop in text for stop in self.stop)
-            and self._in_answer(input_ids[i, self.starts[i] :].tolist(), opened=self.opened[i])
+            and self._in_answer(input_ids[i, self.starts[i] :].tolist(), starts_in_thought=self.starts_in_thought[i])
             for i, text in enumerate(texts)
         ]
         return torch.tensor(stopped, device=input_ids.device)
 
-    def _in_answer(self, ids: list[int], *, opened: bool) -> bool:
+    def _in_answer(self, ids: list[int], *, starts_in_thought: bool) -> bool:
         """Whether a stop string that a row holds is in its answer, and not in a thought before it."""
-        return cut_at(_decoded(ids, self.tokenizer, opened=opened), self.stop, opened=opened) is not None
+        return (
+            cut_at(
+                _decoded(ids, self.tokenizer, starts_in_thought=starts_in_thought),
+                self.stop,
+                starts_in_thought=starts_in_thought,
+            )
+            is not None
+        )
 
 
 def _response(job: Job, row: list[int], tokenizer: Untyped, length: int) -> Response:
     """Return what a row of tokens says, of which the first ``length`` stand before the one that ends it."""
-    text = _decoded(row[:length], tokenizer, opened=job.thought_opened)
-    cut = cut_at(text, job.request.params.stop, opened=job.thought_opened)
+    text = _decoded(row[:length], tokenizer, starts_in_thought=job.thought_opened)
+    cut = cut_at(text, job.request.params.stop, starts_in_thought=job.thought_opened)
     stopped = length < len(row) or cut is not None
     return Response(
         request_key=job.request.key,
@@ -237,11 +246,14 @@ def _response(job: Job, row: list[int], tokenizer: Untyped, length: int) -> Resp
     )
 
 
-def _decoded(tokens: list[int], tokenizer: Untyped, *, opened: bool) -> str:
+def _decoded(tokens: list[int], tokenizer: Untyped, *, starts_in_thought: bool) -> str:
     """Return the text of tokens without the special ones, unless these part a thought from the answer."""
     text: str = tokenizer.decode(tokens, skip_special_tokens=True)
     if not set(tokens).isdisjoint(tokenizer.all_special_ids):
         whole: str = tokenizer.decode(tokens, skip_special_tokens=False)
-        if split_thought(whole, opened=opened)[1:] != split_thought(text, opened=opened)[1:]:
+        if (
+            split_thought(whole, starts_in_thought=starts_in_thought)[1:]
+            != split_thought(text, starts_in_thought=starts_in_thought)[1:]
+        ):
             return whole
     return text

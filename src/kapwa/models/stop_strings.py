@@ -9,14 +9,14 @@ from kapwa.models.thinking import split_thought
 from kapwa.records import Response
 
 
-def cut_at(text: str, stops: Sequence[str], *, opened: bool = False) -> str | None:
+def cut_at(text: str, stops: Sequence[str], *, starts_in_thought: bool = False) -> str | None:
     """Return a text up to the first of ``stops`` in its answer; None where the answer holds none of them.
 
-    ``opened``: the prompt opened a thought, in which the text begins.
+    ``starts_in_thought``: the prompt opened a thought, in which the text begins.
     """
     if not any(stop in text for stop in stops):
         return None
-    parted = split_thought(text, opened=opened)
+    parted = split_thought(text, starts_in_thought=starts_in_thought)
     if parted.unclosed:
         return None
     begin = max(0, text.rfind(parted.answer)) if parted.answer != text else 0
@@ -26,5 +26,5 @@ def cut_at(text: str, stops: Sequence[str], *, opened: bool = False) -> str | No
 
 def stopped(response: Response, stops: Sequence[str]) -> Response:
     """Return a response whose server was told no stop strings, cut at the first of them in its answer."""
-    cut = None if response.text is None else cut_at(response.text, stops, opened=response.thought_opened)
+    cut = None if response.text is None else cut_at(response.text, stops, starts_in_thought=response.thought_opened)
     return response if cut is None else replace(response, text=cut, finish_reason="stop")

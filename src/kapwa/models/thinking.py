@@ -139,14 +139,16 @@ _BEGINNINGS = tuple(dict.fromkeys(row.opening[:4].lower() for row in FAMILIES if
 _GLUED_CLOSINGS = tuple(row.closing for row in _GLUED)
 
 
-def split_thought(text: str, *, opened: bool = False) -> Parted:
-    """Part a reply into thought and answer; ``opened``: the prompt opened a thought, in which the reply begins.
+def split_thought(text: str, *, starts_in_thought: bool = False) -> Parted:
+    """Part a reply into thought and answer; ``starts_in_thought``: the prompt opened a thought, and it goes on here.
 
     A reply without any mark is its own answer, character by character; around thoughts white space is taken off.
     """
-    if not opened and _is_plain(text):
+    if not starts_in_thought and _is_plain(text):
         return Parted(text)
-    parted = _by_words(text, opened=opened) or _by_marks(text, opened=opened)
+    parted = _by_words(text, starts_in_thought=starts_in_thought) or _by_marks(
+        text, starts_in_thought=starts_in_thought
+    )
     # Marks are surer than headings, which stand within thoughts, too.
     if parted == Parted(text) and (begins := _HEADING_OPENS.match(text)):
         parted = _by_headings(text, begins.end())
@@ -168,7 +170,7 @@ def _is_plain(text: str) -> bool:
 # --- words that begin a reply ------------------------------------------------------------------------------
 
 
-def _by_words(text: str, *, opened: bool) -> Parted | None:
+def _by_words(text: str, *, starts_in_thought: bool) -> Parted | None:
     """Part a reply by the words that begin it; None where none do."""
     if begins := _WORDS_OPEN.match(text):
         end = _WORDS_CLOSE.search(text, begins.end())
@@ -182,7 +184,13 @@ def _by_words(text: str, *, opened: bool) -> Parted | None:
         if closing and (begun or row.bare) and not _quoted(text, len(before), len(before) + len(closing)):
             return Parted(answer, thought, bare=not begun)
         # "analysisThe user": no word goes on with a capital or another script; "analysis of", "analysis:" are words.
-        if begun and not closing and thought[:1].isalpha() and not ("a" <= thought[:1] <= "z") and not opened:
+        if (
+            begun
+            and not closing
+            and thought[:1].isalpha()
+            and not ("a" <= thought[:1] <= "z")
+            and not starts_in_thought
+        ):
             return Parted("", thought, unclosed=True)
     return None
 
@@ -199,9 +207,9 @@ def _by_headings(text: str, start: int) -> Parted:
 # --- marks -------------------------------------------------------------------------------------------------
 
 
-def _by_marks(text: str, *, opened: bool) -> Parted:
+def _by_marks(text: str, *, starts_in_thought: bool) -> Parted:
     scan = _Scan(text)
-    if opened and not scan.close_first():
+    if starts_in_thought and not scan.close_first():
         return Parted("", scan.rest_without_opening(), unclosed=True)
     return scan.run()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kapwa.analysis.result import Analysis, is_analysis, open_analysis
 from kapwa.errors import UnfinishedRunError, UsageError
 from kapwa.files import in_the_way
-from kapwa.runs.directory import Run, is_page, run_folders
+from kapwa.runs.finished_run import Run, is_page, run_folders
 from kapwa.runs.systems import Named
 from kapwa.value_types import Keywords
 
@@ -51,13 +51,13 @@ def write_report(  # noqa: PLR0913 - a choice of the reader each
     Raises UsageError where there is nothing to tell, ``out`` cannot be written, or two runs are of one system and task;
     RunError for a folder that is neither.
     """
-    page, opened_runs = Path(out), opened(runs)
+    page, sources = Path(out), open_sources(runs)
     why = "it is a folder" if page.is_dir() and page.suffix else in_the_way(page.parent if page.suffix else page)
     if why is None and page.is_dir() and any(page.iterdir()) and not is_page(page / "index.html"):
         why = "it is a folder with other files"
     if why is not None:
         raise UsageError(f"{page} cannot be written: {why}.", hint="Choose another path.")
-    if isinstance(opened_runs, Analysis):
+    if isinstance(sources, Analysis):
         if not page.suffix:
             raise UsageError(f"The page of an analysis is one file, and {page} has no ending.", hint="Name FILE.html.")
         for about_runs, what in (
@@ -73,13 +73,13 @@ def write_report(  # noqa: PLR0913 - a choice of the reader each
                 raise UsageError(f"An analysis has no runs, and so no {what}.", hint="Leave that out.")
         from kapwa.report.page.analysis import build_analysis_report
 
-        return build_analysis_report(opened_runs, page)
+        return build_analysis_report(sources, page)
     from kapwa.report.page.runs import build_report
 
     more: Keywords = {"answers": answers, "same": same, "equal_within": equal_within}
     more |= {"cost": cost, "plan": _opened_plan(plan)}
     more |= {"groups": groups and Path(groups), "errata": errata and Path(errata)}
-    return build_report(opened_runs, page, people=[Path(one) for one in people], **more)
+    return build_report(sources, page, people=[Path(one) for one in people], **more)
 
 
 def _opened_plan(plan: FrozenPlan | str | Path | None) -> FrozenPlan | None:
@@ -90,7 +90,7 @@ def _opened_plan(plan: FrozenPlan | str | Path | None) -> FrozenPlan | None:
     return read_plan(plan)
 
 
-def opened(runs: Source | Sequence[Source], tell: Callable[[str], None] = log.warning) -> Analysis | list[Run]:
+def open_sources(runs: Source | Sequence[Source], tell: Callable[[str], None] = log.warning) -> Analysis | list[Run]:
     """Open runs, or one analysis, and ``tell`` what is left out; raise UsageError for an analysis beside others."""
     named = [runs] if isinstance(runs, Run | Analysis | str | Path) else list(runs)
     sources: list[Source] = []

@@ -16,15 +16,15 @@ from kapwa.models.base import Model
 from kapwa.records import Kind, Request, Response
 from kapwa.runs.cache import AnswerCache
 from kapwa.runs.execute import KINDS, Execution
-from kapwa.runs.folder import run_lock
 from kapwa.runs.progress import Meter, silent
 from kapwa.runs.requests import AnswerReader, RequestIndex
+from kapwa.runs.result_folder import run_lock
 from kapwa.runs.stopping import LimitReachedError, Limits, Stopping, in_random_order
 from kapwa.runs.store import AnswerStore
 
 if TYPE_CHECKING:
-    from kapwa.runs.earlier import EarlierAnswers
     from kapwa.runs.looks import Looks
+    from kapwa.runs.shorter_thinking import ShorterThinkingRun
 
 _RESUME = "Run again with the same command to resume."
 
@@ -45,20 +45,20 @@ def ask(
     cache: AnswerCache | None = None,
     limits: Limits | None = None,
     looks: Looks | None = None,
-    earlier: EarlierAnswers | None = None,
+    shorter_run: ShorterThinkingRun | None = None,
 ) -> AnswerReader:
     """Ask ``model`` those of ``requests`` that ``store`` holds no answer to; return every request with its answer.
 
     ``meter``: counts and shows how far the asking is. ``cache``: answers that runs share. ``limits``: when it ends
     early; where they are of tokens or money, questions are asked in an order drawn at random, and what was not asked
     comes back in that state, with the reason in ``ended``. ``looks``: hands out the requests in blocks, and ends
-    the asking once enough is known. ``earlier``: answers of a run whose thoughts had less room, which are taken or
+    the asking once enough is known. ``shorter_run``: answers of a run whose thoughts had less room, which are taken or
     continued. Requests that fail come back as failed, and are asked
     again by the next call. Raises ModelError where the model fails as a whole; what came before stays in the store.
     """
     meter = meter or Meter(silent, model.id, requests.distinct_total)
     stopping = None if limits is None else Stopping(limits, store.spent())
-    execution = Execution(model, store, meter, cache, stopping, earlier)
+    execution = Execution(model, store, meter, cache, stopping, shorter_run)
     # Where batches are planned, the plan says what is asked again, and counts.
     if not model.atomic_batches and (n_answered := _answered(requests, store)):
         meter.add(n_answered, kept=n_answered)
@@ -102,7 +102,7 @@ def _answered(requests: RequestIndex, store: AnswerStore) -> int:
 
 
 @contextmanager
-def answers_in(folder: Path, name: str, identity: str | None = None) -> Iterator[AnswerStore]:
+def locked_store(folder: Path, name: str, identity: str | None = None) -> Iterator[AnswerStore]:
     """Hold ``folder``, and open or make the file ``name`` of answers in it.
 
     Whatever ends the asking early says that these are kept, and how to resume. ``identity``: of the run whose answers

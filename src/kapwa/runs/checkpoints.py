@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Literal, get_args
 
 from kapwa.errors import UsageError, check_known
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.signature import differing
 from kapwa.suites.items import grouped
 

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from kapwa.errors import RunError
 from kapwa.files import may_write, replacing
-from kapwa.runs.folder import run_lock
+from kapwa.runs.result_folder import run_lock
 from kapwa.runs.schema import SESSION
 from kapwa.runs.store import FAULTS, INSERT, JOURNAL, AnswerStore, create, decode
 

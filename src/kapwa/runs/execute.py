@@ -22,7 +22,7 @@ from kapwa.runs.store import AnswerStore
 
 if TYPE_CHECKING:
     from kapwa.runs.cache import AnswerCache
-    from kapwa.runs.earlier import EarlierAnswers
+    from kapwa.runs.shorter_thinking import ShorterThinkingRun
     from kapwa.runs.stopping import Stopping
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ _BACKEND_BUG = "This is a fault of the model backend; report it to its authors."
 class Execution(NamedTuple):
     """Who is asked, where answers are kept, who counts them, what ends the asking early.
 
-    ``earlier``: answers of a run whose thoughts had less room, to be taken or continued.
+    ``shorter_run``: answers of a run whose thoughts had less room, to be taken or continued.
     """
 
     model: Model
@@ -52,7 +52,7 @@ class Execution(NamedTuple):
     meter: Meter
     cache: AnswerCache | None = None
     stopping: Stopping | None = None
-    earlier: EarlierAnswers | None = None
+    shorter_run: ShorterThinkingRun | None = None
 
     def execute(self, kind: Kind, *blocks: Iterable[Request]) -> None:
         """Ask every request of ``blocks``, all of ``kind`` and no two with one key, that has no answer yet.
@@ -116,8 +116,8 @@ class Execution(NamedTuple):
             for batch, responses in answered:
                 # Anew each time: replicas may join as a distributed model works.
                 self.store.commit(responses, {"environment": dict(self.model.environment)})
-                # With answers of an earlier run, batches are not those that a run without it would have.
-                if self.cache is not None and self.earlier is None:
+                # With answers of another run, batches are not those that a run without it would have.
+                if self.cache is not None and self.shorter_run is None:
                     self.cache.add_batch(batch, responses)
                 self.counted(responses)
 
@@ -127,19 +127,19 @@ class Execution(NamedTuple):
             cached = self.cache.take_batch(batch) if self.cache is not None else None
             if self.cache is not None and cached is not None:
                 self._take(cached, self.cache.origin)
-            elif self.earlier is None:
+            elif self.shorter_run is None:
                 yield batch
-            elif rest := self._not_in(self.earlier, batch):
+            elif rest := self._not_in(self.shorter_run, batch):
                 yield rest
 
-    def _not_in(self, earlier: EarlierAnswers, requests: Sequence[Request]) -> list[Request]:
-        """Return what an earlier run does not answer, each with the text that it had begun; take the others."""
-        earlier_answers = earlier.look_up(requests)
-        self._take(earlier_answers.answered, earlier.origin)
-        return earlier_answers.rest
+    def _not_in(self, shorter_run: ShorterThinkingRun, requests: Sequence[Request]) -> list[Request]:
+        """Return what the shorter run does not answer, each with the text that it had begun; take the others."""
+        found = shorter_run.look_up(requests)
+        self._take(found.answered, shorter_run.origin)
+        return found.rest
 
     def _take(self, responses: Sequence[Response], origin: Mapping[str, str]) -> None:
-        """Commit answers of the cache, or of an earlier run, as this run's own."""
+        """Commit answers of the cache, or of another run, as this run's own."""
         self.store.commit(responses, {"cache": origin})
         self.meter.add(len(responses), kept=len(responses))
 
@@ -156,12 +156,12 @@ class Execution(NamedTuple):
                     yield batch, list(checked(self.model, {r.key: r for r in batch}, responses))
         else:
             for batch in batches:
-                yield batch, list(answers(self.model, kind, batch))
+                yield batch, list(ask_batch(self.model, kind, batch))
 
     def _without_answer(
         self, requests: Iterable[Request], waiting: dict[str, Request] | None = None
     ) -> Iterator[Request]:
-        """Yield the requests that the store, the cache and an earlier run leave open; put each into ``waiting``."""
+        """Yield the requests that the store, the cache and the shorter run leave open; put each into ``waiting``."""
         source = iter(requests)
         while chunk := list(itertools.islice(source, _LOOKUP)):
             missing = set(self.store.missing(request.key for request in chunk))
@@ -171,14 +171,14 @@ class Execution(NamedTuple):
                 self._take(cached, self.cache.origin)
                 missing -= {response.request_key for response in cached}
             lacking = [request for request in chunk if request.key in missing]
-            for request in lacking if self.earlier is None else self._not_in(self.earlier, lacking):
+            for request in lacking if self.shorter_run is None else self._not_in(self.shorter_run, lacking):
                 if waiting is not None:
                     waiting[request.key] = request
                 yield request
 
 
-def answers(model: Model, kind: Kind, requests: Sequence[Request]) -> Iterator[Response]:
-    """Yield one checked response for each of ``requests``, in the order the model gives them.
+def ask_batch(model: Model, kind: Kind, requests: Sequence[Request]) -> Iterator[Response]:
+    """Ask ``model``; yield one checked response for each of ``requests``, in the order the model gives them.
 
     An answer of the wrong shape, and one that never comes, become failed items. Raises ModelError for answers to
     unknown requests and second answers: then no answer of this model can be trusted.
@@ -190,7 +190,7 @@ def answers(model: Model, kind: Kind, requests: Sequence[Request]) -> Iterator[R
 def checked(
     model: Model, waiting: dict[str, Request], responses: Iterable[Response], rest: Iterable[Request] = ()
 ) -> Iterator[Response]:
-    """Yield ``responses``, which ``model`` gave to the requests ``waiting`` (by key), as :func:`answers` does.
+    """Yield ``responses``, which ``model`` gave to the requests ``waiting`` (by key), as :func:`ask_batch` does.
 
     ``rest``: where the requests come from; what the model did not take puts itself into ``waiting``.
     """

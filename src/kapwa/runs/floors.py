@@ -26,7 +26,7 @@ GUESSING = ("chance", "no preference")
 
 
 class FloorValues(NamedTuple):
-    """The floors and the ceiling that a score is compared with; :class:`kapwa.report.view.marks.Marks` chooses them."""
+    """The floors and the ceiling of a score; :class:`kapwa.report.view.reference_scores.ReferenceScores` has them."""
 
     base_floor: float | None = None
     highest_floor: float | None = None
@@ -65,7 +65,7 @@ def floor_tables(
     ``ranges``: the ends of the others.
     """
     from kapwa.stats.intervals import against_marks
-    from kapwa.stats.missing import against_completed, item_bounds, with_bounds
+    from kapwa.stats.missing import against_marks_with_worst_cases, item_bounds, with_bounds
     from kapwa.stats.pooled import pooled_against_marks, pooled_mean
 
     cultures = {item.culture for item in items}
@@ -92,13 +92,13 @@ def floor_tables(
         if len(set(item_cultures)) > 1:
             where: JsonObject = {"marks": marks, "cultures": item_cultures, "clusters": clusters}
             pooled = partial(pooled_against_marks, **where | dict(kinds[metric]))
-            results = against_completed(scored, least, most, pooled)
+            results = against_marks_with_worst_cases(scored, least, most, pooled)
             for index, mark in zip(indices, marks.T, strict=True):
                 means[index] = pooled_mean(mark, item_cultures, clusters).value
         else:
             one: Cells = {"marks": marks, "clusters": clusters}
             alone = partial(against_marks, **one | dict(kinds[metric]))
-            results = against_completed(scored, least, most, alone)
+            results = against_marks_with_worst_cases(scored, least, most, alone)
         tests |= dict(zip(indices, results, strict=True))
         for index, mark in zip(indices, marks.T.tolist(), strict=True):
             floor = floors[index]

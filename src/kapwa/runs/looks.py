@@ -13,7 +13,7 @@ import polars as pl
 
 from kapwa.errors import UsageError, check_known
 from kapwa.records import Item
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.requests import AnswerReader, RequestIndex, requests_of
 from kapwa.runs.schema import LOOK_SCHEMA
 from kapwa.runs.settings import BegunRun, RunSettings

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from kapwa.errors import UsageError, check_known
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.stats.clusters import FloatArray
 from kapwa.stats.pooled import pooled_differences, pooled_mean
 from kapwa.value_types import JsonObject

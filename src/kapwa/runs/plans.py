@@ -19,7 +19,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstrai
 from kapwa.datasets.yaml_models import read_model
 from kapwa.errors import DataError, UsageError, check_known
 from kapwa.files import check_ordinary, write_json
-from kapwa.runs.directory import brief_model
+from kapwa.runs.finished_run import brief_model
 from kapwa.runs.manifest import describe
 from kapwa.stats.families import check_margin
 from kapwa.suites.base import Task

@@ -14,8 +14,8 @@ import polars as pl
 
 from kapwa.files import replacing
 from kapwa.records import Item
-from kapwa.runs.folder import read_table
 from kapwa.runs.requests import KEPT, RequestIndex
+from kapwa.runs.result_folder import read_table
 from kapwa.runs.schema import AGAIN
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.tables import schema_of

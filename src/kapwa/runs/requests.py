@@ -124,11 +124,12 @@ class AnswerReader(Collection[Answer]):
         return self.index.total
 
     def __iter__(self) -> Iterator[Answer]:
+        """Yield each request with its response after the gate: thought parted from text, and with its state."""
         source = iter(self.index)
         while requests := list(itertools.islice(source, _READ)):
             keys = [request.key for request in requests]
             not_asked = frozenset(self.store.unknown(keys)) if self.ended is not None else frozenset[str]()
-            responses = self.store.read(key for key in keys if key not in not_asked)
+            responses = self.store.read_gated(key for key in keys if key not in not_asked)
             for request in requests:
                 left_out = request.key in not_asked
                 yield Answer(request, Response(request.key, state="not asked") if left_out else next(responses))

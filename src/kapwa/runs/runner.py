@@ -17,10 +17,11 @@ from kapwa.errors import RunError
 from kapwa.files import in_the_way, jsonable
 from kapwa.models.base import Model, check_capabilities, former_fingerprints
 from kapwa.records import Floor, Item
-from kapwa.runs.asking import answers_in, ask
+from kapwa.runs.asking import ask, locked_store
 from kapwa.runs.cache import AnswerCache, check_cache
-from kapwa.runs.directory import brief_model, slug
-from kapwa.runs.folder import writing
+from kapwa.runs.external_responses import unused_note
+from kapwa.runs.finished_run import brief_model, slug
+from kapwa.runs.live_score import LiveScore
 from kapwa.runs.manifest import (
     asked_by,
     asking_notes,
@@ -34,22 +35,21 @@ from kapwa.runs.progress import Meter, showing
 from kapwa.runs.request_items import NAME as REQUESTS
 from kapwa.runs.request_items import write_request_items
 from kapwa.runs.requests import AnswerReader, RequestIndex, requests_of
-from kapwa.runs.responses import unused_note
-from kapwa.runs.results import results, write_results
+from kapwa.runs.result_folder import writing
+from kapwa.runs.result_tables import estimate_tables, write_results
 from kapwa.runs.sameness import SameAnswers
 from kapwa.runs.schema import NAME, RUN
 from kapwa.runs.settings import BegunRun, RunSettings
 from kapwa.runs.signature import signatures
-from kapwa.runs.so_far import RunningMean
-from kapwa.runs.stopping import Limits
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.runs.thoughts import TABLE, WatchedThoughts, thoughts_note
 from kapwa.suites.base import Judged, Task
 from kapwa.value_types import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
-    from kapwa.runs.earlier import EarlierAnswers
+    from kapwa.models.replay import ReplayRow
     from kapwa.runs.looks import Looks
+    from kapwa.runs.shorter_thinking import ShorterThinkingRun
 
 log = logging.getLogger(__name__)
 _KEPT = "Every answer committed before is kept."
@@ -67,33 +67,25 @@ def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Seque
     items = task.items()
     index, folder = _named_run(task, items, model, settings)
     # Described before anything is written: this proves that the task's options hold.
-    described = describe(task, model, items, seed=settings.seed, label=settings.label)
-    if settings.trained_on is not None:
-        described["trained_on"] = settings.trained_on
-    described["model"]["fingerprint"] = jsonable(index.fingerprint)
-    if settings.plan is not None:
-        _check_plan(described, settings)
-    notes = _notes_of_unused(model, index, items)
-    with ExitStack() as opened:
+    manifest = _first_manifest(task, items, model, index, settings)
+    unused = model.unused(index)
+    notes = [_warning_of_unused(unused, model, items)] if unused else []
+    with ExitStack() as stack:
         cache = None if settings.cache is None else AnswerCache(settings.cache, model)
         if cache is not None:
-            opened.callback(cache.close)
-        store = opened.enter_context(_opened(folder, index.identity, described))
-        show = opened.enter_context(showing(settings.progress))
-        running = RunningMean(task, items, index, store)
-        meter = Meter(
-            show, f"{task.name} {settings.label or brief_model(model.id)}", index.distinct_total, so_far=running.look
-        )
-        described |= _order(store, RUN.peek(folder), settings.limits)
+            stack.callback(cache.close)
+        store = stack.enter_context(_lock_and_open_journal(folder, index.identity, manifest))
+        show = stack.enter_context(showing(settings.progress))
+        live_score = LiveScore(task, items, index, store)
+        name = f"{task.name} {settings.label or brief_model(model.id)}"
+        meter = Meter(show, name, index.distinct_total, so_far=live_score.update)
         begun = BegunRun(folder, RUN.peek(folder) or {}, index.distinct_total, model)
         looks = _looks(task, items, store, settings, begun)
         if store.counts().answered < index.distinct_total:
             with writing(folder, _KEPT):
                 write_request_items(folder, items, index)
-        shorter = _earlier(folder, task, model, opened) if model.continues else None
-        if settings.plan is not None or "plan" in begun.manifest:
-            described |= _under_plan(begun, store, settings)
-        described |= {} if looks is None else looks.described
+        shorter_run = _shorter_thinking_run(folder, task, model, stack) if model.continues else None
+        manifest |= _manifest_as_begun(begun, store, settings)
         answers = ask(
             index,
             model,
@@ -102,23 +94,25 @@ def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Seque
             cache=cache,
             limits=replace(settings.limits, seed=settings.seed),
             looks=looks,
-            earlier=shorter,
+            shorter_run=shorter_run,
         )
         meter.enter("judging")
-        earlier = RUN.peek(folder)
-        described |= {} if looks is None else looks.described
-        described |= _as_asked(described, model, earlier, anew=meter.state.asked > 0)
-        described |= {} if shorter is None else shorter.continued_in(store)
+        previous_manifest = RUN.peek(folder)
+        manifest |= {} if looks is None else looks.described
+        manifest = _manifest_as_asked(manifest, model, previous_manifest, anew=meter.state.asked > 0)
+        manifest |= {} if shorter_run is None else shorter_run.continued_in(store)
         judged, loops = _judge(task, items, answers, greedy=index.fingerprint.get("sampling") == "greedy")
-        run_notes = [*asking_notes(described), *judged.notes, *(cache.notes if cache else ())]
+        run_notes = [*asking_notes(manifest), *judged.notes, *(cache.notes if cache else ())]
         run_notes += [] if looks is None else looks.notes
-        described |= {"notes": [*notes, *run_notes], "warnings": list(judged.warnings)}
-        tables = results(described, judged, items, [*task.floors(items), *ceilings], task.item_table(items))
+        manifest |= {"notes": [*notes, *run_notes], "warnings": list(judged.warnings)}
+        tables = estimate_tables(manifest, judged, items, [*task.floors(items), *ceilings], task.item_table(items))
         tables |= {} if looks is None else looks.tables
-        done = finished(described, answers, len(items), list(tables), cache.origin if cache else None)
-        done["counts"] |= {"loops": loops} if loops else {}
-        done["cost"] = cost_of(done, store.spent(), settings.limits.prices, model.retries, earlier)
-        _write(folder, items, described, tables, done)
+        final_manifest = finished(manifest, answers, len(items), list(tables), cache.origin if cache else None)
+        final_manifest["counts"] |= {"loops": loops} if loops else {}
+        final_manifest["cost"] = cost_of(
+            final_manifest, store.spent(), settings.limits.prices, model.retries, previous_manifest
+        )
+        _write(folder, items, manifest, tables, final_manifest)
         (folder / REQUESTS).unlink(missing_ok=True)  # its scores tell which items were asked
         if "looks" not in tables:
             (folder / "looks.parquet").unlink(missing_ok=True)  # of a rule that the run has gone beyond
@@ -126,13 +120,40 @@ def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Seque
     return folder
 
 
-def _check_plan(described: Mapping[str, object], settings: RunSettings) -> None:
+def _first_manifest(
+    task: Task, items: Sequence[Item], model: Model, index: RequestIndex, settings: RunSettings
+) -> JsonObject:
+    """Return what is known of a run before it begins; raise UsageError where it would not be what was planned."""
+    manifest = describe(task, model, items, seed=settings.seed, label=settings.label)
+    if settings.trained_on is not None:
+        manifest["trained_on"] = settings.trained_on
+    manifest["model"]["fingerprint"] = jsonable(index.fingerprint)
+    if settings.plan is not None:
+        _check_plan(manifest, settings)
+    return manifest
+
+
+def _check_plan(manifest: JsonMapping, settings: RunSettings) -> None:
     """Raise UsageError where the run would not be what was planned."""
     from kapwa.runs.plans import FrozenPlan, check_binding  # not needed by most runs
 
     if isinstance(settings.plan, FrozenPlan):
         rule = None if settings.rule is None else {"rule": settings.rule.rule}
-        check_binding(settings.plan, {**described, "until": rule})
+        check_binding(settings.plan, {**manifest, "until": rule})
+
+
+def _manifest_as_begun(begun: BegunRun, store: AnswerStore, settings: RunSettings) -> JsonObject:
+    """Return what is known once the folder is open: in which order questions are asked, and under which plan.
+
+    Where the run may end early, the order is at random, if all of it was so.
+    """
+    facts: JsonObject = {}
+    anew = store.counts().answered == 0
+    if settings.limits.spending and (anew or begun.manifest.get("order") == "random"):
+        facts["order"] = "random"
+    if settings.plan is not None or "plan" in begun.manifest:
+        facts |= _under_plan(begun, store, settings)
+    return facts
 
 
 def _under_plan(begun: BegunRun, store: AnswerStore, settings: RunSettings) -> JsonObject:
@@ -148,13 +169,18 @@ def _under_plan(begun: BegunRun, store: AnswerStore, settings: RunSettings) -> J
     return record
 
 
-def _as_asked(described: JsonMapping, model: Model, earlier: JsonMapping | None, *, anew: bool) -> JsonObject:
-    """Return what is known of the model by now, with the signatures that follow; ``anew``: it was asked something."""
-    changed = dict(described)
+def _manifest_as_asked(
+    manifest: JsonMapping, model: Model, previous_manifest: JsonMapping | None, *, anew: bool
+) -> JsonObject:
+    """Return the manifest once all is asked, with the signatures that follow; ``anew``: the model was asked something.
+
+    ``previous_manifest``: what the folder says of the model that was asked before, if nothing was asked now.
+    """
+    changed = dict(manifest)
     if anew:  # the model may tell more by now
-        changed["model"] = {**described["model"], "description": jsonable(dict(model.description))}
+        changed["model"] = {**manifest["model"], "description": jsonable(dict(model.description))}
     else:
-        changed = asked_by(described, earlier)
+        changed = asked_by(manifest, previous_manifest)
     return changed | signatures(changed)
 
 
@@ -176,16 +202,16 @@ def _judge(task: Task, items: Sequence[Item], reader: AnswerReader, *, greedy: b
 def _write(
     folder: Path,
     items: Sequence[Item],
-    described: Mapping[str, object],
+    manifest: Mapping[str, object],
     tables: Mapping[str, pl.DataFrame],
-    done: Mapping[str, object],
+    final_manifest: Mapping[str, object],
 ) -> None:
     """Write what a run found; until all of it is there, its manifest says that it is running."""
     with writing(folder, _KEPT):
         if (RUN.peek(folder) or {}).get("status") != "running":
-            RUN.write(folder, {**described, "cost": done["cost"]})
+            RUN.write(folder, {**manifest, "cost": final_manifest["cost"]})
         keep_media(items, folder)
-        write_results(folder, tables, done)
+        write_results(folder, tables, final_manifest)
         sync_folder(folder)
 
 
@@ -207,13 +233,13 @@ def _named_run(task: Task, items: Sequence[Item], model: Model, settings: RunSet
     return indices[0]
 
 
-def _earlier(folder: Path, task: Task, model: Model, opened: ExitStack) -> EarlierAnswers | None:
-    """Return the answers of a run beside ``folder`` that gave thoughts less room; ``opened`` closes them."""
-    from kapwa.runs.earlier import earlier_answers  # for models that think alone
+def _shorter_thinking_run(folder: Path, task: Task, model: Model, stack: ExitStack) -> ShorterThinkingRun | None:
+    """Return the answers of a run beside ``folder`` that gave thoughts less room; ``stack`` closes them."""
+    from kapwa.runs.shorter_thinking import find_shorter_run  # for models that think alone
 
     brief = f"{slug(task.name)}-{slug(brief_model(model.id))}"
-    earlier = earlier_answers(model, folder, folder.parent.glob(f"{glob.escape(brief)}-*"))
-    return None if earlier is None else opened.enter_context(earlier)
+    shorter_run = find_shorter_run(model, folder, folder.parent.glob(f"{glob.escape(brief)}-*"))
+    return None if shorter_run is None else stack.enter_context(shorter_run)
 
 
 def _fingerprint_at(folder: Path) -> JsonMapping | None:
@@ -233,13 +259,6 @@ def _identity_at(folder: Path) -> str | None:
         return None  # what opens it to go on says what is wrong
 
 
-def _order(store: AnswerStore, earlier: Mapping[str, object] | None, limits: Limits) -> dict[str, str]:
-    """Return in which order questions are asked, where the run may end early: at random, if all of it was so."""
-    begun = store.counts().answered > 0
-    at_random = limits.spending and (not begun or (earlier or {}).get("order") == "random")
-    return {"order": "random"} if at_random else {}
-
-
 def _looks(
     task: Task, items: Sequence[Item], store: AnswerStore, settings: RunSettings, begun: BegunRun
 ) -> Looks | None:
@@ -255,14 +274,11 @@ def _looks(
     return looks
 
 
-def _notes_of_unused(model: Model, index: RequestIndex, items: Sequence[Item]) -> list[str]:
-    """Return a note on recorded answers that nothing asks for, after a warning of it; none where all are asked for."""
-    unused = model.unused(index)
-    if not unused:
-        return []
+def _warning_of_unused(unused: Sequence[ReplayRow], model: Model, items: Sequence[Item]) -> str:
+    """Warn of recorded answers that nothing asks for, and return the note that says so."""
     note = unused_note(unused, model, items)
     log.warning("%s", note)
-    return [note]
+    return note
 
 
 def check_places(out: Path, cache: Path | None = None) -> None:
@@ -276,9 +292,9 @@ def check_places(out: Path, cache: Path | None = None) -> None:
 
 
 @contextmanager
-def _opened(folder: Path, identity: str, described: Mapping[str, object]) -> Iterator[AnswerStore]:
+def _lock_and_open_journal(folder: Path, identity: str, manifest: Mapping[str, object]) -> Iterator[AnswerStore]:
     """Make the folder of a run, or refuse one that holds something else; lock it and open its journal."""
-    if not folder.exists() and (other := elsewhere(folder, described)):
+    if not folder.exists() and (other := elsewhere(folder, manifest)):
         log.warning("%s", other)
     with writing(folder, _KEPT):
         if folder.is_dir() and not (folder / JOURNAL).exists():
@@ -291,12 +307,12 @@ def _opened(folder: Path, identity: str, described: Mapping[str, object]) -> Ite
                 )
         folder.mkdir(parents=True, exist_ok=True)
         sync_folder(folder.parent)
-    with answers_in(folder, JOURNAL, identity) as store:
+    with locked_store(folder, JOURNAL, identity) as store:
         with writing(folder, _KEPT):
             for leftover in folder.glob(".*.part*"):  # half-written files that a killed process left
                 leftover.unlink(missing_ok=True)
             if RUN.peek(folder) is None:
-                RUN.write(folder, described)
+                RUN.write(folder, manifest)
         yield store
 
 

@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 
 from kapwa.models.gate import gate, text_of
 from kapwa.records import Response
-from kapwa.runs.folder import FolderRecord
+from kapwa.runs.result_folder import FolderRecord
 from kapwa.stats.states import with_derived_states
 from kapwa.stats.tables import COMPARISON_SCHEMA, ESTIMATE_SCHEMA, FLOOR_COLUMNS, STATE_COUNTS
 from kapwa.suites.base import MetricInfo

@@ -256,12 +256,15 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
         for chunk, rows in self._lookup("key", keys):
             yield from (key for key in chunk if key not in rows)
 
-    def read(self, keys: Iterable[str]) -> Iterator[Response]:
-        """Yield the response of each key after the gate, in order; see :meth:`read_raw`."""
+    def read_gated(self, keys: Iterable[str]) -> Iterator[Response]:
+        """Yield the response of each key after the gate: thought parted from text, and with its state.
+
+        In order, repeats included; see :meth:`read_raw` for the errors.
+        """
         for response in self.read_raw(keys):
             answer = gate(response)
             if is_within_thought(answer, self.opening_share):
-                answer = gate(response, opened=True)
+                answer = gate(response, starts_in_thought=True)
             yield answer
 
     def read_raw(self, keys: Iterable[str]) -> Iterator[Response]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kapwa.errors import UsageError, nearest
-from kapwa.runs.directory import Run, brief_model
+from kapwa.runs.finished_run import Run, brief_model
 from kapwa.runs.signature import measurement, unnamed_settings
 from kapwa.suites.items import grouped
 

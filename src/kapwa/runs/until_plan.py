@@ -11,7 +11,7 @@ import polars as pl
 from kapwa.errors import UsageError
 from kapwa.models.base import LOCAL_BACKENDS, LOCAL_BLOCK
 from kapwa.records import Item
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.looks import Looks
 from kapwa.runs.requests import RequestIndex, requests_of
 from kapwa.runs.store import AnswerStore

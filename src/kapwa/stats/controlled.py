@@ -17,7 +17,7 @@ import polars as pl
 from kapwa.stats.clusters import FloatArray, IntArray
 from kapwa.stats.culture_means import codes_of, means_of_valid
 from kapwa.stats.intervals import Comparison, equality_p
-from kapwa.stats.missing import compare_completed
+from kapwa.stats.missing import add_worst_cases
 from kapwa.stats.pooled import bounded_centre, pooled_error
 from kapwa.stats.sequential import LEAST_SAVING, explained_by_control
 from kapwa.stats.series import KEYS, side_of
@@ -64,7 +64,7 @@ def with_old_items(new: pl.DataFrame, old: pl.DataFrame, *, share: bool, margin:
         unknown = estimate.comparison._replace(low=None, high=None, p_equal=None)
         return [unknown if case is None else case.comparison for case in cases]
 
-    (completed,) = compare_completed([estimate.comparison], *sides, again)
+    (completed,) = add_worst_cases([estimate.comparison], *sides, again)
     return estimate._replace(comparison=completed, more=int((~in_new).sum()))
 
 

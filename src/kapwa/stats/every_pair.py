@@ -15,7 +15,7 @@ import polars as pl
 from kapwa.errors import DataError
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.intervals import PERMUTATIONS
-from kapwa.stats.missing import Side, paired_completed, pooled_completed
+from kapwa.stats.missing import Side, compare_over_cultures_with_worst_cases, compare_with_worst_cases
 from kapwa.stats.tables import POOLED_SCHEMA
 from kapwa.value_types import Cells, Keywords
 
@@ -89,10 +89,10 @@ def _compared(
     flags = np.full(len(pairs), binary)
     if len(set(cultures)) > 1:
         settings: Keywords = {"varies": False, "permutations": flips}
-        for pooled in pooled_completed(first, second, cultures, clusters, flags, **settings):
+        for pooled in compare_over_cultures_with_worst_cases(first, second, cultures, clusters, flags, **settings):
             yield {**pooled.comparison._asdict(), "cultures": pooled.cultures}
         return
     languages = wide["language"].unique()
     facts = {"cultures": 1, "culture": cultures[0], "language": languages[0] if len(languages) == 1 else None}
-    for comparison in paired_completed(first, second, clusters, flags, permutations=flips):
+    for comparison in compare_with_worst_cases(first, second, clusters, flags, permutations=flips):
         yield {**comparison._asdict(), **facts}

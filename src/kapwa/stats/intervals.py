@@ -170,8 +170,8 @@ class AgainstMark(NamedTuple):
     ``low``–``high``: interval of the mark itself. ``difference``: values − mark, ``p_value`` that it is 0, two-sided.
     ``relative``: values / mark, with its interval. ``difference_low``–``difference_high``: interval of the difference,
     of means over several cultures only (:func:`kapwa.stats.pooled.pooled_against_marks`). Filled by
-    :func:`kapwa.stats.missing.against_completed`: ``p_worst`` where all missing answers count against the side that
-    scores higher, ``worst_low``–``worst_high`` the outer ends of ``difference_low``–``difference_high`` then.
+    :func:`kapwa.stats.missing.against_marks_with_worst_cases`: ``p_worst`` where all missing answers count against the
+    side that scores higher, ``worst_low``–``worst_high`` the outer ends of ``difference_low``–``difference_high`` then.
     """
 
     low: float | None
@@ -256,7 +256,7 @@ class Comparison(NamedTuple):
     None without one. Fields are None where the data cannot tell. ``a_value`` and ``b_value`` are means over the shared
     items, so ``difference == a_value - b_value``.
 
-    Filled by :func:`kapwa.stats.missing.compare_completed`: ``missing_a`` and ``missing_b``, the share of each side's
+    Filled by :func:`kapwa.stats.missing.add_worst_cases`: ``missing_a`` and ``missing_b``, the share of each side's
     answers that are missing; ``least_low``–``least_high``, the interval of A − B where all of these favour B, and
     ``most_low``–``most_high`` where they favour A; ``p_worst``, p of the case against the side that scores
     higher; ``p_over``, one-sided, that this side is not ahead by more than the margin of ``p_equal``. ``p_equal`` is

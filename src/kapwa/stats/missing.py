@@ -94,7 +94,9 @@ class Side(NamedTuple):
     missing: FloatArray
 
 
-def paired_completed(a: Side, b: Side, clusters: ArrayLike, binary: FlagArray, **settings: Any) -> list[Comparison]:
+def compare_with_worst_cases(
+    a: Side, b: Side, clusters: ArrayLike, binary: FlagArray, **settings: Any
+) -> list[Comparison]:
     """Compare two sides of one culture by :func:`kapwa.stats.intervals.paired_differences`, and at worst for each.
 
     ``binary``: a flag for each metric; ``settings``: what that function takes besides.
@@ -104,10 +106,10 @@ def paired_completed(a: Side, b: Side, clusters: ArrayLike, binary: FlagArray, *
     def again(first: FloatArray, second: FloatArray, columns: IntArray) -> Sequence[Comparison]:
         return paired_differences(first, second, clusters, binary=binary[columns].tolist(), **settings)
 
-    return compare_completed(measured, a, b, again)
+    return add_worst_cases(measured, a, b, again)
 
 
-def pooled_completed(
+def compare_over_cultures_with_worst_cases(
     a: Side, b: Side, cultures: ArrayLike, clusters: ArrayLike, binary: FlagArray, **settings: Any
 ) -> list[PooledDifference]:
     """The same over several cultures, by :func:`kapwa.stats.pooled.pooled_differences`."""
@@ -118,11 +120,11 @@ def pooled_completed(
         cases = pooled_differences(first, second, cultures, clusters, binary=binary[columns].tolist(), **worst)
         return [case.comparison for case in cases]
 
-    completed = compare_completed([one.comparison for one in measured], a, b, again)
+    completed = add_worst_cases([one.comparison for one in measured], a, b, again)
     return [one._replace(comparison=comparison) for one, comparison in zip(measured, completed, strict=True)]
 
 
-def compare_completed(
+def add_worst_cases(
     measured: Sequence[Comparison],
     a: Side,
     b: Side,
@@ -186,7 +188,7 @@ def _with_worst(measured: Comparison, least: Comparison, most: Comparison) -> Co
     )
 
 
-def against_completed(
+def against_marks_with_worst_cases(
     values: FloatArray, least: FloatArray, most: FloatArray, against: Callable[[FloatArray], Sequence[AgainstMark]]
 ) -> list[AgainstMark]:
     """Compare ``values`` (n,) with marks by ``against``, and with all missing answers at their least and their most."""
@@ -246,7 +248,7 @@ def cut_at_range(estimate: JsonObject, ends: Ends) -> JsonObject:
     return cut
 
 
-def estimate_completed(
+def estimate_with_bounds(
     items: pl.DataFrame, estimate: Callable[[pl.DataFrame, str], Estimate], ends: Ends
 ) -> JsonObject:
     """Estimate a mean of ``items`` (:func:`item_bounds`) as measured and at its bounds, and count the answers.
@@ -265,7 +267,7 @@ def estimate_completed(
 
 
 def mean_over_cultures(items: pl.DataFrame, *, share: bool, ends: Ends) -> JsonObject:
-    """Estimate the mean of ``items`` over their cultures, each counting alike: :func:`estimate_completed`.
+    """Estimate the mean of ``items`` over their cultures, each counting alike: :func:`estimate_with_bounds`.
 
     ``items`` have the columns of :func:`item_bounds`, ``culture`` and ``cluster``. The interval is clustered by sampled
     unit, which cultures may share (one question put to all of them); see :func:`kapwa.stats.pooled.pooled_mean`.
@@ -277,4 +279,4 @@ def mean_over_cultures(items: pl.DataFrame, *, share: bool, ends: Ends) -> JsonO
         labels = rows["culture"].to_list(), rows["cluster"].to_list()
         return pooled_mean(rows[column].to_numpy(), *labels, binary=share)
 
-    return estimate_completed(items, estimate, ends)
+    return estimate_with_bounds(items, estimate, ends)

@@ -16,7 +16,13 @@ import polars as pl
 
 from kapwa.stats.clusters import FloatArray
 from kapwa.stats.intervals import Comparison
-from kapwa.stats.missing import Ends, Side, item_bounds, paired_completed, pooled_completed
+from kapwa.stats.missing import (
+    Ends,
+    Side,
+    compare_over_cultures_with_worst_cases,
+    compare_with_worst_cases,
+    item_bounds,
+)
 from kapwa.stats.tables import checked_scores
 from kapwa.value_types import JsonMapping
 
@@ -137,7 +143,7 @@ def _compared(both: pl.DataFrame, sides: tuple[Side, Side], *, share: bool, leve
     settings: JsonMapping = {"level": level, "permutations": 100}
     flags = np.array([share])
     if len(set(cultures)) > 1:
-        (pooled,) = pooled_completed(*sides, cultures, clusters, flags, varies=False, **settings)
+        (pooled,) = compare_over_cultures_with_worst_cases(*sides, cultures, clusters, flags, varies=False, **settings)
         return pooled.comparison
-    (one,) = paired_completed(*sides, clusters, flags, **settings)
+    (one,) = compare_with_worst_cases(*sides, clusters, flags, **settings)
     return one

@@ -79,7 +79,7 @@ class WatchedStates(WatchedAnswers):
         if response.state is not None and response.state != "answered":
             self._others[key].append((request.sample, response.state))
 
-    def fill(self, scores: pl.DataFrame) -> pl.DataFrame:
+    def fill_states_and_outcomes(self, scores: pl.DataFrame) -> pl.DataFrame:
         """Return the suite's ``scores`` with their missing states, after the suite has read all answers.
 
         A suite calls a row "failed" where it had no answer to judge. Here the outcome becomes that of the state:

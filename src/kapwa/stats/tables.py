@@ -19,11 +19,11 @@ from kapwa.stats.missing import (
     Ends,
     Side,
     bounds_of,
+    compare_over_cultures_with_worst_cases,
+    compare_with_worst_cases,
     cut_at_range,
     item_bounds,
     mean_over_cultures,
-    paired_completed,
-    pooled_completed,
     with_bounds,
 )
 from kapwa.stats.states import not_asked_rows, with_derived_states
@@ -458,7 +458,7 @@ def _pooled_table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **setti
         clusters = np.concatenate([block[2] for block in aligned])
         cultures = np.repeat([a.culture for a, _ in members], [len(block[2]) for block in aligned])
         flags = np.array([metrics[name] for name in names])
-        pooled = pooled_completed(left, right, cultures, clusters, flags, **settings)
+        pooled = compare_over_cultures_with_worst_cases(left, right, cultures, clusters, flags, **settings)
         only_a, only_b = _in_one_alone(left, right)
         labels = {"kind": kind, "a": label_a, "b": label_b, "variant": variant}
         for k, (name, of) in enumerate(zip(names, pooled, strict=True)):
@@ -543,7 +543,7 @@ def _table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **settings: ob
             continue
         left, right, clusters = _aligned(a, b, names)
         flags = np.array([metrics[name] for name in names])
-        compared = paired_completed(left, right, clusters, flags, **settings)
+        compared = compare_with_worst_cases(left, right, clusters, flags, **settings)
         only_a, only_b = _in_one_alone(left, right)
         records += [
             {**labels, "metric": name, **comparison._asdict(), "only_a": only_a[k], "only_b": only_b[k]}

@@ -180,12 +180,15 @@ class Task:
         return list(self.selected)
 
     def judge(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
-        """Judge answers by ``score``; the scores say of each row which state its answer is in."""
+        """Judge answers by the field ``score``, the suite's own function, and add what it leaves open.
+
+        That is of each row the state of its answer, and of one without an answer the outcome that the state tells.
+        """
         from kapwa.stats.states import WatchedStates  # not needed to name suites, which must be quick
 
         watched = WatchedStates(answers)
         judged = self.score(items, watched)
-        return replace(judged, scores=watched.fill(judged.scores))
+        return replace(judged, scores=watched.fill_states_and_outcomes(judged.scores))
 
 
 class Step(ABC):

@@ -134,7 +134,7 @@ def _score(judge: JudgeAnswers, right: str, items: Sequence[Item], answers: Coll
     """Judge items as the task does, then their groups, sample by sample."""
     watched = WatchedStates(answers)
     judged = judge(items, watched)
-    judged = replace(judged, scores=watched.fill(judged.scores))
+    judged = replace(judged, scores=watched.fill_states_and_outcomes(judged.scores))
     scored = judged.scores.filter(metric=right).with_columns(pl.col("value").fill_null(math.nan))
     known = {tuple(key): value for *key, value in scored.select("variant", "item_id", "sample", "value").iter_rows()}
     lost = scored.filter(pl.col("outcome").is_in(UNANSWERED)).select("variant", "item_id", "sample", "outcome")

@@ -32,7 +32,7 @@ from kapwa.analysis.corpus.rows import ATTRIBUTES, ConceptKey, CorpusName, Sourc
 from kapwa.analysis.corpus.sources import Source, text_sources
 from kapwa.errors import DataError, RunError, UsageError, nearest
 from kapwa.languages.same import same_text
-from kapwa.runs.directory import brief_model
+from kapwa.runs.finished_run import brief_model
 
 __all__ = ["ConceptKey", "ConceptTexts", "Corpus", "open_corpora"]
 

@@ -17,8 +17,8 @@ from kapwa.catalog import entries
 from kapwa.catalog.lookup import fetched_benchmark
 from kapwa.errors import DataError, UsageError
 from kapwa.files import sibling_hint
-from kapwa.runs.answers import compares_texts, texts_of
-from kapwa.runs.directory import Run, is_page
+from kapwa.runs.finished_answers import compares_texts, texts_of
+from kapwa.runs.finished_run import Run, is_page
 from kapwa.runs.schema import NAME
 from kapwa.runs.store import JOURNAL
 

@@ -15,8 +15,8 @@ from kapwa.analysis.datasheet.facts import DatasetFacts, TextCounts, flat, liste
 from kapwa.datasets.findings import CheckReport
 from kapwa.errors import DataError, UsageError
 from kapwa.records import Item
-from kapwa.runs.answers import compares_texts
-from kapwa.runs.directory import Run, brief_model
+from kapwa.runs.finished_answers import compares_texts
+from kapwa.runs.finished_run import Run, brief_model
 from kapwa.suites.base import Selection, Suite, Task
 from kapwa.value_types import JsonMapping
 

@@ -27,7 +27,7 @@ from kapwa.labels.audits.planning import MISSING, labels_missing, plan_labels
 from kapwa.labels.audits.questions import asked_of
 from kapwa.labels.reading import label_form, labels_in, read_labels
 from kapwa.labels.verdicts import of_answers, read_verdicts
-from kapwa.runs.directory import Run, open_runs
+from kapwa.runs.finished_run import Run, open_runs
 from kapwa.tables import read_sheet
 from kapwa.value_types import Cells, JsonObject
 

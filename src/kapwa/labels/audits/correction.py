@@ -16,7 +16,7 @@ from kapwa.labels.audits.carrying import AUDITED_SCHEMA
 from kapwa.labels.audits.draws import STRATUM, UNIT, Draw, Population
 from kapwa.labels.raters import agreement_by_culture, nesting_notes, rater_table
 from kapwa.labels.verdicts import OVERALL, of_answers, of_criteria
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.signature import Signature
 from kapwa.stats.corrected import Corrected, corrected_difference, corrected_means, corrected_over_strata
 from kapwa.stats.families import family_words, members

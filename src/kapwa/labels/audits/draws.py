@@ -30,8 +30,8 @@ from kapwa.labels.sheets import (
     naming_notes,
 )
 from kapwa.labels.verdicts import ANSWER_SCHEMA
-from kapwa.runs.directory import Run
-from kapwa.runs.folder import FolderRecord
+from kapwa.runs.finished_run import Run
+from kapwa.runs.result_folder import FolderRecord
 from kapwa.runs.systems import systems_of
 from kapwa.suites.base import is_share
 from kapwa.tables import csv_bytes, read_sheet

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kapwa.errors import UsageError
 from kapwa.labels.rubrics import YES_NO, Criterion, Rubric, in_language, load_rubric
 from kapwa.labels.verdicts import VERDICT_SCHEMA
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 
 # Columns of sheets and tables of labels, which no criterion may be called.
 _COLUMNS = {*VERDICT_SCHEMA, "form_id", "question", "question_en", "response", "criterion_text"}

@@ -26,8 +26,8 @@ from kapwa.labels.items.consensus import KEYS, LEAST_PEOPLE, has_options, shared
 from kapwa.labels.open_answers import holds_answers, read_answers
 from kapwa.languages.same import same_text
 from kapwa.records import Item
-from kapwa.runs.answers import items_of
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_answers import items_of
+from kapwa.runs.finished_run import Run
 from kapwa.runs.systems import system_names
 from kapwa.stats.correlation import pearson
 from kapwa.stats.differential import DELTA, LEAST_ROWS, differential_items

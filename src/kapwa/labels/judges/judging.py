@@ -23,10 +23,10 @@ from kapwa.labels.rubrics import Rubric, overall
 from kapwa.labels.verdicts import OVERALL, Verdict, verdict_frame
 from kapwa.models.base import Model, check_capabilities
 from kapwa.records import Message, Params, Request, Response
-from kapwa.runs.asking import answers_in, ask
+from kapwa.runs.asking import ask, locked_store
 from kapwa.runs.cache import AnswerCache
 from kapwa.runs.costs import Spent
-from kapwa.runs.directory import Run, brief_model
+from kapwa.runs.finished_run import Run, brief_model
 from kapwa.runs.progress import Meter, Progress, showing
 from kapwa.runs.requests import RequestIndex
 from kapwa.runs.stopping import Limits
@@ -145,7 +145,7 @@ def ask_judge(
     requests = RequestIndex(lambda: (prompt.request for prompt in prompts), model.fingerprint)
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as opened:
-        store = opened.enter_context(answers_in(folder, REPLIES))
+        store = opened.enter_context(locked_store(folder, REPLIES))
         shared = opened.enter_context(closing(AnswerCache(cache, model))) if cache is not None else None
         show = opened.enter_context(showing(progress))
         meter = Meter(show, f"{judging.rubric.name} {brief_model(model.id)}", requests.distinct_total)

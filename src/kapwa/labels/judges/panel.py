@@ -21,9 +21,9 @@ from kapwa.labels.rubrics import Rubric, load_rubric
 from kapwa.labels.verdicts import VERDICT_SCHEMA, of_answers, read_verdicts
 from kapwa.loading import load_model, options_dict
 from kapwa.models.base import Model, ModelOptions
-from kapwa.runs.directory import Run, open_runs
-from kapwa.runs.folder import FolderRecord
+from kapwa.runs.finished_run import Run, open_runs
 from kapwa.runs.progress import Progress
+from kapwa.runs.result_folder import FolderRecord
 from kapwa.runs.stopping import Limits
 from kapwa.tables import csv_bytes
 from kapwa.value_types import Keywords, Row

@@ -15,7 +15,7 @@ import polars as pl
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.labels.agreement import ANSWER, PLACE
 from kapwa.labels.judges.prompts import Change, has_neutral_words
-from kapwa.runs.directory import brief_model
+from kapwa.runs.finished_run import brief_model
 from kapwa.stats.intervals import mean_estimates
 from kapwa.tables import schema_of
 from kapwa.value_types import Cells, JsonObject

@@ -12,8 +12,8 @@ from kapwa.labels.judges.prompts import ToJudge
 from kapwa.labels.rubrics import Rubric
 from kapwa.labels.verdicts import ANSWER_SCHEMA
 from kapwa.records import Item
-from kapwa.runs.answers import compares_texts, items_of, texts_of
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_answers import compares_texts, items_of, texts_of
+from kapwa.runs.finished_run import Run
 from kapwa.runs.systems import system_names
 from kapwa.suites.base import Selection
 from kapwa.suites.items import select

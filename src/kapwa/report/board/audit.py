@@ -39,7 +39,7 @@ from kapwa.report.tables.table import (
 )
 from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.report.wording import SHARE, clean, culture_name, isolate, known
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.systems import Named
 from kapwa.stats.corrected import FEW_LABELS
 from kapwa.value_types import Cells, Row

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from kapwa.report import wording
 from kapwa.report.board.ranks import InVariant
-from kapwa.report.board.table import MARKS, board_cell, marks_of
+from kapwa.report.board.table import REFERENCE_ROWS, board_cell, references_of
 from kapwa.report.tables.labels import estimate_over, labels_of
 from kapwa.report.tables.scores import score_cell
 from kapwa.report.tables.table import NONE
@@ -49,16 +49,16 @@ def comparison_data(
 
 def _script_data(view: TaskView, compared: Sequence[Row]) -> JsonObject:
     """What the script is told of a task in one variant."""
-    info = view.metrics[view.metric]
+    info = view.metrics[view.main_metric]
     index_of = {label: index for index, label in enumerate(view.labels)}
     choices = filter_choices(view)
     return {
         "task": view.title,
         "variant": variant_name(view.variant),
-        "metric": view.titles[view.metric],
+        "metric": view.titles[view.main_metric],
         "digits": _DIGITS[wording.is_share(info)],
         "systems": list(view.labels),
-        "marks": list(MARKS.values()),
+        "marks": list(REFERENCE_ROWS.values()),
         "cultures": [subject.label for subject in view.subjects],
         "choices": [(kind, name, members) for kind, name, members in choices],
         "cells": chosen_cells(view, [members for _, _, members in choices]),
@@ -94,17 +94,17 @@ def chosen_cells(view: TaskView, choices: Sequence[Sequence[int]]) -> list[list[
 
     A choice of one culture has its estimate and marks; one of several has their mean, each counting alike, and no mark.
     """
-    info = view.metrics[view.metric]
-    items = [view.asked_items(run, view.metric) for run in range(len(view.runs))]
+    info = view.metrics[view.main_metric]
+    items = [view.item_scores(run, view.main_metric) for run in range(len(view.runs))]
     columns = []
     for indices in choices:
         members = [view.subjects[index] for index in indices]
         cells = [
-            score_cell(estimate_over(view, run, view.metric, items[run], members), info, headline=True)
+            score_cell(estimate_over(view, run, view.main_metric, items[run], members), info, headline=True)
             for run in range(len(view.runs))
         ]
-        marks = marks_of(view, 0, members[0]) if len(members) == 1 else {}
-        for name, title in MARKS.items():
+        marks = references_of(view, 0, members[0]) if len(members) == 1 else {}
+        for name, title in REFERENCE_ROWS.items():
             mark = marks.get(name)
             facts = None if mark is None else {**mark._asdict(), "system": title, "kind": name, "least": None}
             cells.append(NONE if facts is None else board_cell(facts, view))

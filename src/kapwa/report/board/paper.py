@@ -23,10 +23,10 @@ from kapwa.report.board.paper_texts import levels_table, responses_table
 from kapwa.report.tables.columns import text_column
 from kapwa.report.tables.correlations import FEW, LEAST, coefficient_cell
 from kapwa.report.tables.table import NONE, Cell, Column, Table, frame_of
-from kapwa.report.view.marks import GUESSING, PEOPLE, Estimate
-from kapwa.report.view.means import model_average, model_rows
+from kapwa.report.view.means import model_average, scores_by_system
+from kapwa.report.view.reference_scores import GUESSING, PEOPLE, EstimateRow
 from kapwa.report.view.tasks import Subject, TaskView, arrange
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.systems import Named
 from kapwa.stats.clusters import FloatArray
 from kapwa.stats.correlation import pearson
@@ -49,7 +49,7 @@ _TESTS_NOTE = (
 )
 _MEAN_R = "Mean r"
 # Rows of marks: what the papers call them, and the marks that they are of.
-_MARKS = {"guessing": ("Random baseline", GUESSING), "people": ("Human baseline", PEOPLE)}
+_BASELINES = {"guessing": ("Random baseline", GUESSING), "people": ("Human baseline", PEOPLE)}
 Groups = Mapping[str, str]  # by system the name of its group, in the order of the table
 _BLEND_R_NOTE = (
     "Of each system: across cultures, the mean of its short answers in the local language and in English, and "
@@ -180,7 +180,7 @@ def _column_of_runs(views: Sequence[TaskView], line: Mapping[str, str]) -> Paper
             f"{', '.join(view.variants)}.",
             hint=f"Make a run with them: {_command(line)}",
         )
-    return PaperColumn(view, variant, line["metric"] or view.metric, line["head"])
+    return PaperColumn(view, variant, line["metric"] or view.main_metric, line["head"])
 
 
 def _command(line: Mapping[str, str]) -> str:
@@ -217,12 +217,12 @@ def _facts(column: PaperColumn, column_index: int, head: str, estimate: Mapping[
 
 def _of_systems(columns: Sequence[PaperColumn], groups: Groups) -> Iterator[PaperRow]:
     """A row for each system, below that of its group, and those of guessing and people above all; a column a metric."""
-    for kind, (title, names) in _MARKS.items():
-        marks = [_mark(column, column.view.whole, names) for column in columns]
+    for kind, (title, names) in _BASELINES.items():
+        marks = [_mark(column, column.view.only_culture, names) for column in columns]
         for column_index, (column, mark) in enumerate(zip(columns, marks, strict=True)):
             if any(marks):
                 yield PaperRow(title, kind, **_facts(column, column_index, column.head, mark))
-    estimates = [model_rows([(column.view, column.metric)], column.variant) for column in columns]
+    estimates = [scores_by_system([(column.view, column.metric)], column.variant) for column in columns]
     above = ""
     for system, group in groups.items():
         if group != above:
@@ -249,7 +249,7 @@ def _of_cultures(columns: Sequence[PaperColumn], groups: Groups) -> Iterator[Pap
     people = {subject: _mark(one, subject, PEOPLE) for subject, one in column_of.items()}
     items = [
         pl.concat(
-            view.item_values(i, column.metric, one.variant).filter(culture=subject.culture)
+            view.answered_item_scores(i, column.metric, one.variant).filter(culture=subject.culture)
             for subject, one in column_of.items()
         )
         for i in runs
@@ -263,7 +263,7 @@ def _of_cultures(columns: Sequence[PaperColumn], groups: Groups) -> Iterator[Pap
         each = scores or [_mean(column, [values]) for values in values_of_row]
         cells = [(title, each[view.labels.index(system)]) for system, title in titles.items()]
         cells += [("Mean of systems", _mean(column, values_of_row))] if len(runs) > 1 else []
-        cells += [(_MARKS["people"][0], human)] if any(people.values()) else []
+        cells += [(_BASELINES["people"][0], human)] if any(people.values()) else []
         for column_index, (head, estimate) in enumerate(cells):
             yield PaperRow(name, kind, **_facts(of, column_index, head, estimate))
 
@@ -280,7 +280,7 @@ def _of_cultures(columns: Sequence[PaperColumn], groups: Groups) -> Iterator[Pap
             yield from row(topic, "topic", column, pl.col(group) == topic, (), None)
 
 
-def _mean(column: PaperColumn, items: Sequence[pl.DataFrame]) -> Estimate | None:
+def _mean(column: PaperColumn, items: Sequence[pl.DataFrame]) -> EstimateRow | None:
     """The mean over systems, then over cultures, each culture counting alike."""
     means, info = model_average(items), column.view.metrics[column.metric]
     share, ends = holds_shares(info, means["value"]), (info.low, info.high)
@@ -292,7 +292,7 @@ def _mean(column: PaperColumn, items: Sequence[pl.DataFrame]) -> Estimate | None
 
 def _row_head(row: Row) -> Cell:
     strong = row["kind"] in ("group", "mean")
-    return Cell(wording.isolate(wording.clean(row["row"])), strong=strong, muted=row["kind"] in _MARKS)
+    return Cell(wording.isolate(wording.clean(row["row"])), strong=strong, muted=row["kind"] in _BASELINES)
 
 
 def _cell(columns: Sequence[PaperColumn], row: Row) -> Cell:
@@ -302,7 +302,7 @@ def _cell(columns: Sequence[PaperColumn], row: Row) -> Cell:
     if not wording.known(row["value"]):
         return NONE
     small = wording.interval(row["low"], row["high"], info, _DIGITS) if wording.known(row["low"]) else ""
-    return Cell(wording.amount(row["value"], info, _DIGITS), small, number=True, muted=row["kind"] in _MARKS)
+    return Cell(wording.amount(row["value"], info, _DIGITS), small, number=True, muted=row["kind"] in _BASELINES)
 
 
 def _correlations(columns: Sequence[PaperColumn], caption: str) -> Table:

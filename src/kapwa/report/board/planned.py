@@ -18,7 +18,7 @@ from kapwa.report.tables.table import Cell, Column, PageSection, Table, frame_of
 from kapwa.report.view.comparisons import run_pairs
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import clean, culture_name, isolate
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.plans import FAMILIES, INTERVALS, FrozenPlan, PlannedTask, departures
 from kapwa.runs.systems import system_names
 from kapwa.stats.families import ALPHA, is_clear, is_equal
@@ -186,7 +186,7 @@ def _exploratory(plan: FrozenPlan, views: Sequence[TaskView]) -> str:
         name for view in views if (planned := _planned(plan, view)) for name in view.metrics if name != planned.metric
     )
     others += [f"other metrics ({some_names(list(metrics))})"] if metrics else []
-    if any(view.many for view in views):
+    if any(view.several_cultures for view in views):
         others += ["single cultures" if plan.family == "mean" else "means over cultures"]
     others += ["other variants"] if any(len(view.variants) > 1 for view in views) else []
     return f"All else was looked at afterwards and is exploratory: {', '.join([*others, 'parts of the items'])}."
@@ -272,7 +272,7 @@ def _on_these_items(planned: PlannedTask, view: TaskView, row: Row, level: float
         digests = view.runs[run].manifest["selection"].get("digests") or {}
         if digests.get(planned.variant) != planned.item_digests.get(planned.variant) or view.ended_in_order[run]:
             return None
-    a, b = (_of_row(view.asked_items(run, planned.metric), row) for run in chosen)
+    a, b = (_of_row(view.item_scores(run, planned.metric), row) for run in chosen)
     left = [
         _of_row(view.runs[run].scores.filter(not_asked_rows(), metric=planned.metric, variant=planned.variant), row)
         for run in chosen

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kapwa.report.view.marks import is_unranked
+from kapwa.report.view.reference_scores import is_unranked
 from kapwa.report.view.tasks import TaskView
 from kapwa.stats.every_pair import every_pair
 from kapwa.stats.families import is_clear
@@ -18,9 +18,9 @@ from kapwa.value_types import Cells, Row
 
 def ranking_pairs(view: TaskView) -> list[Cells]:
     """The comparisons that rank systems: of every two, over all cultures, of the first headline metric."""
-    items = [view.asked_items(run, view.metric) for run in range(len(view.runs))]
-    binary = bool(view.metrics[view.metric].binary)
-    return every_pair(items, view.labels, view.metric, view.variant, binary=binary).to_dicts()
+    items = [view.item_scores(run, view.main_metric) for run in range(len(view.runs))]
+    binary = bool(view.metrics[view.main_metric].binary)
+    return every_pair(items, view.labels, view.main_metric, view.variant, binary=binary).to_dicts()
 
 
 def ranks(labels: Sequence[str], pairs: Sequence[Row], sign: int = 1) -> dict[str, tuple[int, int]]:
@@ -42,7 +42,7 @@ def ranked_labels(
 ) -> list[str]:
     """The systems of a task that have a rank: not too many of their answers are missing.
 
-    ``estimates``: of each system its scores (:func:`model_rows`); ``task_index``: that of the task among them.
+    ``estimates``: of each system its scores (:func:`scores_by_system`); ``task_index``: that of the task among them.
     """
     return [name for name in view.labels if not is_unranked(estimates.get(name, {task_index: None})[task_index])]
 
@@ -60,7 +60,7 @@ def in_variants(view: TaskView, pairs: Sequence[Mapping[str, object]]) -> list[I
     ``pairs``: those of the main variant. Systems are compared on each variant that two or more cultures, or the only
     one, were asked.
     """
-    if len(view.variants) < 2 or len(view.runs) < 2 or view.waits:
+    if len(view.variants) < 2 or len(view.runs) < 2 or view.needs_verdicts:
         return []
     others = {name: view.of_variant(name) for name in view.variants if name != view.variant}
     return [

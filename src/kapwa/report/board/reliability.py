@@ -12,7 +12,7 @@ import polars as pl
 from kapwa.report import wording
 from kapwa.report.board.ranks import ranked_labels
 from kapwa.report.tables.table import Cell, Column, Table, frame_of
-from kapwa.report.view.means import model_rows
+from kapwa.report.view.means import scores_by_system
 from kapwa.report.view.tasks import TaskView
 from kapwa.stats.reliability import FEWEST, GOAL, Reliability, culture_reliability, system_reliability
 from kapwa.suites.base import MetricInfo
@@ -111,9 +111,9 @@ def _by_what(row: Row) -> str:
 
 
 def _rows(view: TaskView, task_index: int) -> list[ReliabilityRow]:
-    if view.waits:
+    if view.needs_verdicts:
         return []
-    ranked = ranked_labels(view, model_rows([(view, view.metric)]))
+    ranked = ranked_labels(view, scores_by_system([(view, view.main_metric)]))
     runs = [run for run, label in enumerate(view.labels) if label in ranked]
     rows = []
     reliability = _of_systems(view, runs)
@@ -121,9 +121,9 @@ def _rows(view: TaskView, task_index: int) -> list[ReliabilityRow]:
         cultures = view.cultures
         rows.append(_row(view, task_index, ("systems", "score"), reliability, (cultures, cultures)))
     # With very many systems the page does not compare cultures.
-    reliability = _of_cultures(view, runs) if view.many and not view.crowded else None
+    reliability = _of_cultures(view, runs) if view.several_cultures and not view.crowded else None
     if reliability is not None:
-        measure = view.compared(view.metric).words
+        measure = view.compared(view.main_metric).words
         rows.append(_row(view, task_index, ("cultures", measure), reliability, (len(runs), reliability.ranked)))
     return rows
 
@@ -144,7 +144,7 @@ def _row(
     return ReliabilityRow(
         task=view.task,
         data=view.source,
-        metric=view.metric,
+        metric=view.main_metric,
         variant=view.variant,
         what=what[0],
         measure=what[1],
@@ -170,7 +170,7 @@ def _of_systems(view: TaskView, runs: Sequence[int]) -> Reliability | None:
     """How reliably the mean over cultures ranks those systems."""
     if len(runs) < FEWEST:
         return None
-    items = [view.asked_items(run, view.metric).select(*_PLACE, "cluster", "value") for run in runs]
+    items = [view.item_scores(run, view.main_metric).select(*_PLACE, "cluster", "value") for run in runs]
     numbered = (frame.with_columns(run=pl.lit(k)) for k, frame in enumerate(items))
     wide = pl.concat(numbered).pivot(on="run", index=[*_PLACE, "cluster"], values="value").sort(_PLACE)
     values = wide.select(map(str, range(len(runs)))).to_numpy().astype(np.float64).T
@@ -181,7 +181,7 @@ def _of_cultures(view: TaskView, runs: Sequence[int]) -> Reliability | None:
     """How reliably the mean over those systems ranks cultures, by what the page compares them on."""
     if not runs:
         return None
-    items = view.compared(view.metric).items
+    items = view.compared(view.main_metric).items
     every = pl.concat([items[run].select(*_PLACE, "cluster", "value") for run in runs])
     means = every.group_by(_PLACE, maintain_order=True).agg(pl.first("cluster"), pl.mean("value"), systems=pl.len())
     # The mean of fewer systems is of another measure.

@@ -17,8 +17,8 @@ from kapwa.report.sentences import missing
 from kapwa.report.tables.scores import of_ceiling, score_cell
 from kapwa.report.tables.table import NONE, Cell, Column, Table, frame_of
 from kapwa.report.view.comparisons import variant_name
-from kapwa.report.view.marks import GUESSING, Estimate, Mark, is_of_first, is_unranked
-from kapwa.report.view.means import direction, model_rows, rank_key
+from kapwa.report.view.means import direction, rank_key, scores_by_system
+from kapwa.report.view.reference_scores import GUESSING, EstimateRow, ReferenceScore, is_first_items_only, is_unranked
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import SHARE
 from kapwa.runs.costs import amount
@@ -40,14 +40,15 @@ _LABELS_NOTE = (
     "rank."
 )
 _COST_NOTE = "Costs are of 1,000 items at the prices named when a run was made, in their currency; “–” where none were."
-# Rows below those of systems, and which of the marks beside a score each shows.
-MARKS = {"base": "Guessing", "best": "Best trick", "top": "Ceiling"}
+# Rows below those of systems: by kind what each is called. See ``references_of`` for the score that each shows.
+REFERENCE_ROWS = {"base": "Guessing", "best": "Best trick", "top": "Ceiling"}
 
 
 class BoardRow(NamedTuple):
-    """A number of the board: of a system, or of a mark (:data:`MARKS`), in one of its columns.
+    """A number of the board: of a system, or of a mark (:data:`REFERENCE_ROWS`), in one of its columns.
 
-    ``least``, ``most``: of a mark that is not the same in all runs. ``words``: what a mark is, or why a score lacks.
+    ``least``, ``most``: of a mark that is not the same in all runs; ``bound_low``, ``bound_high``: of a score, what it
+    can be once every missing answer is there. ``words``: what a mark is, or why a score lacks.
     """
 
     system: str | None
@@ -102,8 +103,8 @@ def board_table(
     ``pairs``: :func:`kapwa.report.board.ranks.ranking_pairs` of each task; ranks are by these, whatever people say.
     ``cost``: last stands what 1,000 items cost, of each task of which a run tells it.
     """
-    estimates = model_rows([(view, view.metric) for view in views])
-    signs = [direction(view, view.metric) for view in views]
+    estimates = scores_by_system([(view, view.main_metric) for view in views])
+    signs = [direction(view, view.main_metric) for view in views]
     order = sorted(estimates, key=lambda name: list(map(rank_key, estimates[name], signs)))
     rows = _rows(views, pairs, {name: estimates[name] for name in order}, cost=cost)
     rows += _label_rows(views, labelled, estimates) if labelled else ()
@@ -119,9 +120,9 @@ def board_table(
         *(" ".join(filter(None, [f"Cost of 1,000 items ({views[k].task})", views[k].source])) for k in priced),
     ]
     thinking, early = _thinking(views), _stopped_early(views)
-    ranked = any(not view.waits and len(view.runs) > 1 for view in views)
+    ranked = any(not view.needs_verdicts and len(view.runs) > 1 for view in views)
     # Where nothing but people's labels gives a score, a column of no scores beside them says nothing.
-    hidden = {column.task_index for column in labelled if views[column.task_index].waits}
+    hidden = {column.task_index for column in labelled if views[column.task_index].needs_verdicts}
 
     def cell(row: Row) -> Cell:
         if row["column_index"] >= first_cost:
@@ -156,7 +157,7 @@ def board_table(
 def _rows(
     views: Sequence[TaskView],
     pairs: Sequence[Sequence[Mapping[str, object]]],
-    estimates: Mapping[str, Sequence[Estimate | None]],
+    estimates: Mapping[str, Sequence[EstimateRow | None]],
     *,
     cost: bool,
 ) -> list[BoardRow]:
@@ -165,15 +166,17 @@ def _rows(
     for column_index, (view, compared) in enumerate(zip(views, pairs, strict=True)):
         intervals: Mapping[str, tuple[int, int]] = {}
         if len(view.runs) > 1:
-            intervals = ranks(ranked_labels(view, estimates, column_index), compared, direction(view, view.metric))
-        marks = [marks_of(view, run) for run in range(len(view.runs))]
+            intervals = ranks(ranked_labels(view, estimates, column_index), compared, direction(view, view.main_metric))
+        marks = [references_of(view, run) for run in range(len(view.runs))]
         columns.append(_TaskColumn(column_index, view, marks, intervals, _costs(view) if cost else {}))
     rows = [
         column.system_row(system, estimate)
         for system, of_system in estimates.items()
         for column, estimate in zip(columns, of_system, strict=True)
     ]
-    return rows + [row for mark in MARKS for column in columns if (row := column.mark_row(mark)) is not None]
+    return rows + [
+        row for kind in REFERENCE_ROWS for column in columns if (row := column.reference_row(kind)) is not None
+    ]
 
 
 class _TaskColumn(NamedTuple):
@@ -181,7 +184,7 @@ class _TaskColumn(NamedTuple):
 
     column_index: int
     view: TaskView
-    marks: Sequence[Mapping[str, Mark]]
+    marks: Sequence[Mapping[str, ReferenceScore]]
     ranks: Mapping[str, tuple[int, int]]
     costs: Mapping[str, float]
 
@@ -189,10 +192,10 @@ class _TaskColumn(NamedTuple):
     def task_facts(self) -> JsonObject:
         """What all rows of the column share."""
         view = self.view
-        facts = {"task": view.task, "data": view.source, "metric": view.metric, "variant": view.variant}
+        facts = {"task": view.task, "data": view.source, "metric": view.main_metric, "variant": view.variant}
         return {**facts, "language": languages_asked(view), "column_index": self.column_index}
 
-    def system_row(self, system: str, estimate: Estimate | None) -> BoardRow:
+    def system_row(self, system: str, estimate: EstimateRow | None) -> BoardRow:
         """The row of one system, empty where it has no run of the task."""
         cost = self.costs.get(system)
         row = BoardRow(system, "system", cultures=self.view.cultures, cost_per_1000_items=cost, **self.task_facts)
@@ -200,7 +203,7 @@ class _TaskColumn(NamedTuple):
             return row
         trained_on = self.view.runs[estimate["run"]].manifest.get("trained_on") or UNKNOWN
         row = row._replace(n=estimate["n"], asked=estimate["asked"], trained_on=trained_on)
-        if is_of_first(estimate):
+        if is_first_items_only(estimate):
             return row._replace(words=missing.unranked_words(estimate, wording.UNDESCRIBED))
         low, high = self.ranks.get(system, (None, None))
         return row._replace(
@@ -209,16 +212,22 @@ class _TaskColumn(NamedTuple):
             bound_high=estimate["most"],
             rank_low=low,
             rank_high=high,
-            **of_ceiling(self.marks[estimate["run"]].get("top"), self.view.metric),
+            **of_ceiling(self.marks[estimate["run"]].get("top"), self.view.main_metric),
         )
 
-    def mark_row(self, kind: str) -> BoardRow | None:
+    def reference_row(self, kind: str) -> BoardRow | None:
         """The row of a mark: that of the first run, and how far those of others differ; None without one."""
         mark = self.marks[0].get(kind)
         if mark is None:
             return None
         row = BoardRow(
-            MARKS[kind], kind, value=mark.value, low=mark.low, high=mark.high, words=mark.words, **self.task_facts
+            REFERENCE_ROWS[kind],
+            kind,
+            value=mark.value,
+            low=mark.low,
+            high=mark.high,
+            words=mark.words,
+            **self.task_facts,
         )
         values = sorted(of_run[kind].value for of_run in self.marks if kind in of_run)
         if values[-1] - values[0] > _SAME:
@@ -240,7 +249,7 @@ def cost_columns(views: Sequence[TaskView]) -> list[int]:
 
 def _head(view: TaskView, column_index: int, estimates: Iterable[Sequence[Row | None]]) -> str:
     """The head of a task's column: its metric, task and data, then variant, language and how many items."""
-    metric = view.titles[view.metric].partition(":")[0]
+    metric = view.titles[view.main_metric].partition(":")[0]
     name = " ".join(filter(None, [metric, f"({view.task})", view.source]))
     rows = [row for system in estimates if (row := system[column_index]) is not None]
     counts = sorted({int(row["n"]) for row in rows if row["n"]})
@@ -344,21 +353,21 @@ def _label_cell(row: Row) -> Cell:
     return Cell(wording.amount(row["value"], SHARE), small, number=True, bar=bar)
 
 
-def marks_of(view: TaskView, run: int, subject: Subject | None = None) -> dict[str, Mark]:
-    """What the rows below the systems (:data:`MARKS`) show of a culture; None: the only one, or the mean over all."""
-    every = view.marks(subject or view.whole, view.metric, run=run)
-    marks = {name: getattr(every, name) for name in MARKS}
+def references_of(view: TaskView, run: int, subject: Subject | None = None) -> dict[str, ReferenceScore]:
+    """What the rows below the systems (:data:`REFERENCE_ROWS`) show; ``subject`` None: of the only culture, or all."""
+    every = view.marks(subject or view.only_culture, view.main_metric, run=run)
+    by_kind = {"base": every.baseline, "best": every.best_trick, "top": every.ceiling}
     # A task without guessing has its highest trick at the base: marks of other names there are tricks.
     return {
-        name: mark
-        for name, mark in marks.items()
-        if mark is not None and (name == "top" or (mark.name in GUESSING) == (name == "base"))
+        kind: mark
+        for kind, mark in by_kind.items()
+        if mark is not None and (kind == "top" or (mark.name in GUESSING) == (kind == "base"))
     }
 
 
 def board_cell(row: Row, view: TaskView) -> Cell:
     """A system's score, or a mark with what it is; where runs differ in a mark, it is the first run's and says so."""
-    info = view.metrics[view.metric]
+    info = view.metrics[view.main_metric]
     bar = None
     if wording.is_share(info) and wording.known(row["value"]):
         low, high = (row[end] if wording.known(row[end]) else row["value"] for end in ("low", "high"))
@@ -379,7 +388,7 @@ def board_cell(row: Row, view: TaskView) -> Cell:
 def _note(views: Sequence[TaskView], labelled: Sequence[LabelColumn], *, ranked: bool, cost: bool) -> str:
     """What stands below the board, of what it holds."""
     notes = ["Under each score is its 95% interval."]
-    if any(view.many for view in views):
+    if any(view.several_cultures for view in views):
         notes.append("Scores are means over cultures, each with the same weight.")
     if ranked:
         notes.append(_RANKS_NOTE)

@@ -12,8 +12,8 @@ from kapwa.report import wording
 from kapwa.report.board.ranks import ranked_labels, ranks
 from kapwa.report.sentences import missing
 from kapwa.report.sentences.scores import undone_words
-from kapwa.report.view.marks import UNRANKED
-from kapwa.report.view.means import direction, model_rows, rank_key
+from kapwa.report.view.means import direction, rank_key, scores_by_system
+from kapwa.report.view.reference_scores import NO_RANK_ABOVE
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import SHARE, isolate
 from kapwa.stats.families import is_clear, is_undecided
@@ -48,10 +48,10 @@ def verdict_sentence(
     """
     rows = [row for row in pairs if wording.known(row["difference"])]
     if not rows:
-        return _by_verdicts(view, labelled) if view.waits else ""
+        return _by_verdicts(view, labelled) if view.needs_verdicts else ""
     cultures = wording.count(rows[0].get("cultures") or 1, "culture")
-    over = f" over {cultures}" if view.many else ""
-    estimates = model_rows([(view, view.metric)])
+    over = f" over {cultures}" if view.several_cultures else ""
+    estimates = scores_by_system([(view, view.main_metric)])
     ranked = ranked_labels(view, estimates)
     if len(rows) == 1 and (ended := _ended_words(view)):
         return f"{view.title}: no verdict on which of the two is better.{ended}"
@@ -67,7 +67,7 @@ def _without_rank(view: TaskView, ranked: Sequence[str]) -> str:
     """Name the systems that have no rank, and say why."""
     ended = _ended(view)
     names = [isolate(name) for name in view.labels if name not in ranked and name not in ended]
-    more = f"more than {wording.tidy_share(UNRANKED)} of the answers are missing"
+    more = f"more than {wording.tidy_share(NO_RANK_ABOVE)} of the answers are missing"
     return f"{_no_rank(names, more)}{_ended_words(view)}"
 
 
@@ -97,11 +97,11 @@ def _of_many(
     labelled: Sequence[LabelColumn],
 ) -> str:
     """Say which of three or more systems may be the best; ``rows``: the pairs of those that have a rank."""
-    info = view.metrics[view.metric]
+    info = view.metrics[view.main_metric]
     names = list(dict.fromkeys(name for row in rows for name in (row["a"], row["b"])))
     if not names:
         return f"{view.title}: no two systems can be ranked."
-    sign = direction(view, view.metric)
+    sign = direction(view, view.main_metric)
     intervals = ranks(names, rows, sign)
     open_pairs = sum(map(is_undecided, rows))
     gone = _open_words(open_pairs)
@@ -203,19 +203,19 @@ def _undone(view: TaskView, single: pl.DataFrame) -> str:
     """How far a scorer's error could carry the difference of two systems over all cultures."""
     if "undone_by" not in single.columns:
         return ""
-    whole = pl.col("culture").is_null() if view.many else pl.lit(value=True)
-    rows = single.filter(whole, metric=view.metric, variant=view.variant).to_dicts()
+    whole = pl.col("culture").is_null() if view.several_cultures else pl.lit(value=True)
+    rows = single.filter(whole, metric=view.main_metric, variant=view.variant).to_dicts()
     return undone_words(rows[0]) if rows else ""
 
 
 def _better_first(row: Row, view: TaskView) -> tuple[str, str]:
     """The two systems of a comparison, the better one first where that is clear."""
-    swapped = is_clear(row) and direction(view, view.metric) * row["difference"] <= 0
+    swapped = is_clear(row) and direction(view, view.main_metric) * row["difference"] <= 0
     return (row["b"], row["a"]) if swapped else (row["a"], row["b"])
 
 
 def _of_two(row: Row, view: TaskView, over: str) -> str:
-    info = view.metrics[view.metric]
+    info = view.metrics[view.main_metric]
     first, second = map(isolate, _better_first(row, view))
     difference = f"difference {wording.difference_words(row, info)}"
     if is_undecided(row):
@@ -234,7 +234,7 @@ def _by_itself(view: TaskView, single: pl.DataFrame, row: Mapping[str, object]) 
     """In how many single cultures the same holds, each held against noise by itself."""
     if len(view.subjects) == 1 or not is_clear(row):
         return ""
-    cultures = single.filter((pl.col("metric") == view.metric) & pl.col("culture").is_not_null()).to_dicts()
+    cultures = single.filter((pl.col("metric") == view.main_metric) & pl.col("culture").is_not_null()).to_dicts()
     same = sum(is_clear(culture) and culture["difference"] * row["difference"] > 0 for culture in cultures)
     verb = "shows" if same == 1 or (not same and len(cultures) == 2) else "show"
     return f"; by themselves, {wording.of_all(same, len(cultures), 'culture')} {verb} the same"

@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from kapwa.files import slug
 from kapwa.report.charts.elements import HeatChart
 from kapwa.report.charts.heat import heat_chart, square_of
-from kapwa.report.view.marks import Estimate
-from kapwa.report.view.means import direction, model_rows, rank_key, topic_means
+from kapwa.report.view.means import direction, rank_key, scores_by_system, topic_means
+from kapwa.report.view.reference_scores import EstimateRow
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import label_text
 
 
 def systems_in_order(view: TaskView) -> list[str]:
     """The systems, those with the best scores first."""
-    means = {name: rows[0] for name, rows in model_rows([(view, view.metric)]).items()}
-    sign = direction(view, view.metric)
+    means = {name: rows[0] for name, rows in scores_by_system([(view, view.main_metric)]).items()}
+    sign = direction(view, view.main_metric)
     return sorted(view.labels, key=lambda name: rank_key(means.get(name), sign))
 
 
@@ -32,12 +32,12 @@ def topic_heats(view: TaskView, order: Sequence[str]) -> list[HeatChart]:
     charts = []
     for group, topics in topic_means(view):
         how = f"by {label_text(group).replace('_', ' ')}, mean over cultures"
-        charts += _heat(view, view.metric, how, order, {topic: dict(rows) for topic, rows in topics.items()})
+        charts += _heat(view, view.main_metric, how, order, {topic: dict(rows) for topic, rows in topics.items()})
     return charts
 
 
 def _heat(
-    view: TaskView, metric: str, how: str, order: Sequence[str], scores: Mapping[str, Mapping[int, Estimate | None]]
+    view: TaskView, metric: str, how: str, order: Sequence[str], scores: Mapping[str, Mapping[int, EstimateRow | None]]
 ) -> list[HeatChart]:
     """``scores``: by column, then by run."""
     info, title = view.metrics[metric], f"{view.titles[metric]}, {how}"

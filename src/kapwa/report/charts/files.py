@@ -13,7 +13,7 @@ from kapwa.report.charts.task import charts_of
 from kapwa.report.view import comparisons
 from kapwa.report.view.tasks import arrange
 from kapwa.report.wording import COMMON_FONTS
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.systems import Named
 
 PNG_SCALE = 2

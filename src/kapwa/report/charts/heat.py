@@ -40,9 +40,9 @@ def heat_chart(
 
 def stratum_charts(view: TaskView) -> list[HeatChart]:
     """Culture × topic (or category) of the first headline metric, one heat map a model and grouping."""
-    info, subjects, charts = view.metrics[view.metric], view.by_score(view.metric), list[HeatChart]()
+    info, subjects, charts = view.metrics[view.main_metric], view.by_score(view.main_metric), list[HeatChart]()
     for group, topics in topic_means(view):
-        title = f"{view.titles[view.metric]}, by {label_text(group).replace('_', ' ')}"
+        title = f"{view.titles[view.main_metric]}, by {label_text(group).replace('_', ' ')}"
         for i, label in enumerate(view.labels):
             strata = [view.strata(i, subject, group) for subject in subjects]
             charts += heat_chart(
@@ -71,7 +71,7 @@ def square_of(row: Row | None, info: MetricInfo) -> Square | None:
 def confusion_chart(view: TaskView, confusion: Confusion) -> list[HeatChart]:
     """Rows: whose question it was. Columns: whose answer was given. Squares: shares of the row's wrong answers."""
     cultures = set(confusion.table["culture"])
-    rows = [subject for subject in view.by_score(view.metric) if subject.culture in cultures]
+    rows = [subject for subject in view.by_score(view.main_metric) if subject.culture in cultures]
     # Columns in the order of the rows, so that the diagonal is where a culture meets itself.
     order = {subject.culture: index for index, subject in enumerate(rows)}
     columns = sorted(confusion.table["other"].unique().sort(), key=lambda other: order.get(other, len(order)))

@@ -11,8 +11,8 @@ from kapwa.files import slug
 from kapwa.report import wording
 from kapwa.report.charts.elements import FEW_ITEMS, Dot, Line, Marker, RowChart
 from kapwa.report.view.comparisons import LEVELS, axis_names, contrast_language, language_facts
-from kapwa.report.view.marks import Estimate, is_of_first
 from kapwa.report.view.means import topic_means
+from kapwa.report.view.reference_scores import EstimateRow, is_first_items_only
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import label_text
 from kapwa.stats.families import is_clear
@@ -83,12 +83,12 @@ def headline_charts(view: TaskView, metric: str) -> list[RowChart]:
         tail="; ".join(f"{mark.words}: {at}" for mark, at in shown),
         key=f"{view.slug}-{slug(subject.label)}-{slug(metric)}",
         subject=subject.label,
-        markers=[Marker(mark.value, f"{mark.short} {at}", mark.ceiling) for mark, at in shown],
-        band=marks.best.value if marks.best else None,
+        markers=[Marker(mark.value, f"{mark.short} {at}", mark.is_ceiling) for mark, at in shown],
+        band=marks.best_trick.value if marks.best_trick else None,
     )
 
 
-def _series_line(label: str, rows: Sequence[tuple[int, Estimate]]) -> Line:
+def _series_line(label: str, rows: Sequence[tuple[int, EstimateRow]]) -> Line:
     """One row with a dot for each model; ``rows`` pairs a series number with an estimate."""
     sizes = sorted({int(row["n"]) for _, row in rows})
     few = sizes[-1] < FEW_ITEMS
@@ -125,13 +125,13 @@ def topic_charts(view: TaskView) -> list[RowChart]:
     """Every topic a row, a dot for each model: its mean over cultures, each counting alike."""
     charts = []
     for group, topics in topic_means(view):
-        title = f"{view.titles[view.metric]}, by {label_text(group).replace('_', ' ')}"
+        title = f"{view.titles[view.main_metric]}, by {label_text(group).replace('_', ' ')}"
         charts += row_chart(
             view,
-            view.metric,
+            view.main_metric,
             [_series_line(name, rows) for name, rows in topics.items()],
-            title=f"{title}, mean over cultures" if view.many else title,
-            about="all cultures" if view.many else view.subjects[0].label,
+            title=f"{title}, mean over cultures" if view.several_cultures else title,
+            about="all cultures" if view.several_cultures else view.subjects[0].label,
             key=f"{view.slug}-{slug(group)}-over-cultures",
             subject=", ".join(view.labels),
             series=view.labels,
@@ -141,7 +141,7 @@ def topic_charts(view: TaskView) -> list[RowChart]:
 
 
 def _has_dot(row: Row) -> bool:
-    return wording.known(row["value"]) and not is_of_first(row)
+    return wording.known(row["value"]) and not is_first_items_only(row)
 
 
 def _culture_line(view: TaskView, subject: Subject, metric: str) -> Line:
@@ -154,7 +154,7 @@ def _culture_line(view: TaskView, subject: Subject, metric: str) -> Line:
     def partial(run: int) -> float | None:
         worth = view.pooled_value_and_rank(run, subject, metric)
         # A share of the ceiling has no place on the axis of scores.
-        by_share = worth is not None and worth[1] is not None and view.compared(metric).top is not None
+        by_share = worth is not None and worth[1] is not None and view.compared(metric).ceiling is not None
         return None if worth is None or worth[1] is None or by_share else worth[0]
 
     if len(view.runs) == 1 and scored:
@@ -166,8 +166,8 @@ def _culture_line(view: TaskView, subject: Subject, metric: str) -> Line:
         strong=strong,
         beside=size_words,
         muted=most < FEW_ITEMS,
-        zone=marks.best.value if marks.best else None,
-        top=marks.top.value if marks.top else None,
+        zone=marks.best_trick.value if marks.best_trick else None,
+        top=marks.ceiling.value if marks.ceiling else None,
     )
 
 
@@ -177,7 +177,7 @@ def contrast_charts(view: TaskView, table: pl.DataFrame) -> list[RowChart]:
     Of the pairs of variants on an axis the first is drawn; the table holds the others. Rows of the axis "asked" are
     grouped by how much text there is in the local language.
     """
-    axis, info = table["axis"][0], view.metrics[view.metric]
+    axis, info = table["axis"][0], view.metrics[view.main_metric]
     labels = {subject.culture: subject.label for subject in view.subjects}
     charts = []
     shown = table.filter(pl.col("held") == table["held"][0], pl.col("cultures") == 1)
@@ -199,9 +199,9 @@ def contrast_charts(view: TaskView, table: pl.DataFrame) -> list[RowChart]:
         whose = str(model[0]) or view.labels[0]
         charts += row_chart(
             view,
-            view.metric,
+            view.main_metric,
             lines,
-            title=f"{view.titles[view.metric]}: {first} and {second}",
+            title=f"{view.titles[view.main_metric]}: {first} and {second}",
             about=f"{whose}. Beside each culture the first minus the second",
             key=f"{view.slug}-{slug(whose)}-{axis}",
             subject=whose,

@@ -55,11 +55,11 @@ def charts_of(view: TaskView, contrasts: Mapping[Axis, pl.DataFrame]) -> TaskCha
         order = systems_in_order(view)
         headline = [chart for metric in view.headline for chart in culture_heat(view, metric, order)]
         return TaskCharts(headline=headline, breakdown=topic_heats(view, order))
-    draw = culture_charts if view.many else headline_charts
+    draw = culture_charts if view.several_cultures else headline_charts
     return TaskCharts(
         headline=[chart for metric in view.headline for chart in draw(view, metric)],
         topics=topic_charts(view),
-        breakdown=stratum_charts(view) if view.many else [],
+        breakdown=stratum_charts(view) if view.several_cultures else [],
         contrasts={axis: contrast_charts(view, frame) for axis, frame in contrasts.items()},
         wordings=wordings_chart(view) if len(view.variants) > 1 else [],
         confusions=[chart for one in view.confusions() for chart in confusion_chart(view, one)],

@@ -12,12 +12,12 @@ from kapwa.report.view.track import Track, TrackedStep
 
 def track_charts(track: Track) -> list[RowChart | HeatChart]:
     """A row a checkpoint, the earliest on top; of several cultures a heat map, a column a checkpoint."""
-    view, title = track.view, track.view.titles[track.view.metric]
-    where = "mean over cultures" if view.many else view.subjects[0].label
+    view, title = track.view, track.view.titles[track.view.main_metric]
+    where = "mean over cultures" if view.several_cultures else view.subjects[0].label
     return [
         *row_chart(
             view,
-            view.metric,
+            view.main_metric,
             [_line(track, step) for step in track.steps],
             title=f"{title} over checkpoints",
             about=where,
@@ -45,11 +45,11 @@ def _line(track: Track, step: TrackedStep) -> Line:
 
 def _culture_squares(track: Track) -> list[HeatChart]:
     view = track.view
-    if not view.many:
+    if not view.several_cultures:
         return []
-    subjects, title = view.by_score(view.metric), f"{view.titles[view.metric]} by culture and checkpoint"
+    subjects, title = view.by_score(view.main_metric), f"{view.titles[view.main_metric]} by culture and checkpoint"
     squares = [
-        [square_of(view.estimate(index, subject, view.metric), track.info) for index in range(len(view.runs))]
+        [square_of(view.estimate(index, subject, view.main_metric), track.info) for index in range(len(view.runs))]
         for subject in subjects
     ]
     return heat_chart(

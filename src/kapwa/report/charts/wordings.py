@@ -17,7 +17,7 @@ def wordings_chart(view: TaskView) -> list[RowChart]:
     means = wording_means(view, variants)
     if not means or len(variants) < 2:
         return []
-    sign = direction(view, view.metric)
+    sign = direction(view, view.main_metric)
     ranks = {
         i: [1 + sum(sign * (other[k] - one[k]) > 0 for other in means.values()) for k in range(len(variants))]
         for i, one in means.items()
@@ -28,18 +28,18 @@ def wordings_chart(view: TaskView) -> list[RowChart]:
             wording.truncate(view.labels[i], 32),
             [Dot(value, series=k if distinguishable else 0) for k, value in enumerate(means[i])],
             strong=wording.rank(min(ranks[i]), max(ranks[i])) if len(means) > 1 else "",
-            beside=wording.interval(min(means[i]), max(means[i]), view.metrics[view.metric]),
+            beside=wording.interval(min(means[i]), max(means[i]), view.metrics[view.main_metric]),
             joined=True,
         )
         for i in sorted(means, key=lambda i: -sign * sum(means[i]))
     ]
-    title = f"{view.titles[view.metric]}, by wording of the prompt"
+    title = f"{view.titles[view.main_metric]}, by wording of the prompt"
     about = f"{wording.count(len(means), 'model')} in {len(variants)} wordings. Beside each its lowest and highest"
     about += ", and its ranks" if len(means) > 1 else ""
     series = [label_text(name) for name in variants] if distinguishable else []
     return row_chart(
         view,
-        view.metric,
+        view.main_metric,
         lines,
         title=title,
         about=about,

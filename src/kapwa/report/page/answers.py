@@ -51,7 +51,7 @@ def answer_table(view: TaskView) -> pl.DataFrame:
     cases_of, answers_of, frames = dict(view.table("cases")), dict(view.table("answers")), []
     for index, run in enumerate(view.runs):
         metrics = set(run.scores["metric"])
-        metric = next((name for name in view.headline if name in metrics), view.metric)
+        metric = next((name for name in view.headline if name in metrics), view.main_metric)
         frame = run.scores.filter(pl.col("metric") == metric).select("item_id", *CHOSEN_BY, "sample", "outcome")
         cases = cases_of.get(index, pl.DataFrame(schema=CASE_SCHEMA))
         measured = [name for name in view.headline if name in set(cases["metric"])] or cases["metric"].to_list()

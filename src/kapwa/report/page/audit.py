@@ -11,7 +11,7 @@ from kapwa.files import filling, jsonable, write_json, write_text
 from kapwa.labels.audits.correction import Audit
 from kapwa.report.board.audit import audit_block, proposal_table
 from kapwa.report.page.html import render
-from kapwa.runs.outputs import BOM
+from kapwa.runs.csv_and_notebook import BOM
 from kapwa.tables import csv_text
 
 

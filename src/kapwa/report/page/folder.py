@@ -26,7 +26,7 @@ def write_answer_pages(view: TaskView, answer_frame: pl.DataFrame, folder: Path)
 
     ``answer_frame``: :func:`kapwa.report.page.answers.answer_table`. Where runs keep no answers there is no page.
     """
-    subjects: Sequence[Subject | None] = view.subjects if view.many else [None]
+    subjects: Sequence[Subject | None] = view.subjects if view.several_cultures else [None]
     links = []
     for number, subject in enumerate(subjects, start=1):
         table = answer_frame if subject is None else _of_subject(view, answer_frame, subject)

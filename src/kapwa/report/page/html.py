@@ -16,7 +16,7 @@ import polars as pl
 from kapwa.files import slug, write_text
 from kapwa.report.charts.drawing import environment
 from kapwa.report.tables.table import Table
-from kapwa.runs.outputs import BOM
+from kapwa.runs.csv_and_notebook import BOM
 
 if TYPE_CHECKING:
     pass

@@ -31,7 +31,7 @@ from kapwa.report.tables.errata import ErrataSection
 from kapwa.report.tables.table import PageSection, Table
 from kapwa.report.view.means import by_suite
 from kapwa.report.view.tasks import MOST_DRAWN, TaskView, arrange
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.systems import Named
 from kapwa.stats.families import check_margin
 from kapwa.suites.items import grouped
@@ -166,7 +166,8 @@ def _page(sources: _Sources, room: AnswerRoom) -> str:
     labels_of_tasks = grouped(sources.labelled, attrgetter("task_index"))
     for task_index, section in enumerate(sections):
         labels = labels_of_tasks.get(task_index, ())
-        if section.view.waits and labels:  # labels are its scores; where there is a board, they stand above that
+        # Labels are its scores; where there is a board, they stand above that.
+        if section.view.needs_verdicts and labels:
             words = [] if has_board else [verdict_sentence(section.view, [], pl.DataFrame(), labels)]
             section.sentences = words
     variants = [
@@ -229,7 +230,7 @@ def _planned(plan: FrozenPlan, views: Sequence[TaskView], equal_within: float | 
 
 def _reliability(views: Sequence[TaskView]) -> Table | None:
     """How reliable the ranks are; None for one system in one culture."""
-    if not any(view.many or len(view.runs) > 1 for view in views):
+    if not any(view.several_cultures or len(view.runs) > 1 for view in views):
         return None
     from kapwa.report.board.reliability import reliability_table
 

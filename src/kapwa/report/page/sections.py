@@ -35,7 +35,7 @@ def write_track(tracks: Sequence[Track], page: Path) -> Path:
 def write_link(linked: LinkedReleases, page: Path) -> Path:
     """Write one self-contained page about two releases, and return its path."""
     view = linked.releases.view
-    lead = f"{view.titles[view.metric]}{view.variant_words}"
+    lead = f"{view.titles[view.main_metric]}{view.variant_words}"
     sections = [ChartedSection(linked.block, ())]
     return _written(page, sections, title="Two releases", kicker="Kapwa link", lead=lead)
 

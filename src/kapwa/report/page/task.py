@@ -132,7 +132,7 @@ def task_section(
     ``board``: the page has a board, above which stands what is missing.
     """
     contrasts = contrast_tables(view) if view.split_variants else {}
-    may_compare = len(view.runs) > 1 and not view.crowded and not view.waits
+    may_compare = len(view.runs) > 1 and not view.crowded and not view.needs_verdicts
     compared = run_pairs(view, equal_within) if may_compare else pl.DataFrame()
     marks = [mark for s in view.subjects for metric in view.headline for mark in view.marks(s, metric).every]
     about = view.suite.tasks.get(view.task, "") if view.suite is not None else ""
@@ -146,7 +146,7 @@ def task_section(
         answers=_answers(view, room),
         compared=compared,
         order=order_sentence(view) if len(view.runs) > 1 and not view.crowded else "",
-        floors=any(not mark.ceiling for mark in marks),
+        floors=any(not mark.is_ceiling for mark in marks),
         ceilings=" or ".join(mark.words for mark in view.tops(view.headline)),
         methods=notes.methods(view),
         errata=errata,
@@ -168,7 +168,7 @@ def _tables(view: TaskView, contrasts: Mapping[Axis, pl.DataFrame], compared: pl
         scores=_scores(view),
         reference=metrics_table(view, reference=True),
         pairs=_differences(view, compared, "pairs", "Models compared on the same items"),
-        gaps=_gaps(view) if view.many else None,
+        gaps=_gaps(view) if view.several_cultures else None,
         topics=topic_table(view),
         contrasts=of_axes,
         languages=_languages(view) if "asked" in contrasts else None,
@@ -198,7 +198,7 @@ def _differences(view: TaskView, frame: pl.DataFrame, key: str, caption: str) ->
 def task_sentences(view: TaskView, *, gone: bool = True) -> list[str]:
     """Tell the first headline metric of every system, then of groups of items; ``gone``: first what is missing."""
     missing = first_sentences([view]) if gone else []
-    if view.many:
+    if view.several_cultures:
         systems = cultures.across_sentences(view)
     else:
         systems = list(map(scores.score_sentence, scores.readings(view, view.subjects[0])))
@@ -208,7 +208,9 @@ def task_sentences(view: TaskView, *, gone: bool = True) -> list[str]:
 def _scores(view: TaskView) -> list[Table]:
     """Every metric of every system; of several cultures then each headline metric by culture, then by label."""
     tables = [metrics_table(view, reference=False)]
-    tables += [*(culture_table(view, name) for name in view.headline), label_table(view)] if view.many else []
+    tables += (
+        [*(culture_table(view, name) for name in view.headline), label_table(view)] if view.several_cultures else []
+    )
     return [table for table in tables if table is not None]
 
 
@@ -221,10 +223,10 @@ def _languages(view: TaskView) -> Table | None:
 
 def _gaps(view: TaskView) -> Table | None:
     """Cultures that share a language, side by side."""
-    gaps, compared = language_gaps(view), view.compared(view.metric)
+    gaps, compared = language_gaps(view), view.compared(view.main_metric)
     caption = "Cultures that share a language, on the same questions"
     caption += f", mean of {len(view.runs)} models" if len(view.runs) > 1 else ""
-    caption += "" if compared.top is None else f": the {compared.words}, in points"
+    caption += "" if compared.ceiling is None else f": the {compared.words}, in points"
     return _differences(view, gaps, "gaps", caption)
 
 
@@ -248,11 +250,11 @@ def _signatures(view: TaskView) -> Table:
 def cautions(view: TaskView) -> list[str]:
     """What must be known beside the scores: few items, cultures that the main variant lacks."""
     runs = range(len(view.runs))
-    rows_of = {s: [row for i in runs if (row := view.estimate(i, s, view.metric))] for s in view.subjects}
+    rows_of = {s: [row for i in runs if (row := view.estimate(i, s, view.main_metric))] for s in view.subjects}
     absent = [isolate(subject.label) for subject, rows in rows_of.items() if not rows]
     least = min((int(row["n"]) for rows in rows_of.values() for row in rows), default=scores.SMALL_SAMPLE)
     sentences = []
-    if least < scores.SMALL_SAMPLE and not view.waits:
+    if least < scores.SMALL_SAMPLE and not view.needs_verdicts:
         sentences.append(_few_words(view, least))
     sentences += [f"Not asked in the variant shown: {notes.some_names(absent)}."] if absent else []
     return sentences
@@ -261,9 +263,9 @@ def cautions(view: TaskView) -> list[str]:
 def _few_words(view: TaskView, least: int) -> str:
     """Say that a score rests on few items, and what that means; ``least``: the fewest of any culture."""
     few = wording.count(least, *view.noun)
-    who = "Some cultures have" if view.many else "This is based on"
+    who = "Some cultures have" if view.several_cultures else "This is based on"
     if least == 0:
         return f"{who} no {view.noun[0]} with an answer: nothing can be said there."
     if least == 1:
         return f"{who} a single {view.noun[0]}: it says nothing about others."
-    return f"{who}{' as few as' if view.many else ''} {few}, so only large differences can be seen."
+    return f"{who}{' as few as' if view.several_cultures else ''} {few}, so only large differences can be seen."

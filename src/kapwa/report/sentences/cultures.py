@@ -17,8 +17,8 @@ from kapwa.report.sentences.scores import (
     phrase_words,
     unranked_sentence,
 )
-from kapwa.report.view.marks import BESIDE, Held, is_unranked, share_of, verdicts
 from kapwa.report.view.means import equal_mean
+from kapwa.report.view.reference_scores import SHOW_BOUNDS_ABOVE, ScoreWithReferences, is_unranked, share_of, verdicts
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import clean, isolate
 from kapwa.stats.families import ALPHA, missing_share
@@ -31,19 +31,19 @@ def across_sentences(view: TaskView) -> list[str]:
 
     Each model's mean is held against tricks and people in a family of tests of its own: :func:`verdicts`.
     """
-    told: dict[int, Held] = {}
+    told: dict[int, ScoreWithReferences] = {}
     for i in range(len(view.runs)):
         mean = equal_mean(view, i)
         if mean is not None:
-            marks = view.marks(None, view.metric, run=i)
+            marks = view.marks(None, view.main_metric, run=i)
             told[i] = (mean, marks, verdicts([(mean, marks)])[0])
     return [_across(view, i, told.get(i)) for i in range(len(view.runs))]
 
 
-def _across(view: TaskView, run: int, told_of: Held | None) -> str:
+def _across(view: TaskView, run: int, told_of: ScoreWithReferences | None) -> str:
     """One model's sentences; ``told_of``: its mean, the marks over all cultures, and how it stands to them."""
-    info = view.metrics[view.metric]
-    rows = [(subject, view.estimate(run, subject, view.metric)) for subject in view.subjects]
+    info = view.metrics[view.main_metric]
+    rows = [(subject, view.estimate(run, subject, view.main_metric)) for subject in view.subjects]
     found = [(subject, row) for subject, row in rows if row is not None and wording.known(row["value"])]
     model = isolate(view.labels[run])
     if told_of is None or not found:
@@ -77,9 +77,9 @@ def items_words(counts: Sequence[int], noun: tuple[str, str]) -> str:
 
 def spread_words(view: TaskView, run: int) -> str:
     """Whether cultures differ by more than noise; the worst and the best where these two are told apart."""
-    compared, info = view.compared(view.metric), view.metrics[view.metric]
+    compared, info = view.compared(view.main_metric), view.metrics[view.main_metric]
     spread, tests = compared.spreads[run], sum(one is not None for one in compared.spreads)
-    if any(share_of(view.estimate(run, subject, view.metric)) > BESIDE for subject in view.subjects):
+    if any(share_of(view.estimate(run, subject, view.main_metric)) > SHOW_BOUNDS_ABOVE for subject in view.subjects):
         return ". Whether cultures differ by more than noise is not decided, because answers are missing."
     if spread is None or not wording.known(spread.p_value):
         return ". It cannot be told whether cultures differ by more than noise."
@@ -90,7 +90,7 @@ def spread_words(view: TaskView, run: int) -> str:
         f"{wording.rank(spread.rank_low[k], spread.rank_high[k])} of {len(spread.means)})"
         for k in (worst, best)
     ]
-    by = "" if compared.top is None else f"Compared on the {compared.words} in each culture, "
+    by = "" if compared.ceiling is None else f"Compared on the {compared.words} in each culture, "
     told = f"{by}differences between cultures cannot be told from noise ({p})."
     if spread.p_value < ALPHA:
         told = f"{by}cultures differ by more than noise ({p}), but it cannot be told which is best and which is worst."
@@ -104,17 +104,17 @@ def _count_words(view: TaskView, run: int) -> str:
     """In how many cultures a model beats guessing and every trick, and is below the ceiling; what is open."""
     ways: dict[str, Counter[str]] = {"base": Counter(), "best": Counter(), "top": Counter()}
     names: dict[str, dict[str, None]] = {"base": {}, "best": {}, "top": {}}
-    held = [one for (i, _), one in view.scores_with_marks(view.metric).items() if i == run]
+    held = [one for (i, _), one in view.scores_with_marks(view.main_metric).items() if i == run]
     for _, marks, said in held:
-        if marks.base and marks.best:
-            against = [said[mark] for mark in said if not mark.ceiling]
+        if marks.baseline and marks.best_trick:
+            against = [said[mark] for mark in said if not mark.is_ceiling]
             worse = (way for way in ("below", "unclear", "undecided") if way in against)
             ways["best"][next(worse, "above")] += 1
-            ways["base"][said[marks.base]] += 1
-            names["base"][marks.base.words] = names["best"][marks.best.words] = None
-        if marks.top:
-            ways["top"][said[marks.top]] += 1
-            names["top"][marks.top.words] = None
+            ways["base"][said[marks.baseline]] += 1
+            names["base"][marks.baseline.words] = names["best"][marks.best_trick.words] = None
+        if marks.ceiling:
+            ways["top"][said[marks.ceiling]] += 1
+            names["top"][marks.ceiling.words] = None
     told = []
     for kind in ("base", "best") if names["base"] != names["best"] else ("best",):
         if ways[kind]:
@@ -152,7 +152,7 @@ def over_sentences(rows: Sequence[Row], info: MetricInfo, noun: tuple[str, str])
     """Tell each difference over cultures, and whether it varies between them."""
     told = []
     for row in rows:
-        p = None if missing_share(row) > BESIDE else row["p_varies_holm"]
+        p = None if missing_share(row) > SHOW_BOUNDS_ABOVE else row["p_varies_holm"]
         named = {**row, "a": isolate(clean(row["a"])), "b": isolate(clean(row["b"]))}
         # An estimate that is told only where it is large is too large: the interval is told always, and alone.
         lead = "How it varies between cultures cannot be told from noise"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kapwa.report import wording
-from kapwa.report.view.marks import is_unranked
-from kapwa.report.view.means import model_rows
+from kapwa.report.view.means import scores_by_system
+from kapwa.report.view.reference_scores import is_unranked
 from kapwa.report.view.tasks import TaskView
 from kapwa.suites.base import LEADING
 
@@ -13,11 +13,11 @@ def group_sentences(view: TaskView) -> list[str]:
     """Tell what groups of items scored, and what ladders gained: a sentence a system and metric; [] of other items."""
     names = [name for name in view.headline if name.startswith(LEADING)]
     sentences = []
-    for label, estimates in model_rows([(view, name) for name in names]).items():
+    for label, estimates in scores_by_system([(view, name) for name in names]).items():
         for name, row in zip(names, estimates, strict=True):
             if row is None or not wording.known(row["value"]) or is_unranked(row):
                 continue
-            info, base = view.metrics[name], view.marks(view.whole, name, run=row["run"]).base
+            info, base = view.metrics[name], view.marks(view.only_culture, name, run=row["run"]).baseline
             value, between = wording.amount(row["value"], info), wording.interval(row["low"], row["high"], info)
             if not wording.is_share(info):
                 value = f"{wording.change(row['value'], wording.SHARE)} points"

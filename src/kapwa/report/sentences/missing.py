@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kapwa.records import MISSING
 from kapwa.report import wording
-from kapwa.report.view.marks import BESIDE, is_of_first, share_of
+from kapwa.report.view.reference_scores import SHOW_BOUNDS_ABOVE, is_first_items_only, share_of
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import isolate, label_text
 from kapwa.runs.thoughts import TABLE as THOUGHTS
@@ -28,7 +28,7 @@ MOST_TOLD = 4
 
 def unranked_words(row: Row, info: MetricInfo) -> str:
     """Why a score is no headline, for a place beside others."""
-    return "ended early, in the order of the data" if is_of_first(row) else missing_words(row, info)
+    return "ended early, in the order of the data" if is_first_items_only(row) else missing_words(row, info)
 
 
 def between_words(row: Row, info: MetricInfo, digits: int = 1) -> str:
@@ -42,7 +42,7 @@ def between_words(row: Row, info: MetricInfo, digits: int = 1) -> str:
 def missing_words(row: Row, info: MetricInfo) -> str:
     """What stands beside a score of which more than one answer in a hundred is missing; else ""."""
     share, least, most = share_of(row), row.get("least"), row.get("most")
-    if share <= BESIDE:
+    if share <= SHOW_BOUNDS_ABOVE:
         return ""
     # Scores other than of right and wrong have no bounds.
     has_bounds = wording.known(least) and wording.known(most)
@@ -63,7 +63,7 @@ def whose_missing(row: Row) -> str:
 
 def first_sentence(view: TaskView, run: int) -> str:
     """Say what is missing and why, and what to do; "" where no culture lacks more than five answers in a hundred."""
-    rows = [row for subject in view.subjects if (row := view.estimate(run, subject, view.metric)) is not None]
+    rows = [row for subject in view.subjects if (row := view.estimate(run, subject, view.main_metric)) is not None]
     if not any(share_of(row) > FIRST for row in rows):
         return ""
     label = f"{isolate(view.labels[run])}: " if len(view.runs) > 1 else ""
@@ -84,7 +84,7 @@ def first_sentences(views: Sequence[TaskView]) -> list[str]:
 
 def lost_words(view: TaskView, run: int) -> str:
     """Count a run's missing answers by what became of them, each with its remedy; "" where none is missing."""
-    rows = [row for subject in view.subjects if (row := view.estimate(run, subject, view.metric)) is not None]
+    rows = [row for subject in view.subjects if (row := view.estimate(run, subject, view.main_metric)) is not None]
     manifest = view.runs[run].manifest
     totals = {name: sum(int(row.get(name) or 0) for row in rows) for name in ("asked", *MISSING)}
     clauses = []

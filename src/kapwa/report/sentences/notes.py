@@ -12,7 +12,7 @@ from kapwa.report.sentences import missing
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import UNKNOWN_CULTURE, clean, culture_name, isolate, label_text
 from kapwa.runs.costs import cost_line
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.value_types import JsonMapping, JsonObject
 
 # The methods named in the tables, in words. Their sources stand in docs/explanation.
@@ -69,7 +69,7 @@ def warnings(view: TaskView, *, several: bool = False) -> list[str]:
     sentences += [*_other_keys(view), *_rough_intervals(view)]
     whose = []
     for subject in view.subjects if view.split_variants else ():
-        variants_asked = [variant for variant in view.variants if view.estimate(0, subject, view.metric, variant)]
+        variants_asked = [variant for variant in view.variants if view.estimate(0, subject, view.main_metric, variant)]
         if {view.language_of(subject, variant) for variant in variants_asked} == {"en"} and len(variants_asked) < len(
             view.variants
         ):
@@ -121,10 +121,10 @@ def _failure_warnings(label: str, manifest: JsonMapping) -> Iterator[str]:
 def _rough_intervals(view: TaskView) -> Iterator[str]:
     """Whose intervals rest on too little to hold what they promise."""
     rough: dict[str, None] = {}
-    binary = view.metrics[view.metric].binary
+    binary = view.metrics[view.main_metric].binary
     few = FEW_CLUSTERS if binary else FEW_OF_A_MEASURE
     for subject, i in product(view.subjects, range(len(view.runs))):
-        row = view.estimate(i, subject, view.metric) or {"value": None}
+        row = view.estimate(i, subject, view.main_metric) or {"value": None}
         rare = binary and not 0.1 <= (row["value"] or 0.0) <= 0.9
         if row["value"] is not None and (
             1 < row["clusters"] < few or (rare and row["n"] > LARGE_CLUSTER * row["clusters"])

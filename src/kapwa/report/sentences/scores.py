@@ -1,7 +1,7 @@
 """Plain sentences about numbers, worded so that a reader without statistics reads them right.
 
 Every sentence about a score names its interval, what guessing would give, and whether the two can be
-told apart: :func:`kapwa.report.view.marks.verdicts`. Intervals are 95 % intervals.
+told apart: :func:`kapwa.report.view.reference_scores.verdicts`. Intervals are 95 % intervals.
 """
 
 from __future__ import annotations
@@ -13,7 +13,15 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.sentences import missing
-from kapwa.report.view.marks import Estimate, Mark, Marks, Verdict, is_of_first, is_unranked, share_of
+from kapwa.report.view.reference_scores import (
+    EstimateRow,
+    ReferenceScore,
+    ReferenceScores,
+    Verdict,
+    is_first_items_only,
+    is_unranked,
+    share_of,
+)
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import isolate, label_text
 from kapwa.stats.families import holds_zero, is_clear, is_equal, is_undecided, missing_share
@@ -44,20 +52,20 @@ class ScoreReading:
     """One score with all that is needed to read it."""
 
     model: str
-    estimate: Estimate
+    estimate: EstimateRow
     info: MetricInfo
-    marks: Marks
+    marks: ReferenceScores
     noun: tuple[str, str] = ("item", "items")
-    verdicts: Mapping[Mark, Verdict] = field(default_factory=dict)
+    verdicts: Mapping[ReferenceScore, Verdict] = field(default_factory=dict)
 
 
 def readings(view: TaskView, subject: Subject) -> list[ScoreReading]:
     """The first headline metric of every model for one culture, ready to be told."""
-    info, found = view.metrics[view.metric], []
+    info, found = view.metrics[view.main_metric], []
     for i, label in enumerate(view.labels):
-        row = view.estimate(i, subject, view.metric)
+        row = view.estimate(i, subject, view.main_metric)
         if row is not None:
-            _, marks, said = view.scores_with_marks(view.metric).get((i, subject), (row, Marks(), {}))
+            _, marks, said = view.scores_with_marks(view.main_metric).get((i, subject), (row, ReferenceScores(), {}))
             found.append(ScoreReading(isolate(label), row, info, marks, view.noun, said))
     return found
 
@@ -87,13 +95,13 @@ def score_sentence(reading: ScoreReading) -> str:
     gone = missing.missing_words(row, info)
     between += f"; {gone}" if gone else ""
     clauses = against_words(reading, digits)
-    joint = ("; " if reading.marks.base else ". ") if clauses else ""
+    joint = ("; " if reading.marks.baseline else ". ") if clauses else ""
     return f"{reading.model} {told} ({between}){joint}{clauses}."
 
 
-def unranked_sentence(model: str, row: Estimate, info: MetricInfo) -> str:
+def unranked_sentence(model: str, row: EstimateRow, info: MetricInfo) -> str:
     """Say that too many answers are missing for a score, and between what it lies; or that the run ended early."""
-    if is_of_first(row):
+    if is_first_items_only(row):
         why = "its run ended early, and not in a random order: it has answers to the items that came first"
         return f"{model} has no score: {why}."
     share, bounds = wording.tidy_share(share_of(row)), missing.between_words(row, info)
@@ -117,7 +125,7 @@ def against_words(reading: ScoreReading, digits: int) -> str:
     Of means over cultures each verdict has the interval of its difference.
     """
     row, info, parts = reading.estimate, reading.info, list[str]()
-    base, best, top, most = (getattr(reading.marks, name) for name in ("base", "best", "top", "listing"))
+    _, base, best, top, most = reading.marks
     gone = f", because {wording.tidy_share(share_of(row))} of the answers are missing"
     if base is not None and best is not None:
         against = reading.verdicts[base]
@@ -130,7 +138,7 @@ def against_words(reading: ScoreReading, digits: int) -> str:
             "unclear": f"it cannot be told apart from {base.words}{'' if inside else ALLOWED}",
             "undecided": f"whether it is better or worse than {base.words} is not decided{gone}",
         }[against] + apart
-        floors = [mark for mark in reversed(reading.marks.every) if mark in reading.verdicts and not mark.ceiling]
+        floors = [mark for mark in reversed(reading.marks.every) if mark in reading.verdicts and not mark.is_ceiling]
         # Better than the best trick is who is better than every trick.
         worse = ("below", "unclear", "undecided")
         best = next((m for way in worse for m in floors if reading.verdicts[m] == way), best)
@@ -162,7 +170,7 @@ def against_words(reading: ScoreReading, digits: int) -> str:
     return ". ".join(parts)
 
 
-def _apart_words(reading: ScoreReading, mark: Mark) -> str:
+def _apart_words(reading: ScoreReading, mark: ReferenceScore) -> str:
     """How far a mean is from a mark: " (difference +4.0 points, 95% interval +1.2 to +6.8)"; "" where not known."""
     row, info = reading.estimate, reading.info
     apart, low, high = mark.difference, mark.difference_low, mark.difference_high

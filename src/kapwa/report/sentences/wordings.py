@@ -55,7 +55,7 @@ def every_wording_sentence(view: TaskView, compared: Mapping[str, Sequence[Row]]
     ``compared``: by variant, the comparisons that rank systems in it; those in another language are not told.
     """
     wordings = [compared[name] for name in wordings_of(view) if name in compared]
-    sign = direction(view, view.metric)
+    sign = direction(view, view.main_metric)
     pairs: dict[tuple[str, str], list[tuple[float, bool]]] = {}
     for rows in wordings:
         for row in rows:
@@ -91,9 +91,9 @@ def _one_pair(view: TaskView, pair: tuple[str, str], differences: Sequence[tuple
     clear = sum(turn * value > 0 for value, is_told in differences if is_told)
     against = sum(turn * value < 0 for value, is_told in differences if is_told)
     # Scores of which lower ones are better have differences of the other sign.
-    ends = [direction(view, view.metric) * turn * value for value, _ in differences]
-    unit = " points" if wording.is_share(view.metrics[view.metric]) else ""
-    between = wording.change_interval(min(ends), max(ends), view.metrics[view.metric])
+    ends = [direction(view, view.main_metric) * turn * value for value, _ in differences]
+    unit = " points" if wording.is_share(view.metrics[view.main_metric]) else ""
+    between = wording.change_interval(min(ends), max(ends), view.metrics[view.main_metric])
     more = f", {second} beyond noise in {against}" if against else ""
     return (
         f"{first} is ahead of {second} in {ahead} of {len(differences)}, beyond noise in {clear or 'none'}{more}; "

@@ -14,7 +14,7 @@ from kapwa.report.tables.columns import items_column, points_column, share_colum
 from kapwa.report.tables.table import PageSection, Table, frame_of
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import label_text
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.signature import differing
 from kapwa.stats.halves import Apart, apart
 from kapwa.stats.missing import ranges_of
@@ -82,7 +82,7 @@ class Observations:
     def with_completions(self, parts: tuple[pl.DataFrame, pl.DataFrame]) -> Observations:
         """Return these and one more: which texts of the public and of the private items were completed word by word.
 
-        ``parts``: of both, as :func:`kapwa.runs.completing.completed` returns them.
+        ``parts``: of both, as :func:`kapwa.runs.contamination.completed` returns them.
         """
         found = apart(*parts, share=True)
         claim = "completes more of the public texts word by word than of the private ones"
@@ -117,9 +117,9 @@ def observe(public: Run, private: Run | None = None, others: Sequence[Run] = ())
     Raises UsageError for runs that cannot be compared so.
     """
     view = TaskView(str(public.manifest["task"]), [public], [label_text(public.label)])
-    if not wording.is_share(view.metrics[view.metric]):
+    if not wording.is_share(view.metrics[view.main_metric]):
         raise UsageError(
-            f"{view.metric} of {view.task} is no share of right answers.", hint="Name runs of another task."
+            f"{view.main_metric} of {view.task} is no share of right answers.", hint="Name runs of another task."
         )
     rows: list[ObservedRow] = []
     if private is not None:
@@ -133,13 +133,13 @@ def observe(public: Run, private: Run | None = None, others: Sequence[Run] = ())
 
 def _items(run: Run, view: TaskView) -> pl.DataFrame:
     variant = str(run.manifest["selection"]["variants"][0])
-    ends = ranges_of(view.metrics)[view.metric]
-    return items_of_run(run.scores, view.metric, variant, share=True, ends=ends)
+    ends = ranges_of(view.metrics)[view.main_metric]
+    return items_of_run(run.scores, view.main_metric, variant, share=True, ends=ends)
 
 
 def _check_same(view: TaskView, first: Run, other: Run) -> None:
     """Raise UsageError for a run of another task, or of another model."""
-    if other.manifest["task"] != view.task or view.metric not in other.manifest["metrics"]:
+    if other.manifest["task"] != view.task or view.main_metric not in other.manifest["metrics"]:
         raise UsageError(f"{other.path} is no run of {view.task}.", hint="Name runs of one task.")
     models = [(run.manifest["model"]["id"], run.manifest["model"]["revision"]) for run in (first, other)]
     if models[0] != models[1]:

@@ -11,7 +11,7 @@ import polars as pl
 from kapwa.report import wording
 from kapwa.report.tables.columns import count_column, decimal_column
 from kapwa.report.tables.table import NONE, Cell, Column, Table
-from kapwa.report.view.means import model_rows
+from kapwa.report.view.means import scores_by_system
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import clean
 from kapwa.stats.correlation import (
@@ -114,7 +114,7 @@ def correlations(views: Sequence[TaskView]) -> Table | None:
     columns.sort(key=lambda column: column[1] not in column[0].headline)
     tasks = [view.task for view in views]
     measured = {}
-    for (view, name), rows in zip(columns, zip(*model_rows(columns).values(), strict=True), strict=True):
+    for (view, name), rows in zip(columns, zip(*scores_by_system(columns).values(), strict=True), strict=True):
         cells = [(subject, view.variant) for subject in view.subjects]
         whose = "" if len(views) == 1 else f"{view.task if tasks.count(view.task) == 1 else view.slug} "
         measured[f"{whose}{name}"] = [

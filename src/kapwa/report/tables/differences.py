@@ -68,7 +68,7 @@ def with_item_changes(frame: pl.DataFrame, view: TaskView) -> pl.DataFrame:
     """
     keys = ("culture", "language", "item_id")
     values = {
-        (label, metric): view.item_values(run, metric).select(*keys, "value")
+        (label, metric): view.answered_item_scores(run, metric).select(*keys, "value")
         for run, label in enumerate(view.labels)
         for metric in frame["metric"].unique()
     }
@@ -111,7 +111,7 @@ def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str
     note += f" {pair_notes(frame, view.unit[0], view.noun[0])}"
 
     def pair(row: Row) -> Cell:
-        where = [isolate(place_words(row))] if view.many else []
+        where = [isolate(place_words(row))] if view.several_cultures else []
         where += [view.titles[row["metric"]].split(":")[0]]
         where += [isolate(clean(row["model"]))] if row.get("model") else []
         return Cell(f"{isolate(clean(row['a']))} − {isolate(clean(row['b']))}", ", ".join(where))

@@ -86,7 +86,7 @@ def _rows(view: TaskView, left: Collection[str], cultures: Collection[str]) -> I
     # Without one of its items a group is none.
     for metric in (name for name in view.headline if not name.startswith(LEADING)):
         for i, label in enumerate(view.labels):
-            items = view.item_values(i, metric)
+            items = view.answered_item_scores(i, metric)
             values = [
                 subset.group_by("culture", maintain_order=True).agg(pl.col("value").mean(), n=pl.len())
                 for subset in (items, items.filter(remaining))
@@ -113,8 +113,8 @@ def _rows(view: TaskView, left: Collection[str], cultures: Collection[str]) -> I
 
 def _sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
     """Tell each system's first headline metric, over all cultures where there are several."""
-    info = view.metrics[view.metric]
-    rows = frame.filter(metric=view.metric).unique("model", keep="last", maintain_order=True)
+    info = view.metrics[view.main_metric]
+    rows = frame.filter(metric=view.main_metric).unique("model", keep="last", maintain_order=True)
     sentences = []
     for row in rows.iter_rows(named=True):
         before, after = (wording.amount(row[name], info, 1) for name in ("value", "value_without"))

@@ -10,7 +10,7 @@ import polars as pl
 from kapwa.report.tables.columns import text_column
 from kapwa.report.tables.scores import models_across, score_cell
 from kapwa.report.tables.table import Column, Table
-from kapwa.report.view.marks import Estimate
+from kapwa.report.view.reference_scores import EstimateRow
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import label_text
 from kapwa.stats.missing import mean_over_cultures
@@ -36,10 +36,10 @@ def labels_of(view: TaskView) -> Iterator[tuple[str, str, list[int]]]:
 
 def estimate_over(
     view: TaskView, run: int, metric: str, items: pl.DataFrame, subjects: Sequence[Subject]
-) -> Estimate | None:
+) -> EstimateRow | None:
     """Return the estimate of one culture, or the mean over several, each counting alike; None without a value.
 
-    ``items``: what the run scored on each item it was asked (:meth:`TaskView.asked_items`).
+    ``items``: what the run scored on each item it was asked (:meth:`TaskView.item_scores`).
     """
     if len(subjects) == 1:
         return view.estimate(run, subjects[0], metric)
@@ -61,7 +61,7 @@ def label_table(view: TaskView) -> Table | None:
     """
     labels, rows = list(labels_of(view)), []
     for metric, (run, model) in product(view.headline if labels else (), enumerate(view.labels)):
-        items = view.asked_items(run, metric)
+        items = view.item_scores(run, metric)
         for kind, label, indices in labels:
             subjects = [view.subjects[index] for index in indices]
             row = estimate_over(view, run, metric, items, subjects)
@@ -71,17 +71,17 @@ def label_table(view: TaskView) -> Table | None:
                 rows.append({**facts, "metric": metric, "model": model, **{name: row[name] for name in _NUMBERS}})
     if not rows:
         return None
-    frame, info = pl.DataFrame(rows, infer_schema_length=None), view.metrics[view.metric]
+    frame, info = pl.DataFrame(rows, infer_schema_length=None), view.metrics[view.main_metric]
     return Table(
         key=f"{view.slug}-labels",
-        caption=f"{view.titles[view.metric]} by label{view.variant_words}",
+        caption=f"{view.titles[view.main_metric]} by label{view.variant_words}",
         frame=frame,
         columns=[
             text_column("Label", "label", "kind"),
             text_column("Cultures", "cultures"),
             Column("", lambda row: score_cell(row, info, strong=True), spread=True),
         ],
-        shown=frame.filter(metric=view.metric),
+        shown=frame.filter(metric=view.main_metric),
         by=["kind", "label"],
         across=models_across(view),
         note=_LABEL_TABLE_NOTE,

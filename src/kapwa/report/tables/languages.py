@@ -94,7 +94,7 @@ def effects(both: pl.DataFrame) -> Effects:
 
 def language_or_culture_table(view: TaskView) -> Table | None:
     """A row a system and measure: the effect of language, of culture, and of both; None where one was not varied."""
-    if view.crowded or not view.many:
+    if view.crowded or not view.several_cultures:
         return None
     rows = [
         row
@@ -105,7 +105,7 @@ def language_or_culture_table(view: TaskView) -> Table | None:
     ]
     if not rows:
         return None
-    info = view.metrics[view.metric]
+    info = view.metrics[view.main_metric]
 
     def system(row: Row) -> Cell:
         prompt = axis_words(row["first"].partition("/")[2])
@@ -130,7 +130,7 @@ def language_or_culture_table(view: TaskView) -> Table | None:
     first, second = axis_names({"a": shown["first"][0], "b": shown["second"][0]}, "asked")
     return Table(
         key=f"{view.slug}-language-or-culture",
-        caption=f"Language or culture ({first} − {second}): {view.titles[view.metric]}",
+        caption=f"Language or culture ({first} − {second}): {view.titles[view.main_metric]}",
         frame=shown,
         columns=[
             Column("Measure", system),
@@ -146,8 +146,8 @@ def language_or_culture_table(view: TaskView) -> Table | None:
 def _rows(view: TaskView, run: int, contrast: Contrast) -> Iterator[LanguageRow]:
     """By the score, and where people's is known of both variants by the share of it."""
     sides = [view if name == view.variant else view.of_variant(name) for name in (contrast.first, contrast.second)]
-    scores: list[pl.DataFrame | None] = [side.item_values(run, view.metric) for side in sides]
-    shares = [side.shares_of_people(run, view.metric) for side in sides]
+    scores: list[pl.DataFrame | None] = [side.answered_item_scores(run, view.main_metric) for side in sides]
+    shares = [side.shares_of_people(run, view.main_metric) for side in sides]
     for measure, (first, second) in (("score", scores), ("share of what people score", shares)):
         if first is not None and second is not None:
             both = _both(view, contrast, first, second)
@@ -170,7 +170,7 @@ def _row(view: TaskView, run: int, contrast: Contrast, measure: str, both: pl.Da
     effect_sizes = effects(both)
     return LanguageRow(
         model=view.labels[run],
-        metric=view.metric,
+        metric=view.main_metric,
         measure=measure,
         first=contrast.first,
         second=contrast.second,

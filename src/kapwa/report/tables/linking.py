@@ -95,7 +95,7 @@ class LinkedReleases:
     @property
     def metric(self) -> str:
         """The metric that is linked, a share of right answers: the first headline metric."""
-        return self.releases.view.metric
+        return self.releases.view.main_metric
 
     @property
     def variant(self) -> str:

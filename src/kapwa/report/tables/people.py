@@ -30,9 +30,9 @@ from kapwa.report.tables.columns import count_column, count_of_column, share_col
 from kapwa.report.tables.table import Cell, Column, PageSection, Table
 from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.report.wording import SHARE, clean, culture_name, isolate
-from kapwa.runs.answers import items_of
-from kapwa.runs.directory import Run
-from kapwa.runs.outputs import BOM
+from kapwa.runs.csv_and_notebook import BOM
+from kapwa.runs.finished_answers import items_of
+from kapwa.runs.finished_run import Run
 from kapwa.runs.systems import Named
 from kapwa.suites.base import MetricInfo
 from kapwa.tables import read_sheet
@@ -174,7 +174,7 @@ def _sheets(paths: Sequence[Path]) -> Sheets:
 def _choice_block(view: TaskView, culture: str, baseline: HumanBaseline, made: Sequence[str]) -> PageSection:
     """What people of a culture chose, and what the models score on the same items."""
     same = pl.col("item_id").is_in(made) & (pl.col("variant") == baseline.variant)
-    chosen = (pl.col("culture") == culture) & (pl.col("metric") == view.metric) & same
+    chosen = (pl.col("culture") == culture) & (pl.col("metric") == view.main_metric) & same
     scores = [run.scores.filter(chosen)["value"].mean() for run in view.runs]
     models = ", ".join(
         f"{isolate(label)} {wording.amount(score, SHARE)}"

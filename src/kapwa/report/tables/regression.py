@@ -22,7 +22,7 @@ from kapwa.report.tables.columns import amount_column, change_column, text_colum
 from kapwa.report.tables.forms import plain, terminal_table
 from kapwa.report.tables.table import Cell, Column, Table
 from kapwa.report.view.tasks import TaskView
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.stats.controlled import Controlled, with_old_items
 from kapwa.stats.missing import ranges_of
 from kapwa.stats.series import items_of_run
@@ -142,21 +142,26 @@ def judge(old: Run, new: Run, compared: pl.DataFrame, margin: float, max_missing
     culture asked in several languages; DataError where the two share no item of that metric.
     """
     view = TaskView(str(old.manifest["task"]), [old, new], ["old", "new"])
-    info, measured = view.metrics[view.metric], compared.filter(pl.col("metric") == view.metric, pl.col("n") > 0)
+    info, measured = (
+        view.metrics[view.main_metric],
+        compared.filter(pl.col("metric") == view.main_metric, pl.col("n") > 0),
+    )
     rows = measured.filter(variant=view.variant).to_dicts()
     if not rows:
         where = view.variant_words.removeprefix(", ") or "the items of both"
-        raise DataError(f"The two share no item measured by {view.metric}, {where}.", hint="Ask both the same items.")
+        raise DataError(
+            f"The two share no item measured by {view.main_metric}, {where}.", hint="Ask both the same items."
+        )
     if margin > info.span:
         raise UsageError(
-            f"The margin is {margin:g}; {view.metric} cannot differ by more than {info.span:g}.",
+            f"The margin is {margin:g}; {view.main_metric} cannot differ by more than {info.span:g}.",
             hint="It is in the metric's own unit: for 2 points of a share write 0.02.",
         )
     if len(rows) > 1 and rows[0]["culture"] is not None:
         raise UsageError("One culture in several languages has no mean.", hint="Compare runs in one language.")
     better = info.higher_is_better
     if better is None and not info.binary:  # right is better than wrong, whatever a run says of it
-        raise UsageError(f"Whether a higher {view.metric} is better is not known.", hint="Leave out --margin.")
+        raise UsageError(f"Whether a higher {view.main_metric} is better is not known.", hint="Leave out --margin.")
     controlled = {row["culture"]: _with_old_items(old, new, view, row["culture"], margin) for row in rows}
     rows = [_controlled_row(row, controlled[row["culture"]]) for row in rows]
     records = [_record(row, view, 1 if better is not False else -1) for row in rows]
@@ -167,10 +172,12 @@ def judge(old: Run, new: Run, compared: pl.DataFrame, margin: float, max_missing
     records[0]["outcome"] = outcome = outcome_at_worst(records[0], margin)
     for record in records:
         record["sentence"] = _sentence(record, info, margin, several=len(cultures) > 1)
-    measure = f"{view.titles[view.metric]}{view.variant_words}; {'lower' if better is False else 'higher'} is better."
+    measure = (
+        f"{view.titles[view.main_metric]}{view.variant_words}; {'lower' if better is False else 'higher'} is better."
+    )
     return RegressionVerdict(
         task=view.task,
-        metric=view.metric,
+        metric=view.main_metric,
         info=info,
         margin=margin,
         outcome=outcome,
@@ -184,9 +191,9 @@ def _with_old_items(old: Run, new: Run, view: TaskView, culture: str | None, mar
     """Use the items that the old run alone was asked, where the new one's are a random part of them and it saves."""
     if not is_random_part(new.manifest, old.manifest):
         return None
-    share, ends = wording.is_share(view.metrics[view.metric]), ranges_of(view.metrics)[view.metric]
+    share, ends = wording.is_share(view.metrics[view.main_metric]), ranges_of(view.metrics)[view.main_metric]
     frames = [
-        items_of_run(run.scores, view.metric, view.variant, share=share, ends=ends).filter(
+        items_of_run(run.scores, view.main_metric, view.variant, share=share, ends=ends).filter(
             True if culture is None else pl.col("culture") == culture
         )
         for run in (new, old)

@@ -16,15 +16,15 @@ from kapwa.report.sentences.scores import of_people_note
 from kapwa.report.tables.columns import items_column
 from kapwa.report.tables.table import NONE, Cell, Column, Table, frame_of
 from kapwa.report.view.comparisons import language_facts, variant_name
-from kapwa.report.view.marks import Estimate, Mark, is_unranked
-from kapwa.report.view.means import model_rows, topic_means
+from kapwa.report.view.means import scores_by_system, topic_means
+from kapwa.report.view.reference_scores import EstimateRow, ReferenceScore, is_unranked
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import clean, isolate, label_text
 from kapwa.suites.base import MetricInfo
 from kapwa.value_types import JsonObject, Row
 
 FLOOR = "Without cultural knowledge"
-MARKS = (FLOOR, "Ceiling")
+REFERENCE_HEADS = (FLOOR, "Ceiling")
 # What became of an answer: the heads of columns.
 OUTCOMES: Mapping[str, str] = {
     "right": "Right",
@@ -94,19 +94,19 @@ _ESTIMATED = (
 )
 
 
-def tidy(view: TaskView, estimates: Iterable[tuple[str, Subject | None, Estimate | None]]) -> pl.DataFrame:
+def tidy(view: TaskView, estimates: Iterable[tuple[str, Subject | None, EstimateRow | None]]) -> pl.DataFrame:
     """Estimates (with model and culture; None: the mean over all) as rows of the frame "scores", with marks."""
     return frame_of(
         ScoreRow, (_score_row(view, label, subject, row) for label, subject, row in estimates if row is not None)
     )
 
 
-def _score_row(view: TaskView, label: str, subject: Subject | None, row: Estimate) -> ScoreRow:
+def _score_row(view: TaskView, label: str, subject: Subject | None, row: EstimateRow) -> ScoreRow:
     run, metric, whole = view.labels.index(label), row["metric"], row["group"] == "all"
     base, best, top, listing = view.marks(subject, metric, row["variant"], run)[1:]
     pooled: tuple[float | None, int | None, int | None] = (None, None, None)
     compared = None
-    if view.many and subject is not None and whole and row["variant"] == view.variant:
+    if view.several_cultures and subject is not None and whole and row["variant"] == view.variant:
         ranked = view.pooled_value_and_rank(run, subject, metric)
         if ranked is not None and ranked[1] is not None:
             pooled, compared = ranked, view.compared(metric).words
@@ -129,7 +129,7 @@ def _score_row(view: TaskView, label: str, subject: Subject | None, row: Estimat
     )
 
 
-def of_ceiling(top: Mark | None, metric: str) -> JsonObject:
+def of_ceiling(top: ReferenceScore | None, metric: str) -> JsonObject:
     """What share of people's score a score is, and by which metric; {} where that is not known."""
     if top is None or top.relative is None:
         return {}
@@ -164,16 +164,17 @@ def score_cell(
 
 def mark_cells(view: TaskView, subject: Subject | None, metric: str) -> tuple[Cell, Cell]:
     """Two cells: what takes no cultural knowledge, and what people score; ``subject`` None: over all cultures."""
-    info, (_, base, best, top, most) = view.metrics[metric], view.marks(subject, metric)
+    info, (_, baseline, best, ceiling, best_list) = view.metrics[metric], view.marks(subject, metric)
     floor = Cell(wording.NOTHING, muted=True)
-    if base is not None and best is not None:
-        trick = f"; {best.words}: {wording.amount(best.value, info)}" if best.name != base.name else ""
-        trick += f"; several guesses a reply, {most.words}: {wording.amount(most.value, info)}" if most else ""
-        floor = Cell(wording.amount(base.value, info), base.words + trick)
-    if top is None:
+    if baseline is not None and best is not None:
+        trick = f"; {best.words}: {wording.amount(best.value, info)}" if best.name != baseline.name else ""
+        if best_list is not None:
+            trick += f"; several guesses a reply, {best_list.words}: {wording.amount(best_list.value, info)}"
+        floor = Cell(wording.amount(baseline.value, info), baseline.words + trick)
+    if ceiling is None:
         return floor, NONE
-    interval = f" ({wording.interval(top.low, top.high, info)})" if wording.known(top.low) else ""
-    return floor, Cell(wording.amount(top.value, info), top.words + interval, number=True)
+    interval = f" ({wording.interval(ceiling.low, ceiling.high, info)})" if wording.known(ceiling.low) else ""
+    return floor, Cell(wording.amount(ceiling.value, info), ceiling.words + interval, number=True)
 
 
 def _of_variant(view: TaskView) -> str:
@@ -186,11 +187,13 @@ def metrics_table(view: TaskView, *, reference: bool) -> Table | None:
     Of several cultures it shows the mean over them, each counting alike; the CSV holds each.
     """
     metrics = [name for name, info in view.metrics.items() if bool(info.reference) is reference]
-    means = model_rows([(view, name) for name in metrics])
-    shown = tidy(view, ((label, view.whole, means[label][k]) for k, label in product(range(len(metrics)), view.labels)))
+    means = scores_by_system([(view, name) for name in metrics])
+    shown = tidy(
+        view, ((label, view.only_culture, means[label][k]) for k, label in product(range(len(metrics)), view.labels))
+    )
     if not shown.height:
         return None
-    each = product(metrics, view.subjects if view.whole is None else (), enumerate(view.labels))
+    each = product(metrics, view.subjects if view.only_culture is None else (), enumerate(view.labels))
     frame = tidy(view, ((label, subject, view.estimate(i, subject, name)) for name, subject, (i, label) in each))
 
     def score(row: Row) -> Cell:
@@ -201,11 +204,11 @@ def metrics_table(view: TaskView, *, reference: bool) -> Table | None:
         return Cell(view.titles[row["metric"]], row["metric"], strong=row["metric"] in view.headline)
 
     def mark(side: int, row: Row) -> Cell:
-        return mark_cells(view, view.whole, row["metric"])[side]
+        return mark_cells(view, view.only_culture, row["metric"])[side]
 
     kind = "Values as the released code computes them" if reference else "Scores"
     mean = f"mean over {wording.count(view.cultures, 'culture')}"
-    whose = mean if view.whole is None else isolate(clean(view.whole.label))
+    whose = mean if view.only_culture is None else isolate(clean(view.only_culture.label))
     return Table(
         key=f"{view.slug}-{'reference' if reference else 'scores'}",
         caption=f"{kind}: {whose}{view.variant_words}",
@@ -213,7 +216,7 @@ def metrics_table(view: TaskView, *, reference: bool) -> Table | None:
         columns=[
             Column("Metric", title),
             Column("", score, spread=True),
-            *(Column(head, partial(mark, side)) for side, head in enumerate(MARKS)),
+            *(Column(head, partial(mark, side)) for side, head in enumerate(REFERENCE_HEADS)),
         ],
         shown=shown,
         by=["metric"],
@@ -249,7 +252,7 @@ def culture_table(view: TaskView, metric: str) -> Table | None:
 
     shown = _labelled(view, subjects, metric)
     columns = [Column("Culture", subject_cell), Column("", score, spread=True)]
-    columns += [Column(MARKS[side], partial(mark_cell, side)) for side in shown_sides]
+    columns += [Column(REFERENCE_HEADS[side], partial(mark_cell, side)) for side in shown_sides]
     every = product(view.subjects, view.variants, enumerate(view.labels))
     notes = [f"{FLOOR}: {next(iter(names))}." if len(names) == 1 else "", of_people_note(view, [metric])]
     if info.higher_is_better is None:  # most words are no first rank
@@ -279,12 +282,12 @@ def _labelled(view: TaskView, subjects: Sequence[Subject], metric: str) -> pl.Da
 
 def topic_table(view: TaskView) -> Table | None:
     """The first headline metric by topic, the mean over cultures; the CSV holds each culture's, too."""
-    info = view.metrics[view.metric]
-    means, cultures = list[tuple[str, Subject | None, Estimate]](), list[tuple[str, Subject, Estimate]]()
+    info = view.metrics[view.main_metric]
+    means, cultures = list[tuple[str, Subject | None, EstimateRow]](), list[tuple[str, Subject, EstimateRow]]()
     for group, topics in topic_means(view):
         for topic, rows in topics.items():
-            means += [(view.labels[i], view.whole, {**row, "group": group, "stratum": topic}) for i, row in rows]
-        for subject, (i, label) in product(view.subjects if view.whole is None else (), enumerate(view.labels)):
+            means += [(view.labels[i], view.only_culture, {**row, "group": group, "stratum": topic}) for i, row in rows]
+        for subject, (i, label) in product(view.subjects if view.only_culture is None else (), enumerate(view.labels)):
             cultures += [(label, subject, row) for row in view.strata(i, subject, group).values()]
     if not means:
         return None
@@ -292,7 +295,8 @@ def topic_table(view: TaskView) -> Table | None:
     grey = f" Grey: fewer than {FEW_ITEMS} items." if shown["n"].min() < FEW_ITEMS else ""  # type: ignore[operator]
     return Table(
         key=f"{view.slug}-topics",
-        caption=f"{view.titles[view.metric]} by topic" + (", mean over cultures" if view.whole is None else ""),
+        caption=f"{view.titles[view.main_metric]} by topic"
+        + (", mean over cultures" if view.only_culture is None else ""),
         frame=pl.concat([shown, tidy(view, cultures)]),
         columns=[
             Column("Topic", lambda row: Cell(clean(row["stratum"]), row["group"])),
@@ -323,16 +327,17 @@ def counts_table(view: TaskView) -> Table:
 
     def among(row: Row) -> Cell:
         read = row["right"] + row["wrong"]
-        return Cell(wording.amount(row["right"] / read if read else None, view.metrics[view.metric]), number=True)
+        return Cell(wording.amount(row["right"] / read if read else None, view.metrics[view.main_metric]), number=True)
 
     heads = {name: title for name, title in {**OUTCOMES, **FLAGS}.items() if name in (*used, *flags)}
     columns = [Column("Model", model), *(Column(head, partial(number, name)) for name, head in heads.items())]
     columns += [Column(READ, among)] if unread else []
-    note = "Each culture's counts are in the CSV." if view.many else ""
+    note = "Each culture's counts are in the CSV." if view.several_cultures else ""
+    together = ", all cultures together" if view.several_cultures else ""
     note += " The answers in the columns on the right are also counted in the other columns." if flags else ""
     return Table(
         key=f"{view.slug}-counts",
-        caption=f"What became of every answer{', all cultures together' * view.many} ({view.titles[view.metric]})",
+        caption=f"What became of every answer{together} ({view.titles[view.main_metric]})",
         frame=frame.rename({_OTHER_LANGUAGE: "other_language"}),
         columns=columns,
         shown=shown,
@@ -346,7 +351,7 @@ def _counted(view: TaskView) -> pl.DataFrame:
     pairs = list(product(view.subjects, view.variants))
     pairs.sort(key=lambda pair: view.variants.index(pair[1]))
     for (i, model), (subject, variant) in product(enumerate(view.labels), pairs):
-        row = view.estimate(i, subject, view.metric, variant)
+        row = view.estimate(i, subject, view.main_metric, variant)
         if row is None:
             continue
         facts = {"model": model, "culture": subject.culture, "language": row["language"]}

@@ -10,7 +10,7 @@ from kapwa.report.tables.table import NONE, Cell, Column, Table
 from kapwa.report.view.comparisons import language_facts
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import culture_name, isolate, label_text
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.thoughts import IDENTIFIED, NOT_TOLD, SCHEMA, TABLE
 from kapwa.stats.families import is_clear, is_undecided
 from kapwa.suites.base import MetricInfo

@@ -11,8 +11,8 @@ from kapwa.report import wording
 from kapwa.report.sentences import missing
 from kapwa.report.tables.columns import change_column, count_column, text_column
 from kapwa.report.tables.table import Cell, Column, PageSection, Table, frame_of
-from kapwa.report.view.marks import is_unranked
 from kapwa.report.view.means import direction
+from kapwa.report.view.reference_scores import is_unranked
 from kapwa.report.view.track import RIGHT, UNKNOWN, WRONG, Track, TrackedStep, outer
 from kapwa.runs.signature import FIELD_WORDS
 from kapwa.stats.series import Direction, SeriesChange
@@ -116,7 +116,7 @@ def track_record(track: Track) -> JsonObject:
         slope |= {"shown": moved.shown, "n": moved.comparison.n}
     culture = culture_table(track)
     return {
-        **{"task": track.view.task, "metric": track.view.metric, "variant": track.view.variant},
+        **{"task": track.view.task, "metric": track.view.main_metric, "variant": track.view.variant},
         "sentences": list(_sentences(track)),
         "checkpoints": checkpoint_frame(track).to_dicts(),
         "trend": slope,
@@ -145,7 +145,7 @@ def checkpoint_table(track: Track) -> Table:
     ]
     return Table(
         f"{track.view.slug}-checkpoints",
-        f"{track.view.titles[track.view.metric]} of each checkpoint{track.view.variant_words}",
+        f"{track.view.titles[track.view.main_metric]} of each checkpoint{track.view.variant_words}",
         checkpoint_frame(track),
         columns,
         _table_note(track),
@@ -214,7 +214,7 @@ def _row(track: Track, step: TrackedStep) -> CheckpointRow:
         step=point.step,
         run=point.run.path.name,
         stopped=stopped_words(step) or None,
-        metric=view.metric,
+        metric=view.main_metric,
         variant=view.variant,
         **{name: shown_estimate.get(name) for name in ("value", "low", "high", "n")},
         missing=None if estimate is None else estimate.get("missing"),
@@ -231,7 +231,7 @@ def _row(track: Track, step: TrackedStep) -> CheckpointRow:
         written=_tokens(point.spent("written")),
         seconds=point.spent("seconds"),
         cost=point.spent("cost"),
-        signature=str(point.run.manifest["signatures"].get(view.metric, point.run.manifest["signature"])),
+        signature=str(point.run.manifest["signatures"].get(view.main_metric, point.run.manifest["signature"])),
     )
 
 
@@ -303,7 +303,7 @@ def stopped_words(step: TrackedStep) -> str:
 
 def _sentences(track: Track) -> Iterator[str]:
     """Say what changed; nothing of what the intervals leave open but that it is open."""
-    title, last = track.view.titles[track.view.metric], track.last
+    title, last = track.view.titles[track.view.main_metric], track.last
     if last is None or last.first is None:
         yield f"{title}: there are no two checkpoints with a score to compare."
         return
@@ -392,8 +392,8 @@ def _cost_sentence(track: Track) -> str:
 
 def _notes(track: Track) -> Iterator[str]:
     yield ERRORS
-    if direction(track.view, track.view.metric) < 0:
-        yield f"Of {track.view.titles[track.view.metric]}, lower is better."
+    if direction(track.view, track.view.main_metric) < 0:
+        yield f"Of {track.view.titles[track.view.main_metric]}, lower is better."
     if any(step.point.run.stopped for step in track.steps):
         yield (
             "A checkpoint that stopped early has the interval for items like these, as every other; a change is "
@@ -411,6 +411,6 @@ def _notes(track: Track) -> Iterator[str]:
 
 def _table_note(track: Track) -> str:
     """How the lines are meant."""
-    score = "the mean over cultures" if track.view.many else "the score"
+    score = "the mean over cultures" if track.view.several_cultures else "the score"
     unit = " in points" if wording.is_share(track.info) else ""
     return f"Score: {score} with its 95% interval. Changes{unit} with intervals that hold over all looks."

@@ -40,7 +40,7 @@ _VARIANCE_NOTE = (
 
 def variance_table(view: TaskView) -> Table | None:
     """Where the variance of each model's scores comes from; None with one wording and one sample."""
-    variants, info = wordings_of(view), view.metrics[view.metric]
+    variants, info = wordings_of(view), view.metrics[view.main_metric]
     rows: list[VarianceRow] = []
     for i, label in enumerate(view.labels):
         grid = score_grid(view, i, variants)
@@ -61,7 +61,7 @@ def variance_table(view: TaskView) -> Table | None:
     ]
     return Table(
         key=f"{view.slug}-variance",
-        caption=f"Where the variance of {view.titles[view.metric]} comes from",
+        caption=f"Where the variance of {view.titles[view.main_metric]} comes from",
         frame=frame.drop("named", "freedom"),
         columns=columns,
         shown=frame.with_columns(_total("variance"), _total("error")),

@@ -8,10 +8,10 @@ from pathlib import Path
 from kapwa.errors import KapwaError, RunError, UnfinishedRunError
 from kapwa.report import wording
 from kapwa.report.sentences import missing
-from kapwa.report.view.marks import is_of_first, is_unranked
-from kapwa.report.view.means import model_rows
+from kapwa.report.view.means import scores_by_system
+from kapwa.report.view.reference_scores import is_first_items_only, is_unranked
 from kapwa.report.view.tasks import arrange
-from kapwa.runs.directory import Run, brief_model
+from kapwa.runs.finished_run import Run, brief_model
 from kapwa.runs.schema import NAME, RUN
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.value_types import Cells, JsonObject
@@ -62,21 +62,21 @@ def _row(folder: Path) -> Cells:
 
 def _headline(run: Run) -> JsonObject:
     view = arrange([run])[0]
-    cultures = sum(view.estimate(0, subject, view.metric) is not None for subject in view.subjects)
-    ((row,),) = model_rows([(view, view.metric)]).values()
-    info, estimate = view.metrics[view.metric], row or {}
+    cultures = sum(view.estimate(0, subject, view.main_metric) is not None for subject in view.subjects)
+    ((row,),) = scores_by_system([(view, view.main_metric)]).values()
+    info, estimate = view.metrics[view.main_metric], row or {}
     value, low, high = (estimate.get(name) for name in ("value", "low", "high"))
     gone = missing.missing_words(estimate, info)
     between = "; ".join(filter(None, [wording.interval(low, high, info), gone]))
-    words = f"{view.metric} {wording.amount(value, info)} ({between})"
+    words = f"{view.main_metric} {wording.amount(value, info)} ({between})"
     if is_unranked(estimate):
-        words = f"{view.metric}: no score, {missing.unranked_words(estimate, info)}"
-    if is_of_first(estimate):
+        words = f"{view.main_metric}: no score, {missing.unranked_words(estimate, info)}"
+    if is_first_items_only(estimate):
         value = low = high = None
     words += f", mean of {cultures} cultures" if cultures > 1 else ""
     if estimate.get("value") is None and info.judged_by == "verdicts":
         words = "waits for verdicts"
-    return {"metric": view.metric, "value": value, "low": low, "high": high, "cultures": cultures, "score": words}
+    return {"metric": view.main_metric, "value": value, "low": low, "high": high, "cultures": cultures, "score": words}
 
 
 def _answer_count(folder: Path) -> str:

@@ -18,10 +18,10 @@ from kapwa.report.tables.differences import run_comparison_table
 from kapwa.report.tables.forms import plain, terminal_table
 from kapwa.report.tables.labels import label_table
 from kapwa.report.view.comparisons import over_cultures, variant_name
-from kapwa.report.view.marks import is_unranked
+from kapwa.report.view.reference_scores import is_unranked
 from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.report.wording import label_text
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.signature import FIELD_WORDS, differing
 from kapwa.stats.tables import with_sides_turned
 from kapwa.suites.base import MetricInfo
@@ -51,7 +51,7 @@ def render_run(run: Run) -> Group:
     if first := missing.first_sentence(view, 0):
         shown.append(Text(plain(first), style="bold yellow"))
     shown.append(terminal_table(board))
-    if view.many and not view.ended_in_order[0]:
+    if view.several_cultures and not view.ended_in_order[0]:
         shown += [Text(_cultures(view))] if items else []
         labels = label_table(view) if run.manifest["data"].get("labels") else None
         shown += [terminal_table(labels)] if labels is not None else []
@@ -59,7 +59,9 @@ def render_run(run: Run) -> Group:
     shown += [Text(f"{board.note} {_measured_words(view, items)}", style="dim")] if items else []
     shown += [Text(plain(line), style="yellow") for line in notes.warnings(view)]
     # What became of answers that are neither right nor wrong; failed requests are among the warnings.
-    rows = [view.estimate(0, subject, view.metric, name) for subject, name in product(view.subjects, view.variants)]
+    rows = [
+        view.estimate(0, subject, view.main_metric, name) for subject, name in product(view.subjects, view.variants)
+    ]
     if lost := outcome_words([{**row, "failed": 0} for row in rows if row is not None]):
         shown.append(Text(f"Of all answers, {lost}.", style="yellow"))
     return Group(*shown)
@@ -67,8 +69,8 @@ def render_run(run: Run) -> Group:
 
 def _measured_words(view: TaskView, items: int) -> str:
     """Say on how many items a run was measured, and what else is in its report."""
-    cultures = len({subject.culture for subject in view.subjects}) if view.many else 1
-    estimates = (view.estimate(0, subject, view.metric) for subject in view.subjects)
+    cultures = len({subject.culture for subject in view.subjects}) if view.several_cultures else 1
+    estimates = (view.estimate(0, subject, view.main_metric) for subject in view.subjects)
     counts = [int(row["n"]) for row in estimates if row is not None] if cultures > 1 else [items]
     measured = f"Measured on {items_words(counts, view.noun)}"
     measured += f" over {cultures} cultures" if cultures > 1 else ""
@@ -84,9 +86,9 @@ def _cultures(view: TaskView) -> str:
     if len(view.subjects) > MOST_IN_A_LINE:
         words = spread_words(view, 0).lstrip(".: ")
         return plain(words[:1].upper() + words[1:])
-    info, cells = view.metrics[view.metric], []
+    info, cells = view.metrics[view.main_metric], []
     for subject in view.subjects:
-        row = view.estimate(0, subject, view.metric) or dict.fromkeys(("value", "low", "high"))
+        row = view.estimate(0, subject, view.main_metric) or dict.fromkeys(("value", "low", "high"))
         between = wording.interval(row["low"], row["high"], info)
         gone = missing.missing_words(row, info)
         if is_unranked(row):

@@ -141,10 +141,12 @@ def _contrast(view: TaskView, run: int, axis: Axis, contrast: Contrast) -> pl.Da
     ]
     chosen = pl.col("variant").is_in((first, second)) & pl.col("culture").is_in(wanted)
     # Two languages are two blocks to the statistics; told apart by their variant they are one.
-    scores = view.runs[run].scores.filter((pl.col("metric") == view.metric) & chosen).with_columns(language=pl.lit(""))
+    scores = (
+        view.runs[run].scores.filter((pl.col("metric") == view.main_metric) & chosen).with_columns(language=pl.lit(""))
+    )
     if not scores.height:
         return scores
-    metrics = {view.metric: bool(view.metrics[view.metric].binary)}
+    metrics = {view.main_metric: bool(view.metrics[view.main_metric].binary)}
     single = compare_variants(scores, metrics=metrics)
     over = compare_variants(scores, metrics=metrics, pooled=True)
     table = pl.concat([over, single.with_columns(cultures=pl.lit(1, pl.Int64))], how="diagonal")
@@ -174,7 +176,7 @@ def run_pairs(view: TaskView, equal_within: float | None = None, planned: Sequen
     :func:`kapwa.stats.fragility.with_undone_shares`. With many cultures only the first headline metric is compared:
     the others would multiply a long table.
     """
-    named = planned or (view.headline[:1] if view.many else view.headline)
+    named = planned or (view.headline[:1] if view.several_cultures else view.headline)
     metrics = {name: bool(view.metrics[name].binary) for name in named}
     wanted = (pl.col("variant") == view.variant) & pl.col("metric").is_in(list(metrics))
     scores = [(label, run.scores.filter(wanted)) for label, run in zip(view.labels, view.runs, strict=True)]
@@ -213,10 +215,10 @@ def variant_pairs(view: TaskView) -> pl.DataFrame:
     tables = []
     for label, run in zip(view.labels, view.runs, strict=True):
         if run.comparisons.height:
-            this = pl.col("metric") == view.metric
-            metrics = {view.metric: bool(view.metrics[view.metric].binary)}
+            this = pl.col("metric") == view.main_metric
+            metrics = {view.main_metric: bool(view.metrics[view.main_metric].binary)}
             comparisons = [run.comparisons.filter(this).with_columns(cultures=pl.lit(1, pl.Int64))]
-            if view.many:
+            if view.several_cultures:
                 comparisons.insert(0, compare_variants(run.scores.filter(this), metrics=metrics, pooled=True))
             table = pl.concat(comparisons, how="diagonal_relaxed")
             tables.append(table.with_columns(model=pl.lit(label if len(view.runs) > 1 else "")))

@@ -11,7 +11,7 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.view.comparisons import language_facts
-from kapwa.report.view.marks import Estimate, is_unranked
+from kapwa.report.view.reference_scores import EstimateRow, is_unranked
 from kapwa.report.view.tasks import ComparedCultures, Subject, TaskView
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.missing import mean_over_cultures
@@ -41,15 +41,15 @@ def by_suite(views: Sequence[TaskView]) -> list[list[TaskView]]:
 
 def equal_mean(
     view: TaskView, run: int, metric: str = "", stratum: tuple[str, str] | None = None, variant: str | None = None
-) -> Estimate | None:
+) -> EstimateRow | None:
     """Estimate the mean of a metric (the first headline one) over cultures; None where none of it was asked.
 
     See :func:`kapwa.stats.missing.mean_over_cultures`.
     ``stratum``: a column of the scores and its value, such as a topic. Cultures without items of it do not count.
     ``variant``: None is the main one.
     """
-    name = metric or view.metric
-    items = view.asked_items(run, name, variant)
+    name = metric or view.main_metric
+    items = view.item_scores(run, name, variant)
     if stratum is not None:
         items = items.filter(pl.col(stratum[0]) == stratum[1])
     if not items.height:
@@ -61,17 +61,17 @@ def equal_mean(
     return {**mean, "metric": name, "group": "all", "variant": wanted, "ended_in_order": ended}
 
 
-def model_rows(columns: Sequence[TaskMetric], variant: str | None = None) -> dict[str, list[Estimate | None]]:
+def scores_by_system(columns: Sequence[TaskMetric], variant: str | None = None) -> dict[str, list[EstimateRow | None]]:
     """By system, its score in every column: that of the one culture, or the mean over cultures, each counting alike.
 
     ``variant``: None is the main one of each task. Beside the estimate stands ``run``, the number of the run in the
     column's view.
     """
-    rows: dict[str, list[Estimate | None]] = {}
+    rows: dict[str, list[EstimateRow | None]] = {}
     for index, (view, metric) in enumerate(columns):
         for i, system in enumerate(view.labels):
-            whole = view.whole and view.estimate(i, view.whole, metric, variant)
-            mean = whole if view.whole else equal_mean(view, i, metric, variant=variant)
+            whole = view.only_culture and view.estimate(i, view.only_culture, metric, variant)
+            mean = whole if view.only_culture else equal_mean(view, i, metric, variant=variant)
             row = rows.setdefault(system, [None] * len(columns))
             row[index] = None if mean is None else {**mean, "run": i}
     return rows
@@ -92,7 +92,7 @@ def rank_key(row: Row | None, sign: int = 1) -> float:
 
 
 def model_average(items: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """The value of every item, averaged over models; ``items``: those of each (:meth:`TaskView.item_values`)."""
+    """The value of every item, averaged over models; ``items``: :meth:`TaskView.answered_item_scores` of each."""
     keys, averaged, added = ["culture", "language", "item_id"], ["value", "least", "most"], ["asked", "missing"]
     tables = [one.select([*keys, *averaged, *added, "cluster"]) for one in items]
     means, sums = pl.col(averaged).mean(), pl.col(added).sum()
@@ -114,8 +114,8 @@ def language_gaps(view: TaskView) -> pl.DataFrame:
     spoken = max(tongues, key=lambda one: len(set(one.values())), default={})
     if len(set(spoken.values())) < 2:
         return pl.DataFrame()
-    compared = view.compared(view.metric)
-    ranked = [subject for subject in view.by_score(view.metric) if subject in spoken]
+    compared = view.compared(view.main_metric)
+    ranked = [subject for subject in view.by_score(view.main_metric) if subject in spoken]
     pairs = [Pair(a, b, spoken[a]) for a, b in combinations(ranked, 2) if spoken[a] == spoken[b]]
     gaps = [table for pair in pairs if (table := _pair_gap(view, pair, compared)) is not None]
     if not gaps:
@@ -140,9 +140,9 @@ def _pair_gap(view: TaskView, pair: Pair, compared: ComparedCultures) -> pl.Data
     gap = _difference(view, pair, values)
     if not gap.height or not gap["n"][0]:
         return None
-    if compared.top is None:
+    if compared.ceiling is None:
         return gap
-    scores = model_average([view.item_values(run, view.metric) for run in range(len(view.runs))])
+    scores = model_average([view.answered_item_scores(run, view.main_metric) for run in range(len(view.runs))])
     same = _difference(view, pair, scores.join(values, on=["culture", "cluster"], how="semi", maintain_order="left"))
     scored = same.select(pl.col(name).alias(shown) for name, shown in SCORE_GAP.items())
     return pl.concat([gap, scored], how="horizontal")
@@ -151,13 +151,13 @@ def _pair_gap(view: TaskView, pair: Pair, compared: ComparedCultures) -> pl.Data
 def _difference(view: TaskView, pair: Pair, values: pl.DataFrame) -> pl.DataFrame:
     """Two cultures compared on the questions that both have; no row where they share none."""
     sides = (_as_items(values, one.culture, pair.language, view) for one in (pair.a, pair.b))
-    return compare_runs(*sides, label_a=pair.a.label, label_b=pair.b.label, metrics={view.metric: False})
+    return compare_runs(*sides, label_a=pair.a.label, label_b=pair.b.label, metrics={view.main_metric: False})
 
 
 def _pair_items(items: pl.DataFrame, cultures: tuple[str, str], compared: ComparedCultures) -> pl.DataFrame:
     """One model's values in two cultures; shares of what people score are of the questions that both have."""
     both = items.filter(pl.col("culture").is_in(cultures))
-    if compared.top is None:
+    if compared.ceiling is None:
         return both
     both = both.filter(pl.col("culture").n_unique().over("cluster") == len(cultures))
     shares = shares_of(both["score"].to_numpy(), both["people"].to_numpy(), both["culture"].to_list())
@@ -170,13 +170,13 @@ def _as_items(scores: pl.DataFrame, culture: str, language: str, view: TaskView)
         scores.filter(pl.col("culture") == culture).group_by("cluster", maintain_order=True).agg(pl.mean("value"))
     )
     same = {"culture": language_facts(language)[0], "language": language, "variant": view.variant}
-    columns = {**same, "category": "", "topic": "", "metric": view.metric, "outcome": "scored"}
+    columns = {**same, "category": "", "topic": "", "metric": view.main_metric, "outcome": "scored"}
     return of_culture.with_columns(pl.col("cluster").alias("item_id"), pl.lit(0).alias("sample")).with_columns(
         pl.lit(value).alias(name) for name, value in columns.items()
     )
 
 
-def topic_means(view: TaskView) -> Iterator[tuple[str, dict[str, list[tuple[int, Estimate]]]]]:
+def topic_means(view: TaskView) -> Iterator[tuple[str, dict[str, list[tuple[int, EstimateRow]]]]]:
     """For each grouping, by topic, every model's mean over cultures, each counting alike (BLEnD's figure 15).
 
     Of one culture it is the score there. The topic of the highest scores comes first. Of groupings into the same topics
@@ -185,11 +185,11 @@ def topic_means(view: TaskView) -> Iterator[tuple[str, dict[str, list[tuple[int,
     seen = list[list[str]]()
     for group in view.groups:
         names = sorted({name for run in view.runs for name in run.scores[group].unique().drop_nulls()})
-        estimates: dict[str, list[tuple[int, Estimate]]] = {}
+        estimates: dict[str, list[tuple[int, EstimateRow]]] = {}
         for name in names if len(names) > 1 and names not in seen else ():
             for i in range(len(view.runs)):
-                whole = view.whole and view.strata(i, view.whole, group).get(name)
-                mean = whole if view.whole else equal_mean(view, i, stratum=(group, name))
+                whole = view.only_culture and view.strata(i, view.only_culture, group).get(name)
+                mean = whole if view.only_culture else equal_mean(view, i, stratum=(group, name))
                 if mean is not None:
                     estimates.setdefault(name, []).append((i, mean))
         seen.append(names)

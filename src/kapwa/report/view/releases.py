@@ -15,7 +15,7 @@ from kapwa.errors import UsageError, nearest
 from kapwa.files import digest
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import count, is_share, label_text
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_run import Run
 from kapwa.runs.signature import differing
 from kapwa.runs.systems import System, systems_of
 from kapwa.stats.linking import LinkedScore, Linking, MovedItem, ReleaseAnswers, ReleaseItems, ReleaseStep, moved_items
@@ -57,14 +57,16 @@ class ReleaseRuns:
 
     def __init__(self, name: str, runs: dict[str, Run], view: TaskView) -> None:
         self.name, self.runs = name, runs
-        ends = ranges_of(view.metrics)[view.metric]
+        ends = ranges_of(view.metrics)[view.main_metric]
         self.frames: dict[str, pl.DataFrame] = {}
         for system, run in runs.items():
             if run.manifest["status"] == "stopped":
                 raise UsageError(
                     f"{run.path} ended before everything was asked.", hint="Leave it out, or run the rest."
                 )
-            self.frames[system] = items_of_run(run.scores, view.metric, view.variant, share=True, ends=ends).sort(KEYS)
+            self.frames[system] = items_of_run(run.scores, view.main_metric, view.variant, share=True, ends=ends).sort(
+                KEYS
+            )
         self.items = next(iter(self.frames.values())).select(*KEYS, "cluster")
         first = next(iter(runs.values()))
         for system, frame in self.frames.items():
@@ -100,9 +102,11 @@ class Releases:
         systems = systems_of(runs)
         first = parts[0]
         self.view = TaskView(str(first[0].manifest["task"]), first, [label_text(run.label) for run in first])
-        self.info = self.view.metrics[self.view.metric]
+        self.info = self.view.metrics[self.view.main_metric]
         if not is_share(self.info):
-            raise UsageError(f"{self.view.metric} is no share of right answers.", hint="Name runs of another task.")
+            raise UsageError(
+                f"{self.view.main_metric} is no share of right answers.", hint="Name runs of another task."
+            )
         self.old, self.new = (ReleaseRuns(name, _runs_of(part, systems), self.view) for part, name in _named(parts))
         self._both = [name for name in self.old.runs if name in self.new.runs]
         self._systems = systems

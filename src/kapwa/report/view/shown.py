@@ -25,7 +25,7 @@ from kapwa.labels.judges.panel import JUDGING, RECORD, VERDICTS
 from kapwa.labels.verdicts import read_verdicts
 from kapwa.models.base import LOCAL_BACKENDS
 from kapwa.report.wording import count
-from kapwa.runs.directory import Run, brief_model
+from kapwa.runs.finished_run import Run, brief_model
 from kapwa.runs.request_items import ITEM, asked_so_far
 from kapwa.runs.request_items import NAME as REQUESTS
 from kapwa.runs.schema import NAME, RUN

@@ -14,20 +14,20 @@ from kapwa import registry
 from kapwa.errors import KapwaError, UsageError
 from kapwa.languages.places import shared_names
 from kapwa.records import Floor
-from kapwa.report.view.marks import (
-    BESIDE,
+from kapwa.report.view.reference_scores import (
     FLOOR_WORDS,
     OWN_INTERVAL,
+    SHOW_BOUNDS_ABOVE,
     TEST_RESULTS,
-    Estimate,
-    Held,
-    Mark,
-    Marks,
+    EstimateRow,
+    ReferenceScore,
+    ReferenceScores,
+    ScoreWithReferences,
     share_of,
     verdicts,
 )
 from kapwa.report.wording import UNDESCRIBED, clean, culture_name, is_share, known, label_text
-from kapwa.runs.directory import Run, ended_in_order
+from kapwa.runs.finished_run import Run, ended_in_order
 from kapwa.runs.schema import CEILINGS
 from kapwa.runs.systems import Named, System, systems_of
 from kapwa.stats.families import adjust_spreads
@@ -54,18 +54,18 @@ class Subject(NamedTuple):
 class ComparedCultures(NamedTuple):
     """How cultures are compared on a metric: of each run the values of its items, and what their spread says.
 
-    ``top``: what people score, where values are shares of it (:func:`kapwa.stats.spread.shares_of`); None where they
-    are the scores. The tests of all runs are one family.
+    ``ceiling``: what people score, where values are shares of it (:func:`kapwa.stats.spread.shares_of`); None where
+    they are the scores. The tests of all runs are one family.
     """
 
-    top: Mark | None
+    ceiling: ReferenceScore | None
     items: Sequence[pl.DataFrame]
     spreads: Sequence[CultureSpread | None]
 
     @property
     def words(self) -> str:
         """What is compared: "share of what people score", or "score"."""
-        return "score" if self.top is None else f"share of what {self.top.words} score"
+        return "score" if self.ceiling is None else f"share of what {self.ceiling.words} score"
 
 
 class Confusion(NamedTuple):
@@ -84,10 +84,10 @@ class TaskView:
         labels: The name of each run's system, the same in every view: what is compared is known by it.
         names: What cultures are called that other tasks of the report write otherwise; the others as their data do.
         manifest: That of the first run; task and data are the same in all of them.
-        ended_in_order: Of each run, whether its scores are no headline (:func:`kapwa.runs.directory.ended_in_order`).
+        ended_in_order: Whether each run's scores are no headline (:func:`kapwa.runs.finished_run.ended_in_order`).
         source: The name of the data where a report has others of the same task, else ""; ``title``: the task with it.
         slug: The task's name as it can stand in file names and anchors, with the data's digest.
-        headline: The metrics that stand for the task; ``metric`` is the first of them.
+        headline: The metrics that stand for the task; ``main_metric`` is the first of them.
         groups: The columns by which results are broken down, over all runs.
         variants: Prompt variants in the order of the data.
         variant: The first of them, which headline numbers are of; ``variant_words`` names it in a caption.
@@ -95,7 +95,7 @@ class TaskView:
         metrics: How each metric reads, over all runs, the headline ones first; ``titles`` is what people call them.
         subjects: Cultures in the order of the data; one for each language where a variant was asked in several.
         divided: Of metrics of which another is held against what people score: that other one.
-        many: Whether there are several cultures; ``whole``: the only one, which all is of, or None.
+        several_cultures: Whether there are; ``only_culture``: the one that all is of, or None.
         crowded: Whether there are more systems than dots of different shapes.
         suite: The suite as registered, or None: a report must be readable where its suite is not installed.
         noun, unit: What one item and one cluster are called, singular and plural.
@@ -134,7 +134,7 @@ class TaskView:
         self._compared: dict[str, ComparedCultures] = {}
         # The metric whose values are held against a ceiling, by metric and ceiling, where it is not the metric itself.
         self.paired: dict[tuple[str, str], str] = {}
-        self._scores_with_marks: dict[str, dict[tuple[int, Subject], Held]] = {}
+        self._scores_with_marks: dict[str, dict[tuple[int, Subject], ScoreWithReferences]] = {}
         metrics: dict[str, MetricInfo] = {}
         for run, estimates in zip(self.runs, self._estimates, strict=True):
             metrics = {**run.metrics, **metrics}
@@ -145,8 +145,8 @@ class TaskView:
             if CEILINGS in run.tables:
                 pairs = run.tables[CEILINGS].select("metric", "name", "paired_with").unique().rows()
                 self.paired |= {(metric, name): paired for metric, name, paired in pairs if metric != paired}
-        self.metric = next(iter([*self.headline, *metrics]), "")
-        ordered = dict.fromkeys([*self.headline, self.metric, *metrics])
+        self.main_metric = next(iter([*self.headline, *metrics]), "")
+        ordered = dict.fromkeys([*self.headline, self.main_metric, *metrics])
         self.metrics: dict[str, MetricInfo] = {name: metrics.get(name) or MetricInfo(name, "") for name in ordered}
         self.titles = {name: label_text(info.title or name) for name, info in self.metrics.items()}
         named = [name for one in manifests for name in one.get("selection", {}).get("variants") or ()]
@@ -156,8 +156,8 @@ class TaskView:
         self.variant_words = f", variant “{clean(self.variant)}”" if len(self.variants) > 1 else ""
         self.split_variants = any(0 < name.find("/") < len(name) - 1 for name in self.variants)
         self.subjects = self._find_subjects()
-        self.many = len(self.subjects) > 1
-        self.whole = None if self.many or not self.subjects else self.subjects[0]
+        self.several_cultures = len(self.subjects) > 1
+        self.only_culture = None if self.several_cultures or not self.subjects else self.subjects[0]
         self.crowded = len(self.runs) > MOST_DRAWN
         try:
             self.suite: Suite | None = registry.load("suites", str(self.manifest.get("suite", "")))
@@ -184,9 +184,9 @@ class TaskView:
         ]
 
     @property
-    def waits(self) -> bool:
+    def needs_verdicts(self) -> bool:
         """Whether nothing but verdicts of people or a judging model gives answers a score: the runs hold none."""
-        return self.metrics[self.metric].judged_by == "verdicts"
+        return self.metrics[self.main_metric].judged_by == "verdicts"
 
     @property
     def cultures(self) -> int:
@@ -204,26 +204,26 @@ class TaskView:
         spoken = self._spoken.get((subject.culture, variant), ())
         return spoken[0] if len(spoken) == 1 else subject.language
 
-    def estimate(self, run: int, subject: Subject, metric: str, variant: str | None = None) -> Estimate | None:
+    def estimate(self, run: int, subject: Subject, metric: str, variant: str | None = None) -> EstimateRow | None:
         """The overall estimate of one run, or None when the run has none."""
         wanted = self.variant if variant is None else variant
         rows = self._estimates[run].get((subject.culture, self.language_of(subject, wanted), wanted, "all", metric), ())
         return next(iter(rows), None)
 
-    def strata(self, run: int, subject: Subject, group: str) -> dict[str, Estimate]:
+    def strata(self, run: int, subject: Subject, group: str) -> dict[str, EstimateRow]:
         """The first headline metric of one run by stratum of ``group`` ("category" or "topic")."""
         language = self.language_of(subject, self.variant)
-        rows = self._estimates[run].get((subject.culture, language, self.variant, group, self.metric), ())
+        rows = self._estimates[run].get((subject.culture, language, self.variant, group, self.main_metric), ())
         return {row["stratum"] or "": row for row in rows}
 
-    def marks(self, subject: Subject | None, metric: str, variant: str | None = None, run: int = 0) -> Marks:
+    def marks(self, subject: Subject | None, metric: str, variant: str | None = None, run: int = 0) -> ReferenceScores:
         """Floors and ceilings of a metric for one culture; what is tested of them is tested for one run.
 
         ``subject`` None: those over all cultures, each counting alike, and what is tested over all.
         """
         cultures = {s.culture for s in self.subjects}
         suite_words = self.suite.floor_words if self.suite is not None else {}
-        marks: dict[tuple[str, bool], Mark] = {}
+        marks: dict[tuple[str, bool], ReferenceScore] = {}
         whose = subject and subject.culture
         # A test against a floor over all cultures is none of one of them.
         alone = sum(s.culture == whose for s in self.subjects) == 1
@@ -243,14 +243,16 @@ class TaskView:
                 tested = TEST_RESULTS if exact else ()
                 facts: Keywords = {fact: row.get(fact) for fact in (*OWN_INTERVAL, *tested)}
                 facts["paired_with"] = self.paired.get((metric, row["name"]), "")
-                facts["several"] = row["kind"] == "list"
-                mark = Mark(name, float(row["value"]), row["kind"] == "ceiling", *words, **facts)
-                marks.setdefault((mark.name, mark.ceiling), mark)
-        return Marks.of(marks.values(), low_is_good=self.metrics.get(metric, UNDESCRIBED).higher_is_better is False)
+                facts["is_list"] = row["kind"] == "list"
+                mark = ReferenceScore(name, float(row["value"]), row["kind"] == "ceiling", *words, **facts)
+                marks.setdefault((mark.name, mark.is_ceiling), mark)
+        return ReferenceScores.of(
+            marks.values(), low_is_good=self.metrics.get(metric, UNDESCRIBED).higher_is_better is False
+        )
 
-    def tops(self, metrics: Sequence[str]) -> list[Mark]:
+    def tops(self, metrics: Sequence[str]) -> list[ReferenceScore]:
         """The ceilings that scores of any culture are held against, one of each kind: people, perfect models."""
-        marks = (self.marks(subject, metric).top for metric in metrics for subject in self.subjects)
+        marks = (self.marks(subject, metric).ceiling for metric in metrics for subject in self.subjects)
         return list({mark.words: mark for mark in marks if mark is not None}.values())
 
     def add_ceilings(self, ceilings: Sequence[Floor]) -> None:
@@ -260,7 +262,7 @@ class TaskView:
         for one in ceilings:
             self._floors[0].setdefault((one.metric, one.variant), []).append(one._asdict())
 
-    def scores_with_marks(self, metric: str) -> Mapping[tuple[int, Subject], Held]:
+    def scores_with_marks(self, metric: str) -> Mapping[tuple[int, Subject], ScoreWithReferences]:
         """Every run's score in every culture beside its marks: a family of tests for each run, over cultures."""
         if metric not in self._scores_with_marks:
             self._scores_with_marks[metric] = {}
@@ -294,7 +296,7 @@ class TaskView:
         other.variant_words = f", variant “{clean(variant)}”"
         return other
 
-    def asked_items(self, run: int, metric: str, variant: str | None = None) -> pl.DataFrame:
+    def item_scores(self, run: int, metric: str, variant: str | None = None) -> pl.DataFrame:
         """What one run scored on each item it was asked, its samples averaged, and what that can be at worst and best.
 
         ``variant``: None is the main one. Columns are those of :func:`kapwa.stats.missing.item_bounds` and the item's
@@ -307,9 +309,9 @@ class TaskView:
         further = {"cluster", *self.groups} - {"culture", "language"}
         return item_bounds(bounded, ("culture", "language", "item_id"), sorted(further))
 
-    def item_values(self, run: int, metric: str, variant: str | None = None) -> pl.DataFrame:
-        """The same of the items that have a value: those with an answer."""
-        return self.asked_items(run, metric, variant).filter(pl.col("value").is_not_null())
+    def answered_item_scores(self, run: int, metric: str, variant: str | None = None) -> pl.DataFrame:
+        """Return the rows of :meth:`item_scores` that have a value: of items with an answer."""
+        return self.item_scores(run, metric, variant).filter(pl.col("value").is_not_null())
 
     def compared(self, metric: str) -> ComparedCultures:
         """How cultures are compared on a metric.
@@ -318,8 +320,8 @@ class TaskView:
         item by item): what people score differs between cultures, and with it what anybody can. Else on the score.
         """
         if metric not in self._compared:
-            scores = [self.item_values(i, metric) for i in range(len(self.runs))]
-            top = self.marks(self.subjects[0], metric).top if self.subjects else None
+            scores = [self.answered_item_scores(i, metric) for i in range(len(self.runs))]
+            top = self.marks(self.subjects[0], metric).ceiling if self.subjects else None
             shares = [self.shares_of_people(i, metric) for i in range(len(self.runs))]
             shared = [one for one in shares if one is not None]
             spreads = [self._spread(one) for one in shared]
@@ -334,15 +336,15 @@ class TaskView:
     def _is_whole(self, run: int, metric: str) -> bool:
         """Whether hardly an answer of any culture is missing."""
         rows = (self.estimate(run, subject, metric) for subject in self.subjects)
-        return not any(share_of(row) > BESIDE for row in rows)
+        return not any(share_of(row) > SHOW_BOUNDS_ABOVE for row in rows)
 
     def shares_of_people(self, run: int, metric: str) -> pl.DataFrame | None:
         """One run's items with the share of what people score as their ``value``; None where a culture's is not known.
 
         See :func:`kapwa.stats.spread.shares_of`.
         """
-        scores = self.item_values(run, metric)
-        top = self.marks(self.subjects[0], metric).top if self.subjects else None
+        scores = self.answered_item_scores(run, metric)
+        top = self.marks(self.subjects[0], metric).ceiling if self.subjects else None
         if not scores.height:
             return scores
         tables = self.runs[run].tables
@@ -350,7 +352,9 @@ class TaskView:
             return None
         here = (pl.col("metric") == metric) & (pl.col("variant") == self.variant) & (pl.col("name") == top.name)
         people = tables[CEILINGS].filter(here).select("item_id", pl.col("value").alias("people"))
-        both = self.item_values(run, top.paired_with or metric).join(people, on="item_id", maintain_order="left")
+        both = self.answered_item_scores(run, top.paired_with or metric).join(
+            people, on="item_id", maintain_order="left"
+        )
         where = (both["culture"] + "\0" + both["language"]).to_list()
         shares = shares_of(both["value"].to_numpy(), both["people"].to_numpy(), where)
         both = both.with_columns(score="value", value=pl.Series(shares)).filter(pl.col("value").is_not_nan())
@@ -379,7 +383,7 @@ class TaskView:
         row = self.estimate(run, subject, metric)
         if row is None or not known(row["value"]):
             return None
-        spread = self.compared(metric).spreads[run] if self.many and metric in self.headline else None
+        spread = self.compared(metric).spreads[run] if self.several_cultures and metric in self.headline else None
         if spread is None or subject not in spread.cultures:
             return float(row["value"]), None, None
         k = spread.cultures.index(subject)

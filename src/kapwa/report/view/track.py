@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import polars as pl
 
-from kapwa.report.view.marks import Estimate, is_unranked
-from kapwa.report.view.means import model_rows
+from kapwa.report.view.means import scores_by_system
+from kapwa.report.view.reference_scores import EstimateRow, is_unranked
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import is_share, label_text
 from kapwa.runs.checkpoints import Checkpoint, Series
@@ -29,7 +29,7 @@ class TrackedStep:
     """
 
     point: Checkpoint
-    estimate: Estimate | None
+    estimate: EstimateRow | None
     before: SeriesChange | None
     first: SeriesChange | None
     cultures: Mapping[str, tuple[SeriesChange, SeriesChange]]
@@ -55,8 +55,8 @@ class Track:
         runs = [point.run for point in series.checkpoints]
         self.view = TaskView(series.task, runs, [label_text(point.name) for point in series.checkpoints])
         self.differences = series.differences
-        self.info = self.view.metrics[self.view.metric]
-        rows = model_rows([(self.view, self.view.metric)])
+        self.info = self.view.metrics[self.view.main_metric]
+        rows = scores_by_system([(self.view, self.view.main_metric)])
         estimates = [rows[label][0] for label in self.view.labels]
         scored = [row is not None and row["value"] is not None and not is_unranked(row) for row in estimates]
         self._items = [self._items_of(index) if ok else None for index, ok in enumerate(scored)]
@@ -68,11 +68,11 @@ class Track:
             self.trend = fitted if fitted.comparison.n else None
 
     def _items_of(self, index: int) -> pl.DataFrame:
-        metric, ranges = self.view.metric, ranges_of(self.view.metrics)
+        metric, ranges = self.view.main_metric, ranges_of(self.view.metrics)
         scores, share = self.view.runs[index].scores, is_share(self.info)
         return items_of_run(scores, metric, self.view.variant, share=share, ends=ranges[metric])
 
-    def _step(self, index: int, estimate: Estimate | None) -> TrackedStep:
+    def _step(self, index: int, estimate: EstimateRow | None) -> TrackedStep:
         """Compare a checkpoint with the last one before it that has a score, and with the first such."""
         point, items = self.series.checkpoints[index], self._items[index]
         earlier = [known_items for known_items in self._items[:index] if known_items is not None]
@@ -80,7 +80,7 @@ class Track:
             return TrackedStep(point, estimate, None, None, {})
         look, share = len(earlier), is_share(self.info)
         pair = [change(other, items, share=share, level=level_at(look)) for other in (earlier[-1], earlier[0])]
-        names = items["culture"].unique(maintain_order=True).to_list() if self.view.many else []
+        names = items["culture"].unique(maintain_order=True).to_list() if self.view.several_cultures else []
         level = level_at(look, max(1, len(names)))
         cultures = {}
         for name in names:

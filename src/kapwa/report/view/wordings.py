@@ -33,7 +33,9 @@ def score_grid(view: TaskView, run: int, variants: Sequence[str]) -> Grid:
 
     Where variants ask items of other names, as Kalahi's do, the mean of a cluster stands in place of an item.
     """
-    measured = (pl.col("metric") == view.metric) & pl.col("variant").is_in(variants) & pl.col("value").is_not_null()
+    measured = (
+        (pl.col("metric") == view.main_metric) & pl.col("variant").is_in(variants) & pl.col("value").is_not_null()
+    )
     scores = view.runs[run].scores.filter(measured)
     n_variants = scores.group_by("culture", "item_id").agg(pl.col("variant").n_unique())
     unit = pl.col("item_id" if (n_variants["variant"] == len(variants)).sum() > 1 else "cluster").alias("unit")
@@ -53,7 +55,7 @@ def wording_means(view: TaskView, variants: Sequence[str]) -> dict[int, list[flo
     """By run, the mean over cultures in each wording; only runs that have all of them."""
     means = {}
     for i in range(len(view.runs)):
-        rows = [[view.estimate(i, s, view.metric, name) for s in view.subjects] for name in variants]
+        rows = [[view.estimate(i, s, view.main_metric, name) for s in view.subjects] for name in variants]
         if all(row is not None and wording.known(row["value"]) for one in rows for row in one):
             means[i] = [float(np.mean([row["value"] for row in one if row is not None])) for one in rows]
     return means

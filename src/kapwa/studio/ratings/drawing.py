@@ -15,8 +15,8 @@ from kapwa.labels.ratings.sheets import ERRORS, RATINGS, ModelAnswer, spread
 from kapwa.labels.sheets import EMPTY_ANSWER, names_model, one_culture, one_variant
 from kapwa.loading import load_task
 from kapwa.records import Item
-from kapwa.runs.answers import answers_of, compares_texts, items_of
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_answers import answers_of, compares_texts, items_of
+from kapwa.runs.finished_run import Run
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.log import lock_project, record, single_writer
 from kapwa.studio.core.tables import Project

@@ -66,7 +66,7 @@ SETTINGS = {
 }
 
 
-def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, object]) -> Task:
+def open_blend_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, object]) -> Task:
     """Read the questions, select among them, and return the task called ``name``."""
     if selection.variants == VARIANTS:  # "all" of this task, not of its neighbour
         selection = dataclasses.replace(selection, variants=MCQ_VARIANTS if name == "blend/mcq" else SAQ_VARIANTS)
@@ -112,7 +112,7 @@ suite = Suite(
     tasks=TASKS,
     variants=VARIANTS,
     packs=Path(__file__).parent / "packs",
-    open_task=open_task,
+    open_task=open_blend_task,
     check=partial(call, "kapwa.suites.blend.check:check"),
     tasks_of=partial(call, "kapwa.suites.blend.check:tasks_of"),
     pick_variants=saq_variants,

@@ -15,7 +15,7 @@ from kapwa.datasets.withdrawn import withdrawn_findings
 from kapwa.languages.fallback import has_rules, without_rules
 from kapwa.suites.base import Selection
 from kapwa.suites.blend.data import PROMPT_FILE, BlendData, QuestionSurvey, is_question_data, load_path
-from kapwa.suites.blend.mcq_data import is_choice_data, read_choices
+from kapwa.suites.blend.mcq_data import is_choice_data, read_choice_questions
 from kapwa.suites.blend.questions import (
     KINDS,
     USUAL_ANNOTATORS,
@@ -73,7 +73,7 @@ def check(path: Path) -> CheckReport | None:
         findings += cultures_named_twice(cultures_asked, "culture")
         findings += [] if survey.problems else _run_findings(survey, path, choices, counts)
     if choices:
-        questions, choice_files = read_choices(path, look_for_repeats=True)
+        questions, choice_files = read_choice_questions(path, look_for_repeats=True)
         if questions:
             cultures = len({question.country for question in questions})
             counts |= {"multiple-choice questions": len(questions), "cultures": cultures}

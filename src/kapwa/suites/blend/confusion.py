@@ -23,7 +23,7 @@ from kapwa.stats.clusters import FloatArray
 from kapwa.stats.intervals import mean_estimates
 from kapwa.suites.blend.questions import CountryQuestion
 from kapwa.suites.blend.saq_grading import Graded
-from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others, Target, question_id
+from kapwa.suites.blend.saq_match import ENGLISH, AnswerMatcher, QuestionsOfAllCountries, Target, question_id
 from kapwa.suites.items import grouped
 from kapwa.value_types import Schema
 
@@ -52,7 +52,9 @@ def confusion_rows(gives: FloatArray, split: FloatArray, clusters: Sequence[str]
         yield count, int(np.nansum(gives[:, index])), share.value, share.low, share.high, total / max(count, 1)
 
 
-def confusion_table(graded: Sequence[Graded], others: Others, grader: Grader) -> pl.DataFrame:
+def confusion_table(
+    graded: Sequence[Graded], all_questions: QuestionsOfAllCountries, answer_matcher: AnswerMatcher
+) -> pl.DataFrame:
     """Count, by country, variant and other country, the wrong replies that are right for the other.
 
     ``wrong``: wrong replies to questions that the other country has a valid one of; ``matches``: those that give an
@@ -64,18 +66,20 @@ def confusion_table(graded: Sequence[Graded], others: Others, grader: Grader) ->
         (reply for reply in graded if reply.outcome == "wrong"), lambda reply: (reply.item.culture, reply.item.variant)
     )
     # Read for each language once: it goes through every question.
-    wordings = cache(partial(english_wordings, others, grader))
-    return confusion_frame(row for mine in wrong.values() for row in _rows(mine, others, grader, wordings))
+    wordings = cache(partial(english_wordings, all_questions, answer_matcher))
+    return confusion_frame(
+        row for mine in wrong.values() for row in _rows(mine, all_questions, answer_matcher, wordings)
+    )
 
 
 Wordings = Mapping[str, Mapping[str, None]]
 
 
-def english_wordings(others: Others, grader: Grader, language: str) -> Wordings:
+def english_wordings(all_questions: QuestionsOfAllCountries, answer_matcher: AnswerMatcher, language: str) -> Wordings:
     """Return, for each folded answer in ``language``, the English wordings that annotators wrote beside it."""
-    fold = grader.matcher(language).language.fold
+    fold = answer_matcher.matcher(language).language.fold
     words: dict[str, dict[str, None]] = {}
-    for question in others.questions():
+    for question in all_questions.questions():
         if canonical(question.language) == language:
             for group in question.groups:
                 for answer in group.local:
@@ -84,18 +88,21 @@ def english_wordings(others: Others, grader: Grader, language: str) -> Wordings:
 
 
 def _rows(
-    wrong: Sequence[Graded], others: Others, grader: Grader, wordings: Callable[[str], Wordings]
+    wrong: Sequence[Graded],
+    all_questions: QuestionsOfAllCountries,
+    answer_matcher: AnswerMatcher,
+    wordings: Callable[[str], Wordings],
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of one country and variant."""
     item = wrong[0].item
-    names = [country for country in others.countries if country != item.culture]
+    names = [country for country in all_questions.countries if country != item.culture]
     if not names:
         return
     gives = np.full((len(wrong), len(names)), np.nan)
     index_of = {name: index for index, name in enumerate(names)}
     for row, graded in enumerate(wrong):
-        texts = list(_sayings(graded, grader, wordings))
-        for other in others.in_other_countries(question_id(graded.item), graded.item.culture):
+        texts = list(_sayings(graded, answer_matcher, wordings))
+        for other in all_questions.in_other_countries(question_id(graded.item), graded.item.culture):
             gives[row, index_of[other.country]] = any(_gives(*saying, other) for saying in texts)
     fits = np.nansum(gives, axis=1, keepdims=True)
     split = np.divide(gives, fits, out=np.zeros_like(gives), where=fits > 0)
@@ -104,10 +111,12 @@ def _rows(
             yield (item.culture, item.language, item.variant, name, *cells)
 
 
-def _sayings(graded: Graded, grader: Grader, wordings: Callable[[str], Wordings]) -> Iterator[tuple[Matcher, str, str]]:
+def _sayings(
+    graded: Graded, answer_matcher: AnswerMatcher, wordings: Callable[[str], Wordings]
+) -> Iterator[tuple[Matcher, str, str]]:
     """What a reply says, in the languages it can be compared in: its own, English, and its English wording."""
     language, reply = Target.of_item(graded.item).language, graded.reply
-    matcher, english = grader.matcher(language), grader.matcher(ENGLISH)
+    matcher, english = answer_matcher.matcher(language), answer_matcher.matcher(ENGLISH)
     yield matcher, reply.text, language
     if language != ENGLISH:
         texts = dict.fromkeys([reply.text])

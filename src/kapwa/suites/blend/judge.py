@@ -19,7 +19,7 @@ import polars as pl
 from kapwa.records import Message, Params, Request, Response
 from kapwa.stats.agreement import Coefficient, bootstrap_interval
 from kapwa.suites.blend.questions import answers_line
-from kapwa.suites.blend.saq_grading import Graded, to_be_judged
+from kapwa.suites.blend.saq_grading import Graded, is_comparable
 from kapwa.suites.items import grouped
 from kapwa.value_types import Schema
 
@@ -72,9 +72,9 @@ class Judge:
 
         Raises ModelError when an answer fails.
         """
-        requested = ask_verdicts(self._model, (_prompt(reply) for reply in graded if to_be_judged(reply)))
+        requested = ask_verdicts(self._model, (_prompt(reply) for reply in graded if is_comparable(reply)))
         verdicts = iter(requested.values)
-        return requested._replace(values=[next(verdicts) if to_be_judged(reply) else None for reply in graded])
+        return requested._replace(values=[next(verdicts) if is_comparable(reply) else None for reply in graded])
 
 
 class PromptVerdicts(NamedTuple):

@@ -257,7 +257,7 @@ def read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
     path = _table_in(source.path)
     if path is None:
         raise DataError("holds no multiple-choice questions.", path=source.path, hint=_HINT)
-    questions, files = read_choices(path, source.name)
+    questions, files = read_choice_questions(path, source.name)
     raise_first(files.problems)
     card_path = path.with_name(CARD_NAME)
     files.note_file(card_path)
@@ -266,7 +266,7 @@ def read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
     return questions, files.source()
 
 
-def read_choices(
+def read_choice_questions(
     source: Path, name: str = "", *, look_for_repeats: bool = False
 ) -> tuple[list[ChoiceQuestion], DataSet]:
     """Read a place that :func:`is_choice_data`, going on after a bad row: the sound rows, and every problem.

@@ -40,7 +40,7 @@ from kapwa.suites.blend.mcq_judging import (
     paper_prompt,
     text_prompt,
 )
-from kapwa.suites.choices.reader import READER
+from kapwa.suites.choices.reader import READER_VERSION
 from kapwa.suites.items import ALL_LETTERS, by_culture, greedy_requests, grouped, item_columns, select, shuffle_key
 from kapwa.value_types import Cells, JsonMapping, Schema
 
@@ -204,7 +204,7 @@ def open_mcq_task(data: str | Path | None, selection: Selection, options: JsonMa
     writes = ways[0] in WRITTEN
     # Of several ways the variants say how each item was asked.
     settings: Cells = {"how": ways[0]} if len(ways) == 1 else {}
-    settings |= {"max_new_tokens": length, "reader": READER} if writes else {}
+    settings |= {"max_new_tokens": length, "reader": READER_VERSION} if writes else {}
     return Task(
         name="blend/mcq",
         data=source,

@@ -4,8 +4,8 @@ Per country and asked language; every reply goes the way of a model's reply (rea
 the selected questions for which the trick has a reply, each counting once. Exact definitions:
 
 - **other cultures' usual answer**: each other country's commonest answer to the same question, of which the one that
-  most countries share (:meth:`kapwa.suites.blend.saq_match.Others.commonest`): what a model that knows the world
-  but not the country would say. On the release, in English, SEM-B is 0.415 on average over countries.
+  most countries share (:meth:`~kapwa.suites.blend.saq_match.QuestionsOfAllCountries.commonest_answers`): what a model
+  that knows the world but not the country would say. On the release, in English, SEM-B is 0.415 on average.
 - **one other culture's usual answer**: the same for each other country alone, averaged over them (0.300).
 - **usual answer in the US**: the commonest answer of the country called US (0.340 on average over the other 15).
 - **another question's answer**: the country's own commonest answer to another question, the next five in an order
@@ -40,15 +40,16 @@ from kapwa.languages.phrases import non_answers
 from kapwa.records import Floor, Item
 from kapwa.suites.blend.questions import MAX_ANSWERS, AnswerGroup, CountryQuestion, top_votes
 from kapwa.suites.blend.replies import Reply, read_reply
-from kapwa.suites.blend.saq_grading import SEM_B, SEM_B_LOO, SEM_W, find_answer
+from kapwa.suites.blend.saq_grading import find_answer
 from kapwa.suites.blend.saq_match import (
     ENGLISH,
-    Grader,
-    Others,
+    AnswerMatcher,
+    QuestionsOfAllCountries,
     Target,
     question_id,
     single_author_probability,
 )
+from kapwa.suites.blend.saq_options import SEM_B, SEM_B_LOO, SEM_W
 from kapwa.suites.blend.variants import AskedIn
 from kapwa.suites.disk_cache import cached
 from kapwa.suites.items import by_culture, grouped, shuffle_key
@@ -109,15 +110,15 @@ _TRICKS = (USUAL, ONE_OTHER, US_USUAL, SHUFFLED, COMMONEST, ALL_OTHERS, REPEATED
 class FloorMaker:
     """Judges replies made of people's answers, each reply to one country's question once."""
 
-    def __init__(self, others: Others, grader: Grader, limit: int) -> None:
-        self._others, self._grader, self._limit = others, grader, limit
+    def __init__(self, all_questions: QuestionsOfAllCountries, answer_matcher: AnswerMatcher, limit: int) -> None:
+        self._all_questions, self._answer_matcher, self._limit = all_questions, answer_matcher, limit
         self._known: dict[tuple[str, str, AskedIn, str], Sem] = {}
         self._replies: dict[tuple[str, str, str], Reply] = {}
 
     @cached_property
     def _data(self) -> str:
         """A hash of every question and its answers: others' answers make the floors of a culture."""
-        texts = map(repr, self._others.questions())
+        texts = map(repr, self._all_questions.questions())
         return hashlib.blake2b("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
     def judge(self, question: CountryQuestion, asked_in: AskedIn, text: str) -> Sem:
@@ -126,7 +127,7 @@ class FloorMaker:
         if key not in self._known:
             target, question_text = Target.of_question(question, asked_in), question.text(asked_in)
             reply = self._read(text, target, question_text)
-            _, hit = find_answer(reply, target, question.id, self._others, self._grader, self._limit)
+            _, hit = find_answer(reply, target, question.id, self._all_questions, self._answer_matcher, self._limit)
             self._known[key] = NOTHING if hit is None else Sem(1.0, hit.votes / top_votes(question.groups))
         return self._known[key]
 
@@ -144,7 +145,7 @@ class FloorMaker:
     def cached_scores(self, questions: Sequence[CountryQuestion], asked_in: AskedIn) -> list[FloorScores]:
         """Return what :meth:`compute_scores` yields, kept from an earlier run of the same data where there was one."""
         languages = (ENGLISH, Target.of_question(questions[0], asked_in).local_language)
-        tools = [self._grader.matcher(code).language.info.tools for code in languages]
+        tools = [self._answer_matcher.matcher(code).language.info.tools for code in languages]
         ids = [question.item_id for question in questions]
         follows_from = (self._data, repr(tools), str(self._limit), asked_in, *ids)
         return cached("floors", follows_from, list[FloorScores], lambda: list(self.compute_scores(questions, asked_in)))
@@ -171,22 +172,22 @@ class FloorMaker:
 
     def _texts(self, trick: str, question: CountryQuestion, asked_in: AskedIn, language: str) -> list[str]:
         """Return the replies by which a trick answers a question, in the language asked in."""
-        others, question_key = self._others, (question.id, question.country)
+        all_questions, question_key = self._all_questions, (question.id, question.country)
         texts: list[str] = []
         if trick == USUAL:
-            texts = others.commonest_answers(*question_key, language, 1)
+            texts = all_questions.commonest_answers(*question_key, language, 1)
         elif trick in (ONE_OTHER, US_USUAL):
             usual = {
-                other.country: others.commonest_answer(other, language)
-                for other in others.in_other_countries(*question_key)
+                other.country: all_questions.commonest_answer(other, language)
+                for other in all_questions.in_other_countries(*question_key)
             }
             texts = list(usual.values()) if trick == ONE_OTHER else [usual.get(UNITED_STATES, "")]
         elif trick == COMMONEST:
-            texts = [", ".join(others.commonest_answers(*question_key, language, self._limit))]
+            texts = [", ".join(all_questions.commonest_answers(*question_key, language, self._limit))]
         elif trick == ALL_OTHERS:
             # Where a reply may list as many answers as there are others, it is a guess that is allowed.
-            few = few_others(others, question, self._limit)
-            texts = [] if few else [", ".join(others.all_commonest_answers(*question_key, language))]
+            few = few_others(all_questions, question, self._limit)
+            texts = [] if few else [", ".join(all_questions.all_commonest_answers(*question_key, language))]
         elif trick == REPEATED:
             texts = [question.text(asked_in)]
         elif trick == NO_ANSWER:
@@ -210,7 +211,7 @@ class FloorMaker:
                 right += each - lone
                 if lone:
                     reply = self._read(text, target, question_text)
-                    hits = self._grader.matches(reply.text, target) if reply.status == "answered" else ()
+                    hits = self._answer_matcher.matches(reply.text, target) if reply.status == "answered" else ()
                     # Without this person's vote, a group of one has no key left, another not this wording.
                     own = None if group.votes == 1 else (language, text)
                     others = (hit.group != index or own not in (None, (hit.language, hit.answer)) for hit in hits)
@@ -221,22 +222,22 @@ class FloorMaker:
         """Return, for each question, commonest answers to the questions after it in an order of hashes."""
         order = sorted(questions, key=lambda question: shuffle_key(0, question.item_id, size=16))
         count = min(_SHUFFLES, len(order) - 1)
-        texts = [self._others.commonest_answer(q, language) for q in order]
+        texts = [self._all_questions.commonest_answer(q, language) for q in order]
         return {
             q.id: [texts[(index + step) % len(order)] for step in range(1, count + 1)] for index, q in enumerate(order)
         }
 
 
-def few_others(others: Others, question: CountryQuestion, limit: int) -> bool:
+def few_others(all_questions: QuestionsOfAllCountries, question: CountryQuestion, limit: int) -> bool:
     """Whether a reply may list as many answers as there are other countries that were asked the question."""
-    return len(others.in_other_countries(question.id, question.country)) <= limit
+    return len(all_questions.in_other_countries(question.id, question.country)) <= limit
 
 
-def floors_left_out(items: Sequence[Item], others: Others, limit: int) -> list[str]:
+def floors_left_out(items: Sequence[Item], all_questions: QuestionsOfAllCountries, limit: int) -> list[str]:
     """Say, for readers of a run, of how many questions the list of others' answers is no floor; [] where of none."""
-    questions = {item.id: others.question(question_id(item), item.culture) for item in items}
+    questions = {item.id: all_questions.question(question_id(item), item.culture) for item in items}
     known = [question for question in questions.values() if question is not None]
-    few = sum(few_others(others, question, limit) for question in known)
+    few = sum(few_others(all_questions, question, limit) for question in known)
     if not few:
         return []
     return [
@@ -245,13 +246,18 @@ def floors_left_out(items: Sequence[Item], others: Others, limit: int) -> list[s
     ]
 
 
-def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int = MAX_ANSWERS) -> list[Floor]:
+def saq_floors(
+    items: Sequence[Item],
+    all_questions: QuestionsOfAllCountries,
+    answer_matcher: AnswerMatcher,
+    limit: int = MAX_ANSWERS,
+) -> list[Floor]:
     """Return floors and ceiling of ``sem_b`` and ``sem_w`` for every variant; see the module for definitions.
 
     ``note`` is "" for means over all items of a variant, and names the culture where there are several. Values do not
     depend on the prompt, only on the language asked in.
     """
-    maker = FloorMaker(others, grader, limit)
+    maker = FloorMaker(all_questions, answer_matcher, limit)
     by_variant = grouped(items, lambda item: item.variant)
     measured: dict[tuple[str, str], list[FloorScores]] = {}
     cultures = list(dict.fromkeys(item.culture for item in items))
@@ -262,14 +268,16 @@ def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int
         known: dict[tuple[AskedIn, tuple[str, ...]], list[FloorScores]] = {}
         for variant, items_of_variant in by_variant.items():
             of_culture = [item for item in items_of_variant if item.culture == culture]
-            questions = [q for item in of_culture if (q := others.question(question_id(item), culture)) is not None]
+            questions = [
+                q for item in of_culture if (q := all_questions.question(question_id(item), culture)) is not None
+            ]
             if questions:
                 asked_in: AskedIn = of_culture[0].fields["asked_in"]
                 key = (asked_in, tuple(question.id for question in questions))
                 if key not in known:
                     known[key] = list((maker.cached_scores if keeps else maker.compute_scores)(questions, asked_in))
                 measured[culture, variant] = known[key]
-        grader.drop_local_matchers()
+        answer_matcher.drop_local_matchers()
     weighs = any(item.fields["counted"] for item in items)
     floors: list[Floor] = []
     for variant, items_of_variant in by_variant.items():

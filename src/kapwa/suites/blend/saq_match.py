@@ -76,7 +76,7 @@ class Hit(NamedTuple):
     votes: int
 
 
-class Grader:
+class AnswerMatcher:
     """Compares replies with people's answers, each language's matcher made once."""
 
     def __init__(self) -> None:
@@ -193,7 +193,7 @@ def reference_reply(text: str, prompt: str) -> str:
 _VERBATIM_RULES = ("exact", "phrase", "inside")
 
 
-class Others:
+class QuestionsOfAllCountries:
     """The valid questions of a data set (code's rule), by id and country."""
 
     def __init__(self, questions: Iterable[CountryQuestion]) -> None:
@@ -252,21 +252,23 @@ class Others:
         )
         return list({words(text): text for text in texts}.values())
 
-    def first_of_many(self, text: str, target: Target, question_id: str, limit: int, grader: Grader) -> str | None:
+    def first_of_many(
+        self, text: str, target: Target, question_id: str, limit: int, answer_matcher: AnswerMatcher
+    ) -> str | None:
         """Return the first answer of a reply that gives more than ``limit`` known answers; None if it does not.
 
         For replies in which nothing separates answers ("rice bread soup"). Known are the answers of the country
         itself and the usual ones of all others. An answer within another found one (rice, rice cake) is not counted.
         """
         known = list(self._known(target, question_id))
-        named = {_verbatim_words(grader, text, answer, code) for code, answer in known} - {""}
+        named = {_verbatim_words(answer_matcher, text, answer, code) for code, answer in known} - {""}
         apart = [name for name in named if not any(name != other and name in other for other in named)]
         if len(apart) <= limit:
             return None
         tokens = text.split()
         for end in range(1, len(tokens) + 1):
             start = " ".join(tokens[:end])
-            if any(_verbatim_words(grader, start, answer, code) for code, answer in known):
+            if any(_verbatim_words(answer_matcher, start, answer, code) for code, answer in known):
                 return start
         return tokens[0]
 
@@ -281,9 +283,9 @@ class Others:
                     yield language if spoken == language else ENGLISH, answer
 
 
-def _verbatim_words(grader: Grader, text: str, answer: str, code: str) -> str:
+def _verbatim_words(answer_matcher: AnswerMatcher, text: str, answer: str, code: str) -> str:
     """Return the answer's folded words if they stand in the text as they are, else ""."""
-    matcher = grader.matcher(code)
+    matcher = answer_matcher.matcher(code)
     if matcher.match(text, answer) not in _VERBATIM_RULES:
         return ""
     return " ".join(matcher.prepare(answer).tokens)

@@ -21,9 +21,9 @@ from kapwa.suites.blend.judge import Judge
 from kapwa.suites.blend.prompts import PromptBook, default_variants, split_variant
 from kapwa.suites.blend.questions import CountryQuestion, answers_line, is_valid_code, is_valid_paper
 from kapwa.suites.blend.saq_floors import saq_floors
-from kapwa.suites.blend.saq_grading import SAQ_HEADLINE, SaqOptions, saq_metrics
-from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others
-from kapwa.suites.blend.saq_tables import judge_saq
+from kapwa.suites.blend.saq_judging import judge_saq
+from kapwa.suites.blend.saq_match import ENGLISH, AnswerMatcher, QuestionsOfAllCountries
+from kapwa.suites.blend.saq_options import SAQ_HEADLINE, SaqOptions, saq_metrics
 from kapwa.suites.blend.variants import SAQ_VARIANTS, AskedIn
 from kapwa.suites.items import greedy_requests, item_columns, select, wanted_values
 from kapwa.suites.similarity import similarity_infos
@@ -37,7 +37,7 @@ def saq_task(
     options: SaqOptions,
     *,
     judge: Judge | None = None,
-    grader: Grader | None = None,
+    answer_matcher: AnswerMatcher | None = None,
 ) -> Task:
     """Return ``blend/saq``: does a short reply give an answer that people of the country gave? (BLEnD section 4.1).
 
@@ -47,7 +47,10 @@ def saq_task(
     the rules, and a hash of what normalises the languages at work (the table ``tools`` lists it): numbers made with
     other lexicons have another signature. ``no_rules``: the languages asked in, if any, that only the fallback knows.
     """
-    grader, others = grader or Grader(), Others(data.questions)  # made once: other tools judge one item a call
+    answer_matcher, all_questions = (
+        answer_matcher or AnswerMatcher(),
+        QuestionsOfAllCountries(data.questions),
+    )  # made once: other tools judge one item a call
     tools = tools_at_work(items)
     versions = {f"{name} {version}" for _, name, version, _ in tools.iter_rows()}
     without = sorted({item.language for item in items if not has_rules(item.language)})
@@ -70,8 +73,17 @@ def saq_task(
             **({"judge": judge.name} if judge else {}),
         },
         requests=partial(greedy_requests, max_new_tokens=options.max_new_tokens),
-        score=partial(judge_saq, options=options, others=others, grader=grader, judge=judge, tools=tools),
-        floors=partial(saq_floors, others=others, grader=grader, limit=options.max_answers),
+        score=partial(
+            judge_saq,
+            options=options,
+            all_questions=all_questions,
+            answer_matcher=answer_matcher,
+            judge=judge,
+            tools=tools,
+        ),
+        floors=partial(
+            saq_floors, all_questions=all_questions, answer_matcher=answer_matcher, limit=options.max_answers
+        ),
         item_table=saq_item_table,
     )
 

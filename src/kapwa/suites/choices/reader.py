@@ -42,7 +42,7 @@ from kapwa.suites.items import grouped
 from kapwa.suites.turns import own_turn
 
 # The version of the rules by which replies are read; it stands in signatures.
-READER = 9
+READER_VERSION = 9
 UNREAD: tuple[How, ...] = ("empty", "none", "several", "contradiction")
 # What a prompt or a habit makes of the answer itself: prose beside it explains.
 _FORMAL = ("json", "boxed")

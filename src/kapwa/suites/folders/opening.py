@@ -76,7 +76,7 @@ class _Opener:
             hint = f"Put it back, add it again from where it is now, or: kapwa suite remove {self.suite}"
             message = f"the folder of the suite {self.suite} no longer exists."
             raise DataError(message, path=self.folder, hint=hint)
-        opened = open_task(self.base, of_form, self.folder, selection, options, mapping=self.mapping)
+        opened = open_with_mapping(self.base, of_form, self.folder, selection, options, mapping=self.mapping)
         return _with_source(opened, name=self.suite)
 
 
@@ -131,7 +131,7 @@ class _BenchmarkOpener:
         return _with_source(task, name=f"{self.entry.name}@{self.fetched.revision[:12]}", card=card)
 
 
-def open_task(
+def open_with_mapping(
     suite: Suite,
     task: str,
     data: str | Path | None,

@@ -24,7 +24,7 @@ TASKS = {
 }
 
 
-def open_task(name: str, data: str | Path | None, selection: Selection, options: JsonMapping) -> Task:
+def open_kalahi_task(name: str, data: str | Path | None, selection: Selection, options: JsonMapping) -> Task:
     """Read the situations, select among them, and return the task called ``name``."""
     from kapwa.suites.items import select
     from kapwa.suites.kalahi.data import read_situations
@@ -46,7 +46,7 @@ def open_task(name: str, data: str | Path | None, selection: Selection, options:
 
     settings = answers.OpenOptions(**options)
     settings.signatures()  # a missing encoder is found now, not after every question was asked
-    return answers.open_task(source, selection, chosen, settings)
+    return answers.open_answer_task(source, selection, chosen, settings)
 
 
 suite = Suite(
@@ -56,7 +56,7 @@ suite = Suite(
     tasks=TASKS,
     variants=VARIANTS,
     packs=Path(__file__).parent / "packs",
-    open_task=open_task,
+    open_task=open_kalahi_task,
     check=partial(call, "kapwa.suites.kalahi.check:check"),
     tasks_of=partial(call, "kapwa.suites.kalahi.data:tasks_of"),
     options={"open": (*SIMILARITY, MAX_NEW_TOKENS)},

@@ -222,7 +222,7 @@ def _answer_row(reply: _OpenReply, near: Closeness | None) -> Cells:
     }
 
 
-def open_task(data: DataSource, selection: Selection, items: Sequence[Item], options: OpenOptions) -> Task:
+def open_answer_task(data: DataSource, selection: Selection, items: Sequence[Item], options: OpenOptions) -> Task:
     """Return ``kalahi/open``: is a free answer closer to relevant responses than to irrelevant ones?"""
     return Task(
         name="kalahi/open",

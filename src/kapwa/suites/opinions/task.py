@@ -13,7 +13,7 @@ import polars as pl
 from kapwa.errors import UsageError, check_whole, nearest
 from kapwa.records import ITEM_COLUMNS, Capability, Item, Message, Request
 from kapwa.suites.base import Selection, Task, metrics_of
-from kapwa.suites.choices.reader import READER
+from kapwa.suites.choices.reader import READER_VERSION
 from kapwa.suites.items import ALL_LETTERS, greedy_requests, item_columns, select
 from kapwa.suites.opinions.data import OpinionSurvey, read_survey
 from kapwa.suites.opinions.judging import HEADLINE, How, floors, judge, shares_words
@@ -109,7 +109,7 @@ def open_survey(name: str, data: str | Path | None, selection: Selection, option
         headline=HEADLINE,
         groups=("topic",),
         metrics=metrics_of(name) | (metrics_of(f"{name} replies") if length else {}),
-        options={"how": how} | ({"max_new_tokens": length, "reader": READER} if length else {}),
+        options={"how": how} | ({"max_new_tokens": length, "reader": READER_VERSION} if length else {}),
         requests=partial(greedy_requests, max_new_tokens=length) if length else letter_requests,
         score=partial(judge, how=how),
         floors=partial(floors, samples=samples),

@@ -17,7 +17,7 @@ from kapwa.records import Item
 from kapwa.runs.asking import ask
 from kapwa.runs.manifest import describe
 from kapwa.runs.requests import requests_of
-from kapwa.runs.results import results
+from kapwa.runs.result_tables import estimate_tables
 from kapwa.runs.schema import RUN_TABLES
 from kapwa.runs.store import AnswerStore
 from kapwa.suites.base import Task
@@ -54,7 +54,7 @@ class ScoredResponses:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the headline numbers with their floors and ceilings."""
-        from kapwa.runs.outputs import results_html
+        from kapwa.runs.csv_and_notebook import results_html
 
         return results_html(self.manifest, self.estimates, self.floors)
 
@@ -81,7 +81,7 @@ def score_responses(task: Task, responses: object, *, seed: int = 0) -> ScoredRe
         answered = list(ask(index, model, store))
     judged = task.judge(items, answered)
     described = describe(task, model, items, seed=seed)
-    tables = results(described, judged, items, task.floors(items), task.item_table(items))
+    tables = estimate_tables(described, judged, items, task.floors(items), task.item_table(items))
     failed = len({response.request_key for _, response in answered if response.state == "failed"})
     common = {name: tables[name] for name in RUN_TABLES}
     return ScoredResponses(**common, tables=tables, manifest=described, unused=tuple(unused), failed=failed)

@@ -1,4 +1,4 @@
-"""Asks a model for the second half of texts, to see which it completes word by word."""
+"""Test a model for contamination: ask for the second half of texts, and see which it completes word by word."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import polars as pl
 from kapwa.errors import UsageError
 from kapwa.models.base import Model
 from kapwa.records import Message, Params, Request, Response
-from kapwa.runs.asking import answers_in, ask
-from kapwa.runs.directory import Run
+from kapwa.runs.asking import ask, locked_store
+from kapwa.runs.finished_run import Run
 from kapwa.runs.requests import RequestIndex
 from kapwa.runs.store import AnswerStore
 
@@ -98,7 +98,7 @@ def completions_of(public: Run, private: Run, model: Model, folder: Path) -> tup
             hint = f"A second half has at least {LEAST_WORDS} words. Compare without completions."
             raise UsageError(f"The texts of {run.path} are too short to be completed.", hint=hint)
     folder.mkdir(parents=True, exist_ok=True)
-    with answers_in(folder, "answers.sqlite") as store:
+    with locked_store(folder, "answers.sqlite") as store:
         first, second = (completed(items, model, store) for items in halved)
     return first, second
 

@@ -1,4 +1,4 @@
-"""What the answers of finished runs are read for: every request with its response, the texts that people rate."""
+"""Read the answers of finished runs: every request with its response, and the texts that people rate."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import polars as pl
 from kapwa import registry
 from kapwa.errors import RunError, UsageError
 from kapwa.records import ITEM_COLUMNS, Answer, Item, Request, Response
-from kapwa.runs.directory import Run
-from kapwa.runs.folder import read_table
+from kapwa.runs.finished_run import Run
 from kapwa.runs.requests import AnswerReader, requests_of
+from kapwa.runs.result_folder import read_table
 from kapwa.runs.schema import NAME, OF_ITEMS
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.suites.base import Selection, Suite, Task, with_steps

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tiny_suite import TinyModel
 
 from kapwa.records import Request, Response
-from kapwa.runs.completing import Halved, completed, completes, halves_of
+from kapwa.runs.contamination import Halved, completed, completes, halves_of
 from kapwa.runs.store import AnswerStore
 
 WORDS = "Which dish do people in this town eat with their fingers at the family table on a feast day"

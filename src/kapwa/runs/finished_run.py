@@ -1,4 +1,4 @@
-"""A run directory that is read: its manifest and tables. Reading never needs the model, nor torch."""
+"""A run folder of which all answers are judged: its manifest and tables. Reading never needs the model, nor torch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from kapwa import files, registry
 from kapwa.errors import RunError, UnfinishedRunError, UsageError, check_known
 from kapwa.runs.estimates import estimates_of
-from kapwa.runs.folder import Tables, read_table, table_of
+from kapwa.runs.result_folder import Tables, read_table, table_of
 from kapwa.runs.schema import (
     AGAIN,
     LATER,
@@ -108,7 +108,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the headline numbers with their floors and ceilings."""
-        from kapwa.runs.outputs import results_html
+        from kapwa.runs.csv_and_notebook import results_html
 
         shown = self.estimates.clear() if self.ended_in_order else self.estimates
         return results_html(self.manifest, shown, self.floors)

@@ -21,7 +21,7 @@ from kapwa.value_types import JsonMapping
 _SUITE_BUG = "This is a fault of the suite; report it to its authors."
 
 
-def results(
+def estimate_tables(
     manifest: JsonMapping,
     judged: Judged,
     items: Sequence[Item],

@@ -18,11 +18,11 @@ from typer.testing import CliRunner
 from kapwa.cli.main import app
 from kapwa.errors import RunError, UsageError
 from kapwa.records import SCORE_COLUMNS
-from kapwa.runs.answers import RunAnswers
 from kapwa.runs.cache import open_cache
-from kapwa.runs.directory import Run
+from kapwa.runs.finished_answers import RunAnswers
+from kapwa.runs.finished_run import Run
 from kapwa.runs.manifest import describe
-from kapwa.runs.results import results
+from kapwa.runs.result_tables import estimate_tables
 from kapwa.runs.runner import check_places
 from kapwa.runs.schema import CEILING_SCHEMA, TABLES
 from kapwa.suites.base import Judged, MetricInfo
@@ -281,7 +281,7 @@ def test_intervals_are_cut_at_the_ends_of_the_range(values: Sequence[float], low
     ]
     described = describe(task, TinyModel(), items, seed=0)
     judged = Judged(score_frame(rows))
-    found = results(described, judged, items, task.floors(items), task.item_table(items))["estimates"]
+    found = estimate_tables(described, judged, items, task.floors(items), task.item_table(items))["estimates"]
     whole = found.filter(pl.col("group") == "all")
     assert "range_low" not in found.columns
     assert whole["metric"].to_list() == list(task.metrics)

@@ -13,29 +13,29 @@ from tiny_suite import TinyModel, TinyTask, run_task
 
 from kapwa.records import Answer, Item
 from kapwa.runs import progress
-from kapwa.runs.directory import Run
 from kapwa.runs.execute import Execution
+from kapwa.runs.finished_run import Run
+from kapwa.runs.live_score import SHARE, LiveScore
 from kapwa.runs.progress import Meter, Snapshot, showing
 from kapwa.runs.requests import requests_of
-from kapwa.runs.so_far import SHARE, RunningMean
 from kapwa.runs.store import AnswerStore
 from kapwa.suites.base import Judged, MetricInfo
 
-ENOUGH = 1e9  # seconds after which a look has all the time it wants
+ENOUGH = 1e9  # seconds after which an update has all the time it wants
 
 
-def answered(task: TinyTask, model: TinyModel, part: int | None = None) -> RunningMean:
-    """A running mean of which the model has answered the first ``part`` requests (None: all)."""
+def answered(task: TinyTask, model: TinyModel, part: int | None = None) -> LiveScore:
+    """A live score of which the model has answered the first ``part`` requests (None: all)."""
     items, store = task.items(), AnswerStore(None)
     index = requests_of(task, items, model.fingerprint)
     requests = list(index.distinct())[:part]
     Execution(model, store, Meter(lambda _: None, "x", len(requests))).execute("generate", requests)
-    return RunningMean(task, items, index, store)
+    return LiveScore(task, items, index, store)
 
 
-def looked(mean: RunningMean) -> str:
-    """What is said once no look adds anything."""
-    said = [mean.look(ENOUGH) for _ in range(16)]
+def last_words(live: LiveScore) -> str:
+    """What is said once no update adds anything."""
+    said = [live.update(ENOUGH) for _ in range(16)]
     assert said[-1] == said[-2]
     return said[-1]
 
@@ -47,7 +47,7 @@ def test_where_all_is_answered_it_is_the_score_of_the_run(tmp_path: Path, varian
     row = run.estimates.row(by_predicate=(pl.col("metric") == "half") & (pl.col("group") == "all")
                             & (pl.col("variant") == variants[0]), named=True)  # fmt: skip
     value, low, high = (f"{100 * row[name]:.0f}" for name in ("value", "low", "high"))
-    assert looked(answered(task, TinyModel())) == f"half {value}% ({low}–{high}%) on 90 items so far"
+    assert last_words(answered(task, TinyModel())) == f"half {value}% ({low}–{high}%) on 90 items so far"
 
 
 def test_over_cultures_each_counts_alike() -> None:
@@ -55,9 +55,9 @@ def test_over_cultures_each_counts_alike() -> None:
         def _item(self, i: int, variant: str) -> Item:
             return replace(super()._item(i, variant), culture="Big" if i < 30 else "Small")
 
-    mean = answered(Two(n=40), TinyModel())
-    said = looked(mean)
-    scores = pl.concat(mean._scores)
+    live = answered(Two(n=40), TinyModel())
+    said = last_words(live)
+    scores = pl.concat(live._scores)
     expected = scores.group_by("culture").agg(pl.col("value").mean())["value"].mean()
     assert said.startswith(f"half {100 * expected:.0f}% (")  # type: ignore[operator]
     assert expected != pytest.approx(scores["value"].mean())
@@ -70,25 +70,25 @@ def test_only_items_whose_every_answer_is_there_count() -> None:
                 yield request
                 yield replace(request, messages=(*request.messages, *request.messages))
 
-    assert looked(answered(Twice(n=20, shared=False), TinyModel(), part=13)).endswith(" on 6 items so far")
-    assert looked(answered(TinyTask(), TinyModel(), part=0)) == ""
-    assert looked(answered(TinyTask(n=20, shared=False), TinyModel(fails="what of"))) == ""
+    assert last_words(answered(Twice(n=20, shared=False), TinyModel(), part=13)).endswith(" on 6 items so far")
+    assert last_words(answered(TinyTask(), TinyModel(), part=0)) == ""
+    assert last_words(answered(TinyTask(n=20, shared=False), TinyModel(fails="what of"))) == ""
 
 
 def test_judging_takes_a_hundredth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("kapwa.runs.so_far.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("kapwa.runs.live_score.time.perf_counter", lambda: now[0])
 
     class Slow(TinyTask):
         def score(self, items: Sequence[Item], answers: Sequence[Answer]) -> Judged:
             now[0] += 0.01 * len(items)
             return super().score(items, answers)
 
-    mean, judged = answered(Slow(n=3000, shared=False), TinyModel()), []
+    live, judged = answered(Slow(n=3000, shared=False), TinyModel()), []
     for seconds in range(10, 3000, 10):
-        mean.look(seconds)
+        live.update(seconds)
         judged.append(now[0])
-        # The first look, of two items, is not counted.
+        # The first round, of two items, is not counted.
         assert now[0] <= 0.02 + SHARE * seconds + 1e-9
     assert judged[-1] > 0.4 * SHARE * 3000
 
@@ -98,7 +98,7 @@ def test_a_suite_that_cannot_judge_a_few_answers_does_not_end_the_run(caplog: py
         def score(self, items: Sequence[Item], answers: Sequence[Answer]) -> Judged:
             raise ZeroDivisionError("all or nothing")
 
-    assert looked(answered(Whole(), TinyModel())) == ""
+    assert last_words(answered(Whole(), TinyModel())) == ""
     assert len(caplog.messages) == 1
     assert "no mean is shown" in caplog.messages[0]
 
@@ -112,7 +112,7 @@ def test_a_model_that_judges_is_not_asked_twice() -> None:
         def score(self, items: Sequence[Item], answers: Sequence[Answer]) -> Judged:
             raise AssertionError
 
-    assert looked(answered(Judging(), TinyModel())) == ""
+    assert last_words(answered(Judging(), TinyModel())) == ""
 
 
 @dataclass
@@ -124,7 +124,7 @@ def test_a_run_shows_it_while_it_asks_and_is_the_same_run(tmp_path: Path, monkey
     task = TinyTask(n=60, shared=False)
     plain = run_task(task, Pausing(), out=tmp_path / "plain", progress=False)
     monkeypatch.setattr(progress, "_BEFORE_SCORES", 0.0)
-    monkeypatch.setattr("kapwa.runs.so_far.SHARE", 1.0)
+    monkeypatch.setattr("kapwa.runs.live_score.SHARE", 1.0)
     seen: list[Snapshot] = []
     shown = run_task(task, Pausing(), out=tmp_path / "shown", progress=seen.append)
     notes = [snapshot.note for snapshot in seen if snapshot.so_far]
@@ -139,14 +139,14 @@ def test_where_nothing_is_shown_nothing_is_judged(monkeypatch: pytest.MonkeyPatc
         Meter(show, "x", 1, so_far=lambda _: pytest.fail("judged")).answered([])
 
 
-def test_a_slow_first_look_does_not_leave_the_rest_uncounted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_first_round_does_not_leave_the_rest_uncounted(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("kapwa.runs.so_far.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("kapwa.runs.live_score.time.perf_counter", lambda: now[0])
 
     class Loading(TinyTask):
         def score(self, items: Sequence[Item], answers: Sequence[Answer]) -> Judged:
             now[0] += 2.0 if not now[0] else 1e-4 * len(items)  # the first time, tables of a language are read
             return super().score(items, answers)
 
-    said = answered(Loading(n=120, shared=False), TinyModel()).look(12.0)
+    said = answered(Loading(n=120, shared=False), TinyModel()).update(12.0)
     assert said.endswith(" on 120 items so far")

@@ -1,4 +1,4 @@
-"""What a run gives to people: its tables as CSV files, its headline numbers as a table of a notebook."""
+"""Tables of a run or an analysis for people: as CSV files, and its headline numbers as a table of a notebook."""
 
 from __future__ import annotations
 

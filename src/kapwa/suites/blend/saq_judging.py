@@ -23,9 +23,10 @@ from kapwa.suites.blend.confusion import confusion_table
 from kapwa.suites.blend.judge import Judge, judge_agreement
 from kapwa.suites.blend.questions import AnswerGroup, answers_line, top_votes
 from kapwa.suites.blend.saq_floors import floors_left_out
-from kapwa.suites.blend.saq_grading import SEM_B, Graded, SaqOptions, grade, local_asked, saq_metrics, to_be_judged
+from kapwa.suites.blend.saq_grading import Graded, grade, is_comparable, local_asked
 from kapwa.suites.blend.saq_keys import key_table
-from kapwa.suites.blend.saq_match import Grader, Others
+from kapwa.suites.blend.saq_match import AnswerMatcher, QuestionsOfAllCountries
+from kapwa.suites.blend.saq_options import SEM_B, SaqOptions, saq_metrics
 from kapwa.suites.items import ABOUT_ANSWER, SCORE_SCHEMA, about_answer, item_columns, score_frame, worst_first
 from kapwa.suites.similarity import ComparedText, similarity_rows
 from kapwa.value_types import Cells, Schema
@@ -47,21 +48,21 @@ def judge_saq(
     answers: Collection[Answer],
     options: SaqOptions,
     *,
-    others: Others,
-    grader: Grader,
+    all_questions: QuestionsOfAllCountries,
+    answer_matcher: AnswerMatcher,
     judge: Judge | None = None,
     tools: pl.DataFrame | None = None,
 ) -> Judged:
-    """Judge replies: one score row per item, sample and metric of :func:`kapwa.suites.blend.saq_grading.saq_metrics`.
+    """Judge replies: one score row per item, sample and metric of :func:`kapwa.suites.blend.saq_options.saq_metrics`.
 
-    ``others``: what other countries answered, for the guard against unseparated lists and for the confusion table.
+    ``all_questions``: with what other countries answered, for the guard against unseparated lists and the confusions.
     A reply that is empty, declined or unreadable scores 0 with that outcome; failed and missing replies have null
     values. Tables: ``answers`` (one row a reply, with the group, answer and rule that matched), ``cases`` (the worst
     reply of each item), ``confusion``, ``keys`` (:mod:`kapwa.suites.blend.saq_keys`), ``judge_agreement`` (with
     ``judge``, which adds its verdicts to ``answers`` and the metric ``sem_b_judge``), and ``tools`` as they are.
     Raises UsageError for answers to unknown items and for two answers to one request.
     """
-    graded = grade(items, answers, options, others, grader)
+    graded = grade(items, answers, options, all_questions, answer_matcher)
     judged = judge.verdicts(graded) if judge is not None else None
     verdicts = judged.values if judged is not None else None
     scores = score_table(graded, verdicts)
@@ -72,7 +73,7 @@ def judge_saq(
     tables = {
         "answers": pl.DataFrame(rows, schema=ANSWER_SCHEMA, orient="row"),
         "cases": worst_first(_case(reply) for reply in graded if reply.text is not None),
-        "confusion": confusion_table(graded, others, grader),
+        "confusion": confusion_table(graded, all_questions, answer_matcher),
         "keys": key_table(graded),
     }
     if verdicts is not None:
@@ -81,7 +82,7 @@ def judge_saq(
     if tools is not None:
         tables["tools"] = tools
     warnings = [judged.warning] if judged is not None and judged.warning else []
-    return Judged(scores, tables, floors_left_out(items, others, options.max_answers), warnings)
+    return Judged(scores, tables, floors_left_out(items, all_questions, options.max_answers), warnings)
 
 
 def _references(item: Item) -> list[str]:
@@ -150,7 +151,7 @@ def _verdict(graded: Graded, verdict: bool | None) -> Judgement:
     """What a judge makes of a reply; one without anything to judge is what the matcher calls it."""
     if graded.text is None:
         return None, graded.outcome
-    if not to_be_judged(graded):
+    if not is_comparable(graded):
         return 0.0, graded.outcome
     return (None, "unparsed") if verdict is None else (float(verdict), "right" if verdict else "wrong")
 

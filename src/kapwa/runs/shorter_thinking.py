@@ -36,7 +36,7 @@ class Found(NamedTuple):
     rest: list[Request]
 
 
-class EarlierAnswers(AbstractContextManager["EarlierAnswers"]):
+class ShorterThinkingRun(AbstractContextManager["ShorterThinkingRun"]):
     """The answers in ``folder``, whose model had the ``fingerprint`` of today's but for the room of its thoughts."""
 
     def __init__(self, folder: Path, fingerprint: JsonMapping) -> None:
@@ -77,7 +77,7 @@ class EarlierAnswers(AbstractContextManager["EarlierAnswers"]):
         return result
 
 
-def earlier_answers(model: Model, folder: Path, folders: Iterable[Path]) -> EarlierAnswers | None:
+def find_shorter_run(model: Model, folder: Path, folders: Iterable[Path]) -> ShorterThinkingRun | None:
     """Return the answers of the run with the next smaller budget of thoughts; None where there is none to use.
 
     ``folder``: of the run that asks; ``folders``: of runs of the same task. Answers of a served model count only
@@ -94,10 +94,10 @@ def earlier_answers(model: Model, folder: Path, folders: Iterable[Path]) -> Earl
     ]
     for other, before in sorted(smaller, key=lambda pair: -_budget(pair[1])):
         try:
-            earlier = EarlierAnswers(other, before)
-            if earlier.computed_as(model):
-                return earlier
-            earlier.__exit__()
+            run = ShorterThinkingRun(other, before)
+            if run.computed_as(model):
+                return run
+            run.__exit__()
         except RunError:
             continue  # in use, or damaged: its own command says so
     return None

@@ -12,7 +12,7 @@ from kapwa.stats.families import ALPHA
 from kapwa.stats.significance import holm
 from kapwa.value_types import Row
 
-Estimate = dict[str, Any]
+EstimateRow = dict[str, Any]
 Verdict = Literal["above", "below", "unclear", "undecided"]
 # What floors and ceilings that every suite may have are called in a sentence, and in a chart.
 FLOOR_WORDS: Mapping[str, tuple[str, str]] = {
@@ -27,9 +27,9 @@ FLOOR_WORDS: Mapping[str, tuple[str, str]] = {
 PEOPLE = ("human", "a person (leave one out)")
 
 
-# Shares of the answers that are missing: over BESIDE the bounds stand beside a score, and cultures are not compared;
-# over UNRANKED there is no headline and no rank.
-BESIDE, UNRANKED = 0.01, 0.20
+# Shares of the answers that are missing. Above the first, bounds stand beside a score, and cultures are not compared;
+# above the second, there is no headline and no rank.
+SHOW_BOUNDS_ABOVE, NO_RANK_ABOVE = 0.01, 0.20
 
 
 def share_of(row: Row | None) -> float:
@@ -40,27 +40,27 @@ def share_of(row: Row | None) -> float:
 
 def is_unranked(row: Mapping[str, object] | None) -> bool:
     """Whether a score is no headline and has no rank: much is missing, or only what came first was asked."""
-    return share_of(row) > UNRANKED or is_of_first(row)
+    return share_of(row) > NO_RANK_ABOVE or is_first_items_only(row)
 
 
-def is_of_first(row: Mapping[str, object] | None) -> bool:
+def is_first_items_only(row: Mapping[str, object] | None) -> bool:
     """Whether an estimate is of a run that ended early in the order of the data (:attr:`TaskView.ended_in_order`)."""
     return bool(row and row.get("ended_in_order"))
 
 
-class Mark(NamedTuple):
+class ReferenceScore(NamedTuple):
     """A floor or ceiling for one culture, metric and variant.
 
     ``low``–``high``: its own interval. ``difference``: how much higher the score of one run is; ``p_value``: of that
     difference, item by item; ``relative``: the score as a share of it, with interval. None where that is not known.
     ``paired_with``: the metric whose values these three are of; "" where it is the score's own.
-    ``several``: its replies hold several guesses each. ``difference_low``–``difference_high``: of means over cultures.
+    ``is_list``: its replies hold several guesses each. ``difference_low``–``difference_high``: of means over cultures.
     ``p_worst``, ``worst_low``–``worst_high``: where all missing answers count against the side that scores higher.
     """
 
     name: str
     value: float
-    ceiling: bool
+    is_ceiling: bool
     words: str  # what it is called in a sentence: "always picking the longest answer"
     short: str  # in a chart: "longest answer"
     low: float | None = None
@@ -75,7 +75,7 @@ class Mark(NamedTuple):
     p_worst: float | None = None
     worst_low: float | None = None
     worst_high: float | None = None
-    several: bool = False
+    is_list: bool = False
     paired_with: str = ""
 
 
@@ -87,33 +87,35 @@ TEST_RESULTS = (
 )
 
 
-class Marks(NamedTuple):
+class ReferenceScores(NamedTuple):
     """Floors, lowest first, then ceilings, and those a score is held against; None where there is none."""
 
-    every: Sequence[Mark] = ()
-    base: Mark | None = None  # guessing where there is such a thing, else the highest floor
-    best: Mark | None = None  # the highest floor of one guess: the best trick without cultural knowledge
-    top: Mark | None = None  # what people score: the lowest ceiling with an interval, else the lowest
-    listing: Mark | None = None  # the highest floor of several guesses in one reply, where it is above ``best``
+    every: Sequence[ReferenceScore] = ()
+    baseline: ReferenceScore | None = None  # guessing where there is such a thing, else the highest floor
+    best_trick: ReferenceScore | None = (
+        None  # the highest floor of one guess: the best trick without cultural knowledge
+    )
+    ceiling: ReferenceScore | None = None  # what people score: the lowest ceiling with an interval, else the lowest
+    best_list: ReferenceScore | None = None  # the highest floor of several guesses in a reply, if above ``best_trick``
 
     @classmethod
-    def of(cls, marks: Iterable[Mark], *, low_is_good: bool = False) -> Marks:
+    def of(cls, marks: Iterable[ReferenceScore], *, low_is_good: bool = False) -> ReferenceScores:
         """Sort ``marks`` out; of a metric of which less is better, the lowest floor is the best trick."""
-        every = sorted(marks, key=lambda mark: (mark.ceiling, -mark.value if low_is_good else mark.value))
-        tops, lists = [m for m in every if m.ceiling], [m for m in every if m.several]
-        floors = [m for m in every if not (m.ceiling or m.several)]
-        best = floors[-1] if floors else None
-        base = next((mark for mark in floors if mark.name in GUESSING), best)
-        top = next((mark for mark in tops if known(mark.low)), tops[0] if tops else None)
-        above = [mark for mark in lists if best is None or mark.value > best.value]
-        return cls(every, base, best, top, above[-1] if above else None)
+        every = sorted(marks, key=lambda mark: (mark.is_ceiling, -mark.value if low_is_good else mark.value))
+        ceilings, lists = [m for m in every if m.is_ceiling], [m for m in every if m.is_list]
+        floors = [m for m in every if not (m.is_ceiling or m.is_list)]
+        best_trick = floors[-1] if floors else None
+        baseline = next((mark for mark in floors if mark.name in GUESSING), best_trick)
+        ceiling = next((mark for mark in ceilings if known(mark.low)), ceilings[0] if ceilings else None)
+        above = [mark for mark in lists if best_trick is None or mark.value > best_trick.value]
+        return cls(every, baseline, best_trick, ceiling, above[-1] if above else None)
 
 
 # A score, its floors and ceilings, and how it stands to them.
-Held = tuple[Estimate, Marks, Mapping[Mark, Verdict]]
+ScoreWithReferences = tuple[EstimateRow, ReferenceScores, Mapping[ReferenceScore, Verdict]]
 
 
-def verdicts(scores: Sequence[tuple[Estimate, Marks]]) -> list[dict[Mark, Verdict]]:
+def verdicts(scores: Sequence[tuple[EstimateRow, ReferenceScores]]) -> list[dict[ReferenceScore, Verdict]]:
     """Whether each score is above or below its floors of one guess and what people score, 5 % of families erring.
 
     ``scores``: those of one system at one level: of single cultures, or its mean over them. A family is all floors of
@@ -124,11 +126,11 @@ def verdicts(scores: Sequence[tuple[Estimate, Marks]]) -> list[dict[Mark, Verdic
 
     "undecided": it would be above or below, but not where every missing answer counts against that.
     """
-    by_score: list[dict[Mark, Verdict]] = [{} for _ in scores]
+    by_score: list[dict[ReferenceScore, Verdict]] = [{} for _ in scores]
     families: tuple[list[_Tested], ...] = ([], [])
     for index, (row, marks) in enumerate(scores):
-        for mark in (m for m in marks.every if m is marks.top or not (m.ceiling or m.several)):
-            families[mark.ceiling].append(_tested(index, row, mark))
+        for mark in (m for m in marks.every if m is marks.ceiling or not (m.is_ceiling or m.is_list)):
+            families[mark.is_ceiling].append(_tested(index, row, mark))
     for family in families:
         measured, worst = (holm([getattr(test, name) for test in family]) for name in ("p", "p_worst"))
         for test, p, p_worst in zip(family, measured, worst, strict=True):
@@ -142,13 +144,13 @@ class _Tested(NamedTuple):
     """A score held against a mark: p-values as measured, and with what is missing counted against the difference."""
 
     number: int
-    mark: Mark
+    mark: ReferenceScore
     difference: float
     p: float
     p_worst: float
 
 
-def _tested(index: int, row: Estimate, mark: Mark) -> _Tested:
+def _tested(index: int, row: EstimateRow, mark: ReferenceScore) -> _Tested:
     difference = mark.difference if known(mark.difference) else (row["value"] or 0.0) - mark.value
     p = mark.p_value
     if p is None:
@@ -169,7 +171,7 @@ def _tested(index: int, row: Estimate, mark: Mark) -> _Tested:
     return _Tested(index, mark, difference, p, max(p, worst))
 
 
-def _difference_p(mark: Mark, difference: float, near: float | None, row: Estimate) -> float | None:
+def _difference_p(mark: ReferenceScore, difference: float, near: float | None, row: EstimateRow) -> float | None:
     """The p-value of a score's ``difference`` from a mark, by their intervals.
 
     ``near``: the end of the score's interval that lies nearer to the mark.

@@ -1,6 +1,6 @@
-"""What a run's first headline metric is so far: judged while the model is asked, from the answers that have come.
+"""Judges replies while they come, to show a run's first headline metric so far on the progress line.
 
-Nothing of it enters the run: at the end all answers are judged together, as if nobody had looked.
+Nothing of it is stored: at the end all answers are judged together, as if none had been judged before.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from kapwa.suites.base import Task, holds_shares, is_share
 log = logging.getLogger(__name__)
 
 # Of more items, so many are drawn, and judged as their answers come.
-WATCHED = 2000
+SAMPLED_ITEMS = 2000
 # The part of a run's time that judging may take.
 SHARE = 0.01
 _FIRST_ITEMS = 2
 
 
 @dataclass
-class RunningMean:
-    """The mean of ``task``'s first headline metric over items that were answered, in the variant of the headlines.
+class LiveScore:
+    """The mean so far of ``task``'s first headline metric over answered items, in the variant of the headlines.
 
     Over several cultures each counts alike, as on the board; the interval is the same, too. ``requests``: of the run.
     Which items are answered first is no accident (a local model begins with long ones), so the mean may move by more
@@ -45,19 +45,19 @@ class RunningMean:
     store: AnswerStore
     _waiting: list[tuple[Item, list[Request]]] | None = None
     _scores: list[pl.DataFrame] = field(default_factory=list)
-    _looks: int = 0
-    _cost: float | None = None  # seconds to judge an item; None until it was measured
-    _spent: float = 0.0
+    _rounds: int = 0
+    _seconds_per_item: float | None = None  # to judge one; None until it was measured
+    _seconds_spent: float = 0.0
     _words: str = ""
 
-    def look(self, seconds: float) -> str:
+    def update(self, seconds: float) -> str:
         """Judge some more, and say the mean: "mc1 24% (10–46%) on 30 items so far"; "" where nothing is known.
 
         ``seconds`` since the asking began: judging takes a hundredth of them. What needs a model to judge is left out.
         """
         changed = False
         try:
-            while most := self._affordable(SHARE * seconds - self._spent):
+            while most := self._affordable(SHARE * seconds - self._seconds_spent):
                 if not self._judge(most):
                     break
                 changed = True
@@ -70,18 +70,18 @@ class RunningMean:
 
     def _affordable(self, seconds: float) -> int:
         """How many items may be judged in ``seconds``; the first few, which tell what one takes, in any case."""
-        if self._cost is None:
-            return _FIRST_ITEMS if not self._looks or seconds > 0 else 0
+        if self._seconds_per_item is None:
+            return _FIRST_ITEMS if not self._rounds or seconds > 0 else 0
         if seconds <= 0:
             return 0
-        n = int(seconds / self._cost) if self._cost else WATCHED
+        n = int(seconds / self._seconds_per_item) if self._seconds_per_item else SAMPLED_ITEMS
         return n if n >= _FIRST_ITEMS else 0
 
     def _judge(self, most: int) -> bool:
         """Judge at most so many items whose every answer is there; return whether there were any."""
         began = time.perf_counter()
         if self._waiting is None:
-            self._waiting = self._watched()
+            self._waiting = self._sample_of_items()
         keys = [request.key for _, requests in self._waiting for request in requests]
         missing = set(self.store.missing(keys))
         ready = [pair for pair in self._waiting if all(request.key not in missing for request in pair[1])][:most]
@@ -90,23 +90,23 @@ class RunningMean:
         judged = {id(item) for item, _ in ready}
         self._waiting = [pair for pair in self._waiting if id(pair[0]) not in judged]
         requests_ready = [request for _, requests in ready for request in requests]
-        answers = list(map(Answer, requests_ready, self.store.read(request.key for request in requests_ready)))
+        answers = list(map(Answer, requests_ready, self.store.read_gated(request.key for request in requests_ready)))
         scores = self.task.judge([item for item, _ in ready], answers).scores
         self._scores.append(scores.filter(pl.col("value").is_not_null(), metric=self.task.headline[0]))
         took = time.perf_counter() - began
-        self._looks += 1
-        if self._looks > 1:  # most of the first loads what the end of the run needs, too: that is not counted
-            self._spent += took
-            self._cost = took / len(ready)
+        self._rounds += 1
+        if self._rounds > 1:  # most of the first loads what the end of the run needs, too: that is not counted
+            self._seconds_spent += took
+            self._seconds_per_item = took / len(ready)
         return True
 
-    def _watched(self) -> list[tuple[Item, list[Request]]]:
+    def _sample_of_items(self) -> list[tuple[Item, list[Request]]]:
         """The items to judge, each with its requests."""
         if not self.task.headline or any(info.judged_by == "model" for info in self.task.metrics.values()):
             return []
         main = (self.task.selection.variants or (self.items[0].variant,))[0]
         items = [item for item in self.items if item.variant == main]
-        items = random.Random(0).sample(items, WATCHED) if len(items) > WATCHED else items  # noqa: S311 - no secret
+        items = random.Random(0).sample(items, SAMPLED_ITEMS) if len(items) > SAMPLED_ITEMS else items  # noqa: S311 - no secret
         by_item: dict[str, list[Request]] = {item.id: [] for item in items}
         requests = self.requests
         if not requests.in_memory and items:
