@@ -19,7 +19,7 @@ from kapwa.datasets.sheets import DRAW, Sheet, SheetColumn, render, shuffled, wr
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import digest
 from kapwa.labels.audits.questions import RIGHT, LabelQuestion, asked_of
-from kapwa.labels.rubrics import CANNOT, YES_NO, in_language, measures_of
+from kapwa.labels.rubrics import CANNOT, YES_NO, measures_of
 from kapwa.labels.sheets import (
     EMPTY_ANSWER,
     REMARK,
@@ -328,10 +328,9 @@ def write_draw(made: Draw, runs: Sequence[Run], out: str | Path, *, people: int 
 
 def _instructions(asked: LabelQuestion, language: str) -> str:
     """Return what people read before they label: the rubric's own instruction, in their language and in English."""
-    instruction = in_language(asked.instruction, language, "{}\n\n({})") if asked.instruction else ""
     return instructions_for(asked.instructions).format(
         title=asked.title,
-        instruction=instruction.strip(),
+        instruction=asked.instruction_in(language),
         question=asked.in_language(language),
         criterion=asked.criterion,
     )

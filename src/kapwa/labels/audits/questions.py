@@ -62,6 +62,10 @@ class LabelQuestion(NamedTuple):
         """Return the question in a language, with the English after it; in English where no other is known."""
         return in_language(self.question, language, "{} ({})")
 
+    def instruction_in(self, language: str) -> str:
+        """Return the rubric's own instruction in a language, with the English below it; "" where it is not known."""
+        return in_language(self.instruction, language, "{}\n\n({})").strip() if self.instruction else ""
+
 
 def asked_of(rubric: str | Path, runs: Sequence[Run] = ()) -> LabelQuestion:
     """Return what a rubric asks people of the answers of ``runs``.
