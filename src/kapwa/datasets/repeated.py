@@ -12,6 +12,8 @@ from kapwa.languages.places import Place, resolve
 from kapwa.languages.same import same_text
 
 _SHOWN = 60
+# Codes of countries that people write as their names.
+_AS_NAMES = {"US", "USA"}
 # With these, or without, it is one question.
 _END = " .?!…。।؟።፧"
 
@@ -57,8 +59,10 @@ def repeated_questions(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
         yield question.origin.finding("warning", message, question.column)
 
 
-def cultures_named_twice(cultures: Iterable[tuple[str, Origin]], column: str) -> Iterator[Finding]:
+def doubtful_cultures(cultures: Iterable[tuple[str, Origin]], column: str) -> Iterator[Finding]:
     """Yield a warning for each culture whose name is written otherwise than an earlier one's, or means its country.
+
+    Also for one that is called by its country's code, which models and readers of the report would see as its name.
 
     ``cultures``: of every row in their order, the culture and where the row stands. ``column``: where it is named;
     "nationality" for names of people.
@@ -73,6 +77,8 @@ def cultures_named_twice(cultures: Iterable[tuple[str, Origin]], column: str) ->
         place = resolve(plain, attribute=attribute)
         if not isinstance(place, Place):  # an invisible sign in it
             place = resolve(same_text(plain), attribute=attribute)
+        if isinstance(place, Place) and name in {place.iso2, place.iso3} - _AS_NAMES:
+            yield origin.finding("warning", _a_code(name, place, column), column)
         meant = place if isinstance(place, Place) else same_text(plain)
         earlier = first.setdefault(meant, name)
         if earlier != name:
@@ -82,3 +88,10 @@ def cultures_named_twice(cultures: Iterable[tuple[str, Origin]], column: str) ->
                 "weight; write one name in all rows if they are one"
             )
             yield origin.finding("warning", message, column)
+
+
+def _a_code(name: str, place: Place, column: str) -> str:
+    """Say that a culture is called by a country's code, and what to write."""
+    people = place.identity if column == "nationality" else place.country
+    message = f"{name!r} looks like the code of a country, and is taken as the name of a culture: write {people!r}"
+    return f"{message}, or translate it in mapping.yaml: 'values: {{{column}: {{{name}: {people}}}}}'"
