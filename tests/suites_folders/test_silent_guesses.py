@@ -67,7 +67,13 @@ def test_signs_that_separate_nothing_are_no_doubt(tmp_path: Path) -> None:
 
 
 def test_a_country_by_its_code_of_three_letters_is_read_as_the_country() -> None:
-    codes = {"fil-PHL": "Philippines", "es-MEX": "Mexico", "en_GBR": "UK", "KOR": "South_Korea", "zh-Hant-TWN": "Taiwan"}
+    codes = {
+        "fil-PHL": "Philippines",
+        "es-MEX": "Mexico",
+        "en_GBR": "UK",
+        "KOR": "South_Korea",
+        "zh-Hant-TWN": "Taiwan",
+    }
     assert {text: country_of(text) for text in codes} == codes
     assert country_of("fil-QQQ") == country_of("fil-phl") == ""
 

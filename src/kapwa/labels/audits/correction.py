@@ -92,7 +92,10 @@ class Audit:
     def to_dict(self) -> JsonObject:
         """Return all of it but single verdicts and answers as plain values, for JSON."""
         tables = {name: table.to_dicts() for name, table in self.tables().items() if name not in _SINGLE}
-        facts = {name: getattr(self, name) for name in ("draw", "rubric", "question", "measures", "corrects", "metric", "title")}
+        facts = {
+            name: getattr(self, name)
+            for name in ("draw", "rubric", "question", "measures", "corrects", "metric", "title")
+        }
         return {**facts, **tables, "notes": list(self.notes)}
 
 

@@ -53,7 +53,10 @@ def drawn_answers(folder: str | Path, where: Mapping[str, str | Sequence[str]]) 
     language = answers["language"][0]
     question = made.asked.in_language(language)
     about = {"draw": made.id, "rubric": made.rubric, "criterion": made.asked.criterion, "asked": question}
-    rows = [_drawable(row, asked, about, place, _how_to_judge(made.asked, language)) for row in answers.iter_rows(named=True)]
+    rows = [
+        _drawable(row, asked, about, place, _how_to_judge(made.asked, language))
+        for row in answers.iter_rows(named=True)
+    ]
     return rows, {"label": made.id, "folder": place.name, "signature": made.rubric}
 
 

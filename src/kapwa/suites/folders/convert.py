@@ -188,7 +188,9 @@ class MappedRow:
             if text and not (culture and language):
                 hint = f"Write under 'values: culture:' whose {text!r} is."
                 if not language:
-                    hint = "Locales are like 'es-MX': translate it under 'values: locale:', or take culture and language"
+                    hint = (
+                        "Locales are like 'es-MX': translate it under 'values: locale:', or take culture and language"
+                    )
                     hint += " from columns."
                 what = "may be of more than one" if locale_of(text, language) in self.locales else "is no"
                 self.problem("locale", f"{text!r} {what} language and country that Kapwa knows.", hint)
