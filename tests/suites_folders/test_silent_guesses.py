@@ -134,7 +134,7 @@ def test_what_no_column_tells_is_left_open_and_checking_says_what_to_write(tmp_p
 
 
 def test_a_form_that_is_none_is_named_with_the_nearest() -> None:
-    with pytest.raises(ValueError, match="'blend/msq' is no form. Did you mean 'blend/m?s?[ac]q'"):
+    with pytest.raises(ValueError, match=r"'blend/msq' is no form\. Did you mean 'blend/m?s?[ac]q'"):
         ColumnMapping.model_validate({**MAP, "form": "blend/msq"})
 
 

@@ -90,7 +90,8 @@ def write_rating_form(  # noqa: PLR0913 - each is one decision of the caller; al
     Only items that every model answered are drawn (``items_n`` of them; None: all), so that models are compared
     on the same items. ``groups`` splits the items among so many groups of ``people`` persons each, as the paper
     did with two. The columns are the criteria of ``rubric`` (a name or a file), or of the items' suite; the key is
-    ``ratings-key.csv``. A ``rubric`` is copied to ``ratings-rubric.yaml``, by which the sheets are read. Equal arguments give equal forms. Raises UsageError and DataError as
+    ``ratings-key.csv``. A ``rubric`` is copied to ``ratings-rubric.yaml``, by which the sheets are read. Equal
+    arguments give equal forms. Raises UsageError and DataError as
     :func:`kapwa.labels.choices.sheets.write_choice_form`, for answers that fit no item or come twice, and for a rubric
     of other words than yes and no.
     """

@@ -168,8 +168,8 @@ def _sheets(paths: Sequence[Path]) -> Sheets:
                 "holds neither choices nor ratings.",
                 path=path,
                 row=1,
-                hint="Choices have a column 'item_id', ratings a column for each criterion. Ratings by a rubric of your "
-                f"own need its file beside them: ratings{RUBRIC_END}",
+                hint="Choices have a column 'item_id', ratings a column for each criterion. Ratings by a rubric of "
+                f"your own need its file beside them: ratings{RUBRIC_END}",
             )
     return sheets
 

@@ -33,7 +33,9 @@ class Done(NamedTuple):
 
     ``counts`` has an entry for each thing that the member may do, also where nobody has done it yet. A thing is given
     out while its count is below the ``target`` of :func:`assign`. Where things want different numbers of people, count
-    from below 0 how many they have less than they want, with the target 0. ``everybody``: those that are asked of everybody, however many have done them.
+    from below 0 how many they have less than they want, with the target 0.
+
+    ``everybody``: those that are asked of everybody, however many have done them.
     """
 
     counts: Mapping[str, int]

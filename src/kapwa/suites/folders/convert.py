@@ -13,9 +13,9 @@ from kapwa.datasets.findings import Finding, Severity
 from kapwa.datasets.rows import Origin
 from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import canonical
+from kapwa.suites.folders.lists import separators_missed
 from kapwa.suites.folders.locales import Locale, clashing, country_of, language_of, locale_of
 from kapwa.suites.folders.mapping import JSON_LIST, OTHERS, TURNS, ColumnMapping
-from kapwa.suites.folders.lists import separators_missed
 from kapwa.suites.folders.reading import FolderReading, MappedField, RowFields
 from kapwa.tables import Cell, json_cell, written_value
 from kapwa.value_types import JsonObject
