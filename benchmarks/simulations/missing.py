@@ -105,7 +105,8 @@ def guesses(random: np.random.Generator, design: tuple[int, int, str], rate: flo
         asked=1,
         missing=pl.Series(side.missing[:, 0].astype(int)),
     )
-    mean, chance = mean_over_cultures(frame, share=True), Mark("chance", 0.25, False, "guessing", "guessing")
+    mean = mean_over_cultures(frame, share=True, ends=(0.0, 1.0))
+    chance = Mark("chance", 0.25, False, "guessing", "guessing")
     return verdicts([(mean, Marks.of([chance]))])[0][chance] == "above"
 
 

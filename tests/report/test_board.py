@@ -29,7 +29,9 @@ from kapwa.report.tables.columns import text_column
 from kapwa.report.tables.forms import latex_table, markdown_table
 from kapwa.report.tables.table import Table
 from kapwa.report.view.comparisons import run_pairs
+from kapwa.report.view.means import equal_mean
 from kapwa.report.view.tasks import TaskView, arrange
+from kapwa.runs.estimates import estimates_of
 
 
 def row(a: str, b: str, difference: float, p: float = 0.001) -> dict[str, Any]:
@@ -129,6 +131,23 @@ def test_every_number_of_the_board_is_that_of_its_csv() -> None:
                 if line["rank_low"]:
                     ends = dict.fromkeys((line["rank_low"], line["rank_high"]))
                     assert cell.small.endswith(f"rank {'–'.join(ends)}")
+
+
+def test_the_mean_of_the_board_is_the_stored_one_also_where_an_interval_is_cut() -> None:
+    made = make_run(task="kalahi/open", per_culture=3)
+    few = pl.col("metric") == "chrf_diff"
+    far = pl.when(pl.int_range(pl.len()) % 5 == 0).then(-1.0).otherwise(1.0)
+    made.scores = made.scores.with_columns(
+        value=pl.when(few & pl.col("value").is_not_null()).then(far).otherwise("value")
+    )
+    stored = estimates_of(made.manifest, made.scores, made.floors).filter(pl.col("culture").is_null())
+    assert stored.filter(metric="chrf_diff").select((pl.col("high") == 1.0).any()).item()
+    names = ("value", "low", "high", "n", "least", "most", "least_low", "most_high", "asked", "missing")
+    view = arrange([made])[0]  # type: ignore[list-item]
+    for row in stored.iter_rows(named=True):
+        mean = equal_mean(view, 0, row["metric"], variant=row["variant"])
+        assert mean is not None
+        assert {name: mean[name] for name in names} == {name: row[name] for name in names}
 
 
 def test_where_runs_differ_in_a_mark_the_board_says_between_which_values() -> None:

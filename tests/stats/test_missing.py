@@ -149,8 +149,8 @@ def items(scores: pl.DataFrame) -> pl.DataFrame:
 
 def test_bounds_of_a_mean_over_cultures_are_those_of_tables_filled_by_hand() -> None:
     scores = run(seed=4, lost=0.2, samples=2, cultures=3)
-    mean = mean_over_cultures(items(scores), share=True)
-    low, high = (mean_over_cultures(items(filled(scores, value)), share=True) for value in (0.0, 1.0))
+    mean = mean_over_cultures(items(scores), share=True, ends=(0.0, 1.0))
+    low, high = (mean_over_cultures(items(filled(scores, value)), share=True, ends=(0.0, 1.0)) for value in (0.0, 1.0))
     assert (mean["least"], mean["most"]) == (low["value"], high["value"])
     assert (mean["least_low"], mean["most_high"]) == (low["low"], high["high"])
     assert (mean["asked"], mean["missing"]) == (360, scores["value"].null_count())
@@ -164,7 +164,7 @@ def test_a_culture_whose_answers_are_all_missing_is_in_the_bounds() -> None:
         value=pl.when(lost).then(None).otherwise("value"),
         outcome=pl.when(lost).then(pl.lit("failed")).otherwise("outcome"),
     )
-    mean = mean_over_cultures(items(scores), share=True)
+    mean = mean_over_cultures(items(scores), share=True, ends=(0.0, 1.0))
     assert (mean["value"], mean["least"], mean["most"]) == (1.0, 0.5, 1.0)
 
 

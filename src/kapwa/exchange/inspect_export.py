@@ -157,6 +157,7 @@ def _telling_apart(rows: pl.DataFrame, columns: Sequence[str], first: Sequence[s
 
 def _over_all_parts(run: Run) -> Iterator[Cells]:
     """Yield an estimate over all items of the run for each metric: the one number Inspect's lists show of a log."""
+    from kapwa.stats.missing import ranges_of
     from kapwa.stats.tables import estimate_table
 
     metrics = run.metrics
@@ -164,12 +165,8 @@ def _over_all_parts(run: Run) -> Iterator[Cells]:
     apart = pl.concat_str("item_id", *PART, separator="\n").alias("item_id")
     scores = run.scores.with_columns(apart, *(pl.lit(ALL).alias(name) for name in PART))
     shares = {name: holds_shares(info, scores.filter(metric=name)["value"]) for name, info in metrics.items()}
-    estimates = estimate_table(scores, metrics=shares, groups=())
+    estimates = estimate_table(scores, metrics=shares, groups=(), ranges=ranges_of(metrics))
     for row in estimates.filter(pl.col("group") == ALL, pl.col("value").is_not_null()).iter_rows(named=True):
-        # An interval is cut at the ends of the metric's range, as the run's own are.
-        for end, inner in (("low", max), ("high", min)):
-            limit = getattr(metrics[row["metric"]], end)
-            row[end] = row[end] if None in (row[end], limit) else inner(row[end], limit)
         yield {**row, "signature": run.manifest["signatures"][row["metric"]]}
 
 

@@ -15,8 +15,6 @@ from kapwa.value_types import JsonMapping
 
 # What tells the numbers of a run apart.
 _SIGNED = ("metric", "variant", "culture", "language", "group", "stratum")
-_LOWER = ("low", "least_low")
-_UPPER = ("high", "most_high")
 
 
 def metrics_of_run(manifest: JsonMapping) -> dict[str, MetricInfo]:
@@ -41,39 +39,13 @@ def estimates_of(manifest: JsonMapping, scores: pl.DataFrame, floors: pl.DataFra
         estimate_table(scores, metrics=shares, groups=manifest["groups"], ranges=ranges),
         mean_table(scores, metrics=shares, ranges=ranges),
     ]
-    estimates = _with_floors(_cut(pl.concat(tables), metrics), floors, metrics)
+    estimates = _with_floors(pl.concat(tables), floors, metrics)
     # No two numbers of a run have one signature.
     signature, signed = Signature(manifest), []
     for metric, variant, culture, language, group, stratum in estimates.select(_SIGNED).iter_rows():
         whose = {"culture": culture or "mean", "language": language or "", group: stratum}
         signed.append(signature.of(metric, variant, whose))
     return estimates.with_columns(pl.Series("signature", signed, dtype=pl.String))
-
-
-def _cut(estimates: pl.DataFrame, metrics: Mapping[str, MetricInfo]) -> pl.DataFrame:
-    """Cut intervals at the ends of a metric's range.
-
-    A share is never below 0, whatever a t interval says, and where no true value can lie, cutting loses no coverage. A
-    metric without an end has null there: nothing is cut.
-    """
-    schema = {"metric": pl.String, "range_low": pl.Float64, "range_high": pl.Float64}
-    ranges = pl.DataFrame([(name, i.low, i.high) for name, i in metrics.items()], schema=schema, orient="row")
-    lower = [
-        pl.when(pl.col(end) < pl.col("range_low"))
-        .then(pl.min_horizontal("range_low", "value"))
-        .otherwise(end)
-        .alias(end)
-        for end in _LOWER
-    ]
-    upper = [
-        pl.when(pl.col(end) > pl.col("range_high"))
-        .then(pl.max_horizontal("range_high", "value"))
-        .otherwise(end)
-        .alias(end)
-        for end in _UPPER
-    ]
-    joined = estimates.join(ranges, on="metric", how="left", maintain_order="left")
-    return joined.with_columns(*lower, *upper).drop("range_low", "range_high")
 
 
 def _with_floors(estimates: pl.DataFrame, floors: pl.DataFrame, metrics: Mapping[str, MetricInfo]) -> pl.DataFrame:

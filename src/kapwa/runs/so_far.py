@@ -17,6 +17,7 @@ from kapwa.records import Answer, Item, Request
 from kapwa.runs.requests import RequestIndex, requests_of
 from kapwa.runs.store import AnswerStore
 from kapwa.stats.intervals import Estimate, mean_estimates
+from kapwa.stats.missing import cut_at_range
 from kapwa.stats.pooled import pooled_mean
 from kapwa.suites.base import Task, holds_shares, is_share
 
@@ -122,9 +123,11 @@ class RunningMean:
             return ""
         name = self.task.headline[0]
         info = self.task.metrics[name]
-        value, _, low, high, n, *_ = _estimate(frame, binary=holds_shares(info, frame["value"]))
-        if value is None:
+        estimate = _estimate(frame, binary=holds_shares(info, frame["value"]))
+        if estimate.value is None:
             return ""
+        cut = cut_at_range(estimate._asdict(), (info.low, info.high))
+        value, low, high, n = cut["value"], cut["low"], cut["high"], estimate.n
         factor, unit, form = (100, "%", ".0f") if is_share(info) else (1, "", ".3g")
         between = "" if low is None or high is None else f" ({factor * low:{form}}–{factor * high:{form}}{unit})"
         return f"{name} {factor * value:{form}}{unit}{between} on {n:,} item{'s' if n > 1 else ''} so far"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from kapwa.stats.missing import mean_over_cultures
+from kapwa.stats.missing import NO_ENDS, mean_over_cultures
 from kapwa.value_types import JsonMapping, Row
 
 
@@ -39,7 +39,7 @@ def apart(first: pl.DataFrame, second: pl.DataFrame, *, share: bool) -> Apart | 
     """
     cultures = set(first["culture"]) & set(second["culture"])
     here = pl.col("culture").is_in(sorted(cultures))
-    parts = [mean_over_cultures(part.filter(here), share=share) for part in (first, second)]
+    parts = [mean_over_cultures(part.filter(here), share=share, ends=NO_ENDS) for part in (first, second)]
     if not cultures or any(part["low"] is None or part["least_low"] is None for part in parts):
         return None
     one, other = parts

@@ -24,6 +24,7 @@ FlagArray = NDArray[np.bool_]
 
 # The lower and the upper end of what a metric can be; None where it has no such end.
 Ends = tuple[float | None, float | None]
+NO_ENDS: Ends = (None, None)
 
 
 class HasEnds(Protocol):
@@ -52,7 +53,7 @@ def with_bounds(rows: pl.DataFrame, shares: Mapping[str, bool], ranges: Mapping[
     gone = missing_rows().fill_null(value=False)
     if not rows.select(gone.any()).item():
         return rows.with_columns(least="value", most="value", missing=pl.lit(0.0))
-    ends = {name: (0.0, 1.0) if share else ranges.get(name, (None, None)) for name, share in shares.items()}
+    ends = {name: (0.0, 1.0) if share else ranges.get(name, NO_ENDS) for name, share in shares.items()}
     low, high = (
         pl.col("metric").replace_strict(
             {name: pair[side] for name, pair in ends.items()}, default=None, return_dtype=pl.Float64
@@ -218,30 +219,55 @@ def bounds_of(measured: Estimate, least: Estimate | None = None, most: Estimate 
     return Bounds(low.value, high.value, low.low, high.high)
 
 
-def estimate_completed(items: pl.DataFrame, estimate: Callable[[pl.DataFrame, str], Estimate]) -> JsonObject:
+def cut_at_range(estimate: JsonObject, ends: Ends) -> JsonObject:
+    """Return an estimate whose intervals are cut at the ends of its metric's range.
+
+    A number of words is never below 0, whatever a t interval says; and where no true value can lie, cutting loses no
+    coverage. ``estimate`` has the fields of :class:`~kapwa.stats.intervals.Estimate`, and may have those of
+    :class:`Bounds`. A value outside the range stays inside its interval.
+    """
+    lowest, highest = ends
+    cut = dict(estimate)
+    for name in ("low", "least_low"):
+        low = cut.get(name)
+        if lowest is not None and low is not None and low < lowest:
+            cut[name] = min(lowest, cut["value"])
+    for name in ("high", "most_high"):
+        high = cut.get(name)
+        if highest is not None and high is not None and high > highest:
+            cut[name] = max(highest, cut["value"])
+    return cut
+
+
+def estimate_completed(
+    items: pl.DataFrame, estimate: Callable[[pl.DataFrame, str], Estimate], ends: Ends
+) -> JsonObject:
     """Estimate a mean of ``items`` (:func:`item_bounds`) as measured and at its bounds, and count the answers.
 
-    ``estimate(rows, column)`` estimates the mean of a column of some of the rows. Returns the fields of
-    :class:`~kapwa.stats.intervals.Estimate` and of :class:`Bounds`, with ``asked`` and ``missing``.
+    ``estimate(rows, column)`` estimates the mean of a column of some of the rows. ``ends``: of the metric, where
+    intervals are cut (:func:`cut_at_range`). Returns the fields of :class:`~kapwa.stats.intervals.Estimate` and of
+    :class:`Bounds`, with ``asked`` and ``missing``.
     """
     measured = estimate(items.filter(pl.col("value").is_not_null()), "value")
     bounds = bounds_of(measured)
     missing = int(items["missing"].sum())
     if missing:
         bounds = bounds_of(measured, estimate(items, "least"), estimate(items, "most"))
-    return {**measured._asdict(), **bounds._asdict(), "asked": int(items["asked"].sum()), "missing": missing}
+    cut = cut_at_range({**measured._asdict(), **bounds._asdict()}, ends)
+    return {**cut, "asked": int(items["asked"].sum()), "missing": missing}
 
 
-def mean_over_cultures(items: pl.DataFrame, *, share: bool) -> JsonObject:
+def mean_over_cultures(items: pl.DataFrame, *, share: bool, ends: Ends) -> JsonObject:
     """Estimate the mean of ``items`` over their cultures, each counting alike: :func:`estimate_completed`.
 
     ``items`` have the columns of :func:`item_bounds`, ``culture`` and ``cluster``. The interval is clustered by sampled
     unit, which cultures may share (one question put to all of them); see :func:`kapwa.stats.pooled.pooled_mean`.
-    Cultures are taken as they are, not as a sample of cultures. ``share``: values lie between 0 and 1.
+    Cultures are taken as they are, not as a sample of cultures. ``share``: values lie between 0 and 1. ``ends``: of the
+    metric, where intervals are cut.
     """
 
     def estimate(rows: pl.DataFrame, column: str) -> Estimate:
         places = rows["culture"].to_list(), rows["cluster"].to_list()
         return pooled_mean(rows[column].to_numpy(), *places, binary=share)
 
-    return estimate_completed(items, estimate)
+    return estimate_completed(items, estimate, ends)

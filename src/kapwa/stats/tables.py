@@ -15,9 +15,11 @@ from kapwa.stats.clusters import FloatArray, IntArray
 from kapwa.stats.families import adjust_p_values, check_margin
 from kapwa.stats.intervals import mean_estimates
 from kapwa.stats.missing import (
+    NO_ENDS,
     Ends,
     Side,
     bounds_of,
+    cut_at_range,
     item_bounds,
     mean_over_cultures,
     paired_completed,
@@ -208,12 +210,16 @@ def estimate_table(
     ``state_…``: how many are in each state (:data:`kapwa.records.STATES`). ``least`` and ``most``: the mean were all
     that is missing at the lower end of the metric (wrong), or at the upper (right); ``least_low`` and ``most_high``:
     the outer ends of the two intervals. Where nothing is missing they are ``value``, ``low`` and ``high``. ``ranges``:
-    the ends of metrics that are no shares (:func:`kapwa.stats.missing.with_bounds`).
+    the ends of metrics that are no shares (:func:`kapwa.stats.missing.with_bounds`), at which intervals are cut.
     Returns :data:`ESTIMATE_SCHEMA`, sorted by culture, language, variant, group, stratum and metric.
     Raises DataError or UsageError for a table that does not fit.
     """
     rows = checked_scores(scores, metrics, groups, ranges)
-    records = [record for block in blocks(rows, metrics, groups) for record in _block_estimates(block, metrics, groups)]
+    records = [
+        cut_at_range(record, (ranges or {}).get(record["metric"], NO_ENDS))
+        for block in blocks(rows, metrics, groups)
+        for record in _block_estimates(block, metrics, groups)
+    ]
     uncounted = {name: kind for name, kind in ESTIMATE_SCHEMA.items() if name not in _COUNTS}
     keys, counted = (*BLOCK, "group", "stratum", "metric"), _counts()
     parts = [(pl.lit(ALL), pl.lit(ALL)), *((pl.lit(group), pl.col(group).cast(pl.String)) for group in groups)]
@@ -280,7 +286,9 @@ def mean_table(
         counts = part.select(_counts()).row(0, named=True)
         facts = {"variant": variant, "group": ALL, "stratum": ALL, "metric": metric}
         facts["cultures"] = part["culture"].n_unique()
-        records.append({**facts, **mean_over_cultures(items, share=metrics[str(metric)]), **counts})
+        ends = (ranges or {}).get(str(metric), NO_ENDS)
+        mean = mean_over_cultures(items, share=metrics[str(metric)], ends=ends)
+        records.append({**facts, **mean, **counts})
     table = pl.DataFrame(records, schema=dict(ESTIMATE_SCHEMA))
     return table.sort("variant", _places(metrics))
 

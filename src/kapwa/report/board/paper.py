@@ -32,7 +32,7 @@ from kapwa.stats.clusters import FloatArray
 from kapwa.stats.correlation import pearson
 from kapwa.stats.families import ALPHA
 from kapwa.stats.intervals import mean_estimates
-from kapwa.stats.missing import mean_over_cultures
+from kapwa.stats.missing import cut_at_range, mean_over_cultures
 from kapwa.suites.base import holds_shares
 from kapwa.tables import read_table
 from kapwa.value_types import Cells, JsonObject, Row
@@ -283,10 +283,11 @@ def _of_cultures(columns: Sequence[PaperColumn], groups: Groups) -> Iterator[Pap
 def _mean(column: PaperColumn, items: Sequence[pl.DataFrame]) -> Estimate | None:
     """The mean over systems, then over cultures, each culture counting alike."""
     means, info = model_average(items), column.view.metrics[column.metric]
-    share = holds_shares(info, means["value"])
+    share, ends = holds_shares(info, means["value"]), (info.low, info.high)
     if means["culture"].n_unique() != 1:
-        return mean_over_cultures(means, share=share) if means.height else None
-    return mean_estimates(means["value"].to_numpy(), means["cluster"].to_list(), binary=share)[0]._asdict()
+        return mean_over_cultures(means, share=share, ends=ends) if means.height else None
+    estimate = mean_estimates(means["value"].to_numpy(), means["cluster"].to_list(), binary=share)[0]
+    return cut_at_range(estimate._asdict(), ends)
 
 
 def _row_head(row: Row) -> Cell:

@@ -48,7 +48,9 @@ def estimate_over(
     of_subjects = items.join(wanted, on=["culture", "language"], how="semi", maintain_order="left")
     if not of_subjects.height:
         return None
-    mean = mean_over_cultures(of_subjects, share=holds_shares(view.metrics[metric], of_subjects["value"]))
+    info = view.metrics[metric]
+    share = holds_shares(info, of_subjects["value"])
+    mean = mean_over_cultures(of_subjects, share=share, ends=(info.low, info.high))
     return {**mean, "ended_in_order": view.ended_in_order[run]}
 
 

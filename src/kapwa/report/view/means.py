@@ -54,7 +54,8 @@ def equal_mean(
         items = items.filter(pl.col(stratum[0]) == stratum[1])
     if not items.height:
         return None
-    mean = mean_over_cultures(items, share=holds_shares(view.metrics[name], items["value"]))
+    info = view.metrics[name]
+    mean = mean_over_cultures(items, share=holds_shares(info, items["value"]), ends=(info.low, info.high))
     wanted = view.variant if variant is None else variant
     ended = view.ended_in_order[run]
     return {**mean, "metric": name, "group": "all", "variant": wanted, "ended_in_order": ended}
