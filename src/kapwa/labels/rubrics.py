@@ -119,8 +119,8 @@ class Rubric(_RubricSection):
     "right" answers or of "criteria" met (:attr:`kapwa.suites.base.MetricInfo.measures`); "" where it measures
     something of its own, so that no score is held against its labels. ``criteria_of``: a rubric that ships with
     Kapwa, whose criteria these are. ``items``: a table of criteria per item, or "run" for those in the items of the
-    run itself (:meth:`of_runs`); ``by_item`` holds them. ``overall``: whether verdicts are summed up by weight; ``points``: by
-    which formula, see :func:`overall`.
+    run itself (:meth:`of_runs`); ``by_item`` holds them. ``overall``: whether verdicts are summed up by weight;
+    ``points``: by which formula, see :func:`overall`.
     """
 
     name: Code

@@ -89,8 +89,14 @@ def read_ratings(
     keys = [] if key is None else sheet_files(key, "ratings", keys=True)
     used = rubric_of_sheet(files[0], folders_of(keys)) if rubric is None else load_rubric(rubric)
     if used is None:
-        hint = f"Name it with --rubric. Sheets by a rubric of your own are read where ratings{RUBRIC_END} lies beside"
-        raise DataError("no column is a criterion of a known rubric.", path=files[0], row=1, hint=f"{hint} them.")
+        known = ", ".join(rubric.name for rubric in (*suite_rubrics(), *_other_rubrics()))
+        hint = f"Name it with --rubric; known by their columns are {known}. A rubric of your own is known where"
+        raise DataError(
+            "no column is a criterion of a known rubric.",
+            path=files[0],
+            row=1,
+            hint=f"{hint} ratings{RUBRIC_END} lies beside the sheets.",
+        )
     check_yes_no(used)
     answers = None if key is None else _read_keys(keys)
     labels, notes = read_labels(files, used.criteria, kind="ratings")
