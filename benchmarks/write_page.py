@@ -266,7 +266,7 @@ def crossed_templates() -> Iterator[str]:
     if found is None:
         return
     rows = []
-    for name in ("planted", "nothing planted"):
+    for name in filter(found.__contains__, ("planted", "nothing planted")):
         one = found[name]
         cost = (f"{one['texts']:,}", f"{one['cpu_s']:,.0f}", f"{one['wall_s']:,.0f}", f"{one['peak_mb']:,}")
         rows.append([name, *cost, ", ".join(one["missed"]) or "nothing", ", ".join(one["beside"]) or "nothing"])

@@ -129,7 +129,7 @@ def test_a_pilot_of_several_cultures_is_told_in_questions(monkeypatch: pytest.Mo
         ((), {"agreement": 0.8}, "not both"),
         ((), {"agreement": 0.8, "accuracy": 0.6, "items": 9}, "so accuracy cannot be given, too"),
         ((), {"agreement": 0.8, "items": 9, "metric": "right"}, "no run is named"),
-        ((), {"agreement": 0.8, "items": 0}, "0 items cannot be planned"),
+        ((), {"agreement": 0.8, "items": 0}, "There is no plan for 0 items"),
         ((), {"agreement": 0.8, "items": 9, "agrement": 1}, "no option 'agrement'"),
         (({"right": [1.0] * 9},), {"items": 9}, "how much they can: .*pilot"),
         (({"right": [1.0, 0.0] * 9},) * 2, {"items": 9}, "no answers differ"),
@@ -143,3 +143,25 @@ def test_a_pilot_of_several_cultures_is_told_in_questions(monkeypatch: pytest.Mo
 def test_a_plan_that_cannot_be_is_refused(pilot: tuple, settings: dict, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         kapwa.plan(*map(Pilot, pilot), **settings)
+
+
+def test_a_plan_of_a_run_that_stops_early_looks_as_often_as_the_run(tmp_path: Path) -> None:
+    """A local model is looked at after every 32 items, another after fewer; --look-every says it for both."""
+    rows = [f"q{number},US,en,food,Name dish number {number}." for number in range(160)]
+    (tmp_path / "questions.csv").write_text("id,culture,language,topic,english\n" + "\n".join(rows), encoding="utf-8")
+    answers = [f"q{number},US,3,rice,rice" for number in range(160)]
+    (tmp_path / "answers.csv").write_text("id,culture,votes,english,local\n" + "\n".join(answers), encoding="utf-8")
+    words = ("blend/saq", "--data", str(tmp_path), "--variant", "en/inst-4", "--until", "0.05", "--json")
+    looks = {}
+    for name, more in {"served": (), "local": ("--model", "smollm2"), "as local": ("--look-every", "32")}.items():
+        looks[name] = json.loads(planned(*words, *more))["looks"]
+    assert looks["local"] == looks["as local"]
+    assert looks["as local"] < looks["served"]
+
+
+@pytest.mark.parametrize("option", [("--look-every", "5"), ("--control", "runs/a"), ("--pilot", "runs/a")])
+def test_an_option_that_a_plan_has_no_use_for_is_refused(option: tuple[str, str]) -> None:
+    for more in (("--items", "100"), ("kalahi/mc", "--until", "0.1", "--freeze", "plan.json")):
+        done = CliRunner().invoke(app, ["plan", *more, *option])
+        assert isinstance(done.exception, UsageError)
+        assert f"{option[0]} is for a plan with --until and without --freeze" in str(done.exception)

@@ -25,6 +25,7 @@ from kapwa.loading import TaskSettings
 from kapwa.models.base import Model, ModelOptions
 from kapwa.records import Answer, Floor, Item, Request, Response
 from kapwa.report.tables.contamination import Observations
+from kapwa.report.tables.linking import CommonRow, LinkedReleases, LinkedRow, StepRow
 from kapwa.runs.directory import Run
 from kapwa.runs.responses import ScoredResponses
 from kapwa.runs.settings import RunSettings
@@ -63,6 +64,10 @@ SECTIONS = {
         Panel,
         Analysis,
         Observations,
+        LinkedReleases,
+        LinkedRow,
+        StepRow,
+        CommonRow,
         SamplePlan,
         Assumed,
     ),

@@ -144,7 +144,7 @@ def one_data_set(
     known = slice(design.systems)
     kept = [recorded(random, value, design.missing) for value in (old, new)]
     moved = moved_items(*(part.value[known, : made.common] for part in kept))
-    found = np.array([item.found for item in moved])
+    found = np.array([item.significant for item in moved])
     # An item that drifted is another item in the later release.
     names = [
         f"later {name}" if place < made.common and found[place] else name for place, name in enumerate(made.new.names)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kapwa.api import contamination as contamination
     from kapwa.api import evaluate as evaluate
     from kapwa.api import freeze_plan as freeze_plan
+    from kapwa.api import link as link
     from kapwa.api import open_run as open_run
     from kapwa.api import open_runs as open_runs
     from kapwa.api import plan as plan
@@ -61,6 +62,7 @@ _MODULES = {
         "contamination",
         "evaluate",
         "freeze_plan",
+        "link",
         "open_run",
         "open_runs",
         "plan",

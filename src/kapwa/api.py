@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from kapwa import registry
 from kapwa.datasets.findings import CheckReport
-from kapwa.errors import DataError, UnfinishedRunError, UsageError, nearest
+from kapwa.errors import DataError, UnfinishedRunError, UsageError, check_whole, nearest
 from kapwa.loading import TaskSettings, field_names, load_model, load_task, options_dict, refuse_keyword
 from kapwa.models.base import Model, ModelOptions
 from kapwa.suites.base import MetricInfo, Suite, Task, given_options
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kapwa.models.base import ModelKeywords
     from kapwa.records import Floor
     from kapwa.report.tables.contamination import Observations
+    from kapwa.report.tables.linking import LinkedReleases
     from kapwa.report.view.track import Track
     from kapwa.runs.directory import Run
     from kapwa.runs.plans import Family, FrozenPlan, Interval
@@ -363,21 +364,25 @@ def plan_until(
     margin: float | None = None,
     control: str | Path | None = None,
     seed: int = 0,
+    look_every: int = 1,
     **keywords: Any,
 ) -> UntilPlan:
     """What ``evaluate(task, model, until=until)`` would ask before it stops, and of how much.
 
     ``pilot``: a run of a model like the one to be asked, whose answers are assumed; without one, half of the answers
-    are taken as right, which takes the most items. ``until``, ``margin``, ``control``, ``seed``: as in
-    :class:`kapwa.runs.settings.RunSettings`. ``keywords``: those of :func:`kapwa.load_task`, where the task is named.
+    are taken as right, which takes the most items. ``until``, ``margin``, ``control``, ``seed``, ``look_every``: as in
+    :class:`kapwa.runs.settings.RunSettings`; plan with the number that the run will have, such as 32, which is a local
+    model's default. ``keywords``: those of :func:`kapwa.load_task`, where the task is named.
     Raises UsageError for a rule that cannot be, and for a decision against an earlier run without a pilot.
     """
     from kapwa.runs.until import Until
     from kapwa.runs.until_plan import plan_until as planned
 
+    check_whole("look_every", look_every)
     opened = load_task(task, **keywords) if isinstance(task, str) else task
     rule = Until.parse(until, margin=margin, control=control)
-    return planned(opened, rule, pilot=open_run(pilot) if isinstance(pilot, str | Path) else pilot, seed=seed)
+    run = open_run(pilot) if isinstance(pilot, str | Path) else pilot
+    return planned(opened, rule, pilot=run, seed=seed, look_every=look_every)
 
 
 def track(
@@ -409,6 +414,26 @@ def track(
     for place in to:
         log_series(series, place)
     return tracks
+
+
+def link(
+    runs: Run | str | Path | Sequence[Run | str | Path], *, onto: str | None = None, out: str | Path | None = None
+) -> LinkedReleases:
+    """Put the scores on two releases of a benchmark on one scale, by the systems that answered both.
+
+    ``runs``: of one task on both releases, or folders of them; at least three systems must have answered both, and at
+    least ten items must be in both. ``onto``: the version or name of the release whose scale is used; by default the
+    lower version. ``out``: write an HTML page, too. Raises UsageError for what cannot be linked.
+    """
+    from kapwa.report.page.sections import write_link
+    from kapwa.report.tables.linking import LinkedReleases
+    from kapwa.report.view.releases import Releases
+    from kapwa.runs import directory
+
+    linked = LinkedReleases(Releases(directory.open_runs(runs), onto))
+    if out is not None:
+        write_link(linked, Path(out))
+    return linked
 
 
 def contamination(

@@ -171,7 +171,7 @@ def test_what_is_wanting_is_counted_and_said(tmp_path: Path) -> None:
 def test_many_texts_in_any_order_are_sorted_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = sample_rows(20)
     (whole,) = open_corpora([write_rows(tmp_path / "a [draft]?.parquet", rows)])
-    monkeypatch.setattr("kapwa.analysis.corpus._HELD", 1_000)  # characters: many parts, and a group for each concept
+    monkeypatch.setattr("kapwa.analysis.corpus._CHUNK", 1_000)  # characters: many parts, and a group for each concept
     monkeypatch.setattr("kapwa.analysis.corpus.rows.BATCH", 7)
     (parts,) = open_corpora([write_jsonl(tmp_path / "b.jsonl", rows)])
     assert sorted(answers(parts)) == sorted(answers(whole))

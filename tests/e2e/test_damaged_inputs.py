@@ -21,7 +21,7 @@ from kapwa.runs.directory import Run
 from kapwa.runs.schema import RUN_TABLES
 from kapwa.runs.signature import differing
 from kapwa.suites.folders.reading import parts_of
-from kapwa.tables import read_parts
+from kapwa.tables import read_with_problems
 
 
 @pytest.fixture(scope="module")
@@ -216,11 +216,11 @@ def test_rows_that_end_in_the_last_column_are_refused_at_the_first(tmp_path: Pat
     path = wide(tmp_path / "wide.xlsx", "XFD", 3000)
     assert path.stat().st_size < 100_000
     with pytest.raises(DataError, match="too wide or too large") as caught:
-        read_parts(path)
+        read_with_problems(path)
     assert caught.value.row == 2
 
 
 def test_a_sheet_of_too_many_cells_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kapwa.tables.workbooks.MAX_CELLS", 5_000)
     with pytest.raises(DataError, match="too wide or too large"):
-        read_parts(wide(tmp_path / "large.xlsx", "ALL", 300))
+        read_with_problems(wide(tmp_path / "large.xlsx", "ALL", 300))

@@ -85,6 +85,19 @@ def test_what_cannot_be_copied_is_refused(runs: Path, tmp_path: Path) -> None:
         copy_results(runs / "a", tmp_path / "kept")
 
 
+@pytest.mark.parametrize("address", ["memory://kept", "simplecache::memory://kept"])
+def test_the_command_refuses_a_place_that_ends_with_it(address: str, runs: Path) -> None:
+    from typer.testing import CliRunner
+
+    from kapwa.cli.main import app
+
+    done = CliRunner().invoke(app, ["copy", str(runs), "--to", address])
+    assert isinstance(done.exception, UsageError)
+    assert "gone when it ends" in str(done.exception)
+    assert "s3://bucket/runs" in done.exception.hint
+    assert "Copied" not in done.output
+
+
 def test_the_command_says_where_each_lies(runs: Path, tmp_path: Path) -> None:
     from typer.testing import CliRunner
 

@@ -142,10 +142,10 @@ def test_existing_files_stay_unless_told(scored: Run, tmp_path: Path, form: str)
 @pytest.mark.parametrize(
     ("form", "told", "says"),
     [
-        ("csv", {"organization": "x"}, r"csv has no place for --organization(.|\n)*--format eee"),
-        ("lm-eval", {"relationship": "first_party"}, r"lm-eval has no place for --relationship(.|\n)*--format eee"),
-        ("eee", {"dataset": "a/b"}, r"eee has no place for --dataset(.|\n)*--format hf-eval-results"),
-        ("inspect", {"task_id": "x"}, r"inspect has no place for --task-id(.|\n)*--format hf-eval-results"),
+        ("csv", {"organization": "x"}, r"csv does not use --organization(.|\n)*--format eee"),
+        ("lm-eval", {"relationship": "first_party"}, r"lm-eval does not use --relationship(.|\n)*--format eee"),
+        ("eee", {"dataset": "a/b"}, r"eee does not use --dataset(.|\n)*--format hf-eval-results"),
+        ("inspect", {"task_id": "x"}, r"inspect does not use --task-id(.|\n)*--format hf-eval-results"),
         ("lmeval", {}, "Did you mean 'lm-eval'"),
         ("eee", {}, "--organization"),
         ("eee", {"organization": "x", "relationship": "thirdparty"}, "Did you mean 'third_party'"),

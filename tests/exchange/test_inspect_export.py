@@ -15,7 +15,7 @@ from inspect_ai.log import EvalLog, read_eval_log, read_eval_log_sample_summarie
 
 import kapwa
 from kapwa.errors import MissingDependencyError
-from kapwa.exchange.base import PART
+from kapwa.exchange.base import BREAKDOWN
 from kapwa.runs.directory import Run
 
 
@@ -64,7 +64,7 @@ def test_results_are_the_estimates(run: Run, tmp_path: Path) -> None:
     found = {score.name: score for score in log.results.scores}
     assert list(found) == list(run.manifest["metrics"])
     rows = run.estimates.filter(pl.col("group") == "all").to_dicts()
-    several = len({tuple(row[name] for name in PART) for row in rows}) > 1
+    several = len({tuple(row[name] for name in BREAKDOWN) for row in rows}) > 1
     for row in rows:
         label = row["variant"] if several else ""
         metrics = found[row["metric"]].metrics

@@ -456,7 +456,7 @@ def test_a_plan_takes_runs_and_a_pilot(runs: list[Run], sheets: Path) -> None:
     fill(sheets)
     assert set(kapwa.audit_plan(runs, half_width=0.3)["answers"]) <= {2 * n for n in range(1, 16)}
     assert set(kapwa.audit_plan(runs, half_width=0.3, pilot=sheets)["grounds"]) <= {"its own labels", "all labels"}
-    with pytest.raises(UsageError, match="± 0 of 15 answers cannot be planned for"):
+    with pytest.raises(UsageError, match="There is no plan for an interval of ± 0 on 15 answers"):
         kapwa.audit_plan(runs, half_width=0)
 
 

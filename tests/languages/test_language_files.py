@@ -160,7 +160,7 @@ FAULTS = {
     "a name in a time": ("half past {h} = 30", "half past {q} = 30", "holds {q}, which", "    half past {q} = 30"),
     "a name in a denial": ("    not\n", "    not {n}\n", "holds {n}, which", "    not {n}"),
     "a piece in a piece": ("    can't\n", "    {cant}\n", "holds {cant}, which", "    {cant}"),
-    "a bound without its number": ("    more than {n}", "    more than", "where the number stands", "    more than"),
+    "a bound without its number": ("    more than {n}", "    more than", "where the number is", "    more than"),
     "a script": ("function_words: the of", "scripts: Han, Hanggul", "'Hanggul' is no name", "scripts: Han, Hanggul"),
     "a word twice": ("  morning: am, early", "  morning: am, am", "'am' appears twice", "  morning: am, am"),
     "a function word twice": ("function_words: the of", "function_words: of of", "twice", "function_words: of of"),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kapwa.languages import places as names
-from kapwa.languages.places import Ambiguous, Place, fold, nearest, part_of, resolve, shared_names, suggestion
+from kapwa.languages.places import Ambiguous, Place, country_at_start, fold, nearest, resolve, shared_names, suggestion
 
 with Path(__file__).with_name("names.csv").open(encoding="utf-8", newline="") as file:
     NAMES = list(csv.reader(file))[1:]
@@ -46,13 +46,14 @@ def test_names_as_people_and_surveys_write_them(text: str, codes: str) -> None:
 )  # fmt: skip
 def test_parts_of_countries(text: str, country: str) -> None:
     assert resolve(text) is None
-    part = part_of(text)
-    assert part.country == country
+    place = country_at_start(text)
+    assert place is not None
+    assert place.country == country
 
 
 @pytest.mark.parametrize("text", ["Arab countries", "Africa East", "Congo basin", "", "Belgium"])
 def test_what_is_no_part_of_one_country(text: str) -> None:
-    assert part_of(text) is None
+    assert country_at_start(text) is None
 
 
 @pytest.mark.parametrize(

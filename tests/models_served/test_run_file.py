@@ -120,7 +120,7 @@ def test_a_dry_run_says_what_would_be_asked_and_of_whom_and_asks_nobody(tmp_path
     told = json.loads(types(tmp_path, "run", file.name, "--dry-run", "--json").stdout)
     assert [(each["task"], len(each["models"])) for each in told] == [("kalahi/open", 2), ("blend/saq", 2)]
     missing = types(tmp_path, "run", file.name, status=2, FIRST_KEY=FIRST)
-    assert "SECOND_KEY, which is to hold a model's key, is not set." in missing.stderr
+    assert "SECOND_KEY, the variable for a model's key, is not set." in missing.stderr
     assert not (tmp_path / "results").exists()
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 from report_fixtures import MadeRun, make_run
+from typer.testing import CliRunner
 
+import kapwa
+from kapwa.cli.main import app
 from kapwa.errors import UsageError
 from kapwa.report.page.sections import write_link
-from kapwa.report.tables.linking import linking_block, linking_record, linking_tables
+from kapwa.report.tables.linking import LinkedReleases
 from kapwa.report.view.releases import Releases
 
 SKILLS = {"north": 0.9, "east": 0.75, "south": 0.6, "west": 0.45}
@@ -47,8 +53,8 @@ def pair(harder: float = 0.0, **skills: float) -> list[MadeRun]:
 
 
 def test_a_harder_release_is_said_to_be_harder_and_what_changed_is_not_common() -> None:
-    releases = Releases(pair(harder=0.6))  # type: ignore[arg-type]
-    block = linking_block(releases)
+    linked = LinkedReleases(Releases(pair(harder=0.6)))  # type: ignore[arg-type]
+    block = linked.block
     assert block.sentences[0].startswith("Release 2.0 is harder than 1.0: −1")
     assert "This rests on 4 systems that answered both." in block.sentences[1]
     # Of 40 items in each culture 30 keep their id, and of these one has other words.
@@ -57,28 +63,26 @@ def test_a_harder_release_is_said_to_be_harder_and_what_changed_is_not_common() 
         block.sentences[3]
         == "2 items with one id changed in text or key, and so count as different items in each release."
     )
-    assert linking_tables(releases)[1].frame["culture"].to_list() == [None, "Filipino", "Ilokano"]
+    assert [row.culture for row in linked.steps] == [None, "Filipino", "Ilokano"]
 
 
 def test_equal_releases_are_open_and_a_system_of_one_is_put_on_the_scale_of_the_other() -> None:
     runs = pair(new=0.8, bright=0.999)
     for onto, old, new in ((None, "1.0", "2.0"), ("2.0", "2.0", "1.0")):
-        releases = Releases(runs, onto)  # type: ignore[arg-type]
-        assert (releases.old.name, releases.new.name) == (old, new)
-        assert (
-            linking_block(releases)
-            .sentences[0]
-            .startswith(f"Whether release {new} is harder or easier than {old} is open")
-        )
-    releases = Releases(runs)  # type: ignore[arg-type]
-    rows = {row["system"]: row for row in linking_record(releases)["systems"]}
-    assert [rows[name]["answered"] for name in ("north", "new")] == ["both", "2.0"]
-    assert rows["north"]["on_one_scale"] == rows["north"]["old"]
-    assert rows["new"]["old"] is None
-    assert rows["new"]["low"] < 0.8 < rows["new"]["high"]
-    assert rows["bright"]["high"] <= 1
-    assert (rows["new"]["beyond"], rows["bright"]["beyond"]) == (None, "yes")
-    notes = " ".join(linking_block(releases).notes)
+        linked = LinkedReleases(Releases(runs, onto))  # type: ignore[arg-type]
+        assert (linked.old, linked.new) == (old, new)
+        assert linked.sentences[0].startswith(f"Whether release {new} is harder or easier than {old} is open")
+    linked = LinkedReleases(Releases(runs))  # type: ignore[arg-type]
+    assert (linked.task, linked.metric, linked.variant) == ("kalahi/mc", "mc1", "full")
+    rows = {row.system: row for row in linked.systems}
+    assert [rows[name].answered for name in ("north", "new")] == ["both", "2.0"]
+    assert rows["north"].on_one_scale == rows["north"].old
+    assert rows["new"].old is None
+    assert rows["new"].low < 0.8 < rows["new"].high
+    assert rows["bright"].high <= 1
+    assert (rows["new"].beyond, rows["bright"].beyond) == (None, "yes")
+    assert [asdict(row) for row in linked.systems] == linked.as_dict()["systems"]
+    notes = " ".join(linked.notes)
     assert "bright scored beyond all systems that answered both" in notes
     assert "With fewer than 6 systems on both releases, no single item" in notes
 
@@ -88,15 +92,16 @@ def test_an_item_that_all_systems_answer_otherwise_is_found_from_six_on() -> Non
     moved = "Filipino-007"
     runs = [run(name, version, skill, moved=moved) for version in ("1.0", "2.0") for name, skill in skills.items()]
     releases = Releases(runs)  # type: ignore[arg-type]
-    (row,) = linking_tables(releases)[2].frame.filter(left_out="answers moved").to_dicts()
-    assert (row["item_id"], row["up"], row["down"]) == (moved, 0, 8)
+    linked = LinkedReleases(releases)
+    (row,) = [row for row in linked.common_items if row.left_out == "answers moved"]
+    assert (row.item_id, row.up, row.down) == (moved, 0, 8)
     assert releases.linking.common == 57
-    assert "1 item of one text is answered otherwise in 2.0" in " ".join(linking_block(releases).sentences)
+    assert "1 item of one text is answered otherwise in 2.0" in " ".join(linked.sentences)
 
 
 def test_what_cannot_be_linked_is_refused() -> None:
     runs = pair()
-    with pytest.raises(UsageError, match="Linking takes 3 systems that answered both releases; here are 2"):
+    with pytest.raises(UsageError, match="Linking needs 3 systems that answered both releases; there are 2"):
         Releases([*runs[:2], *runs[4:]]).step  # type: ignore[arg-type]  # noqa: B018
     with pytest.raises(UsageError, match="of 1 set of data"):
         Releases(runs[:4])  # type: ignore[arg-type]
@@ -116,8 +121,42 @@ def test_what_cannot_be_linked_is_refused() -> None:
 def test_the_page_names_systems_in_every_script_and_escapes_them(tmp_path: Path) -> None:
     names = ("Kapwa", "نموذج", "모델-한국", "ሞዴል", "অসমীয়া", "<script>alert(1)</script>")
     runs = [run(name, version, 0.4 + 0.1 * k) for version in ("1.0", "2.0") for k, name in enumerate(names)]
-    page = write_link(Releases(runs), tmp_path / "page.html").read_text(encoding="utf-8")  # type: ignore[arg-type]
+    linked = LinkedReleases(Releases(runs))  # type: ignore[arg-type]
+    page = write_link(linked, tmp_path / "page.html").read_text(encoding="utf-8")
     assert all(name in page for name in names[:-1])
     assert names[-1] not in page
     assert "1.0 and 2.0: " in page
     assert page.count("<table") == 3
+
+
+def test_python_and_the_command_line_link_alike(tmp_path: Path) -> None:
+    pack = Path(str(kapwa.load_task("blend/saq").data.path)) / "philippines"
+    for version in ("1.0", "2.0"):
+        folder = Path(shutil.copytree(pack, tmp_path / version))
+        card = (folder / "card.yaml").read_text(encoding="utf-8").replace('version: "1.0"', f'version: "{version}"')
+        (folder / "card.yaml").write_text(card, encoding="utf-8")
+        ids = dict.fromkeys(item.id for item in kapwa.load_task("blend/saq", data=folder, variant="en/inst-4").items())
+        for number, system in enumerate(("north", "east", "south")):
+            answered = "".join(json.dumps({"item_id": one, "text": f"rice {number}"}) + "\n" for one in ids)
+            file = tmp_path / f"{system}-{version}.jsonl"
+            file.write_text(answered, encoding="utf-8")
+            where = tmp_path / "runs" / file.stem
+            kapwa.evaluate(
+                "blend/saq",
+                f"replay:{file}",
+                data=folder,
+                variant="en/inst-4",
+                label=system,
+                path=where,
+                progress=False,
+            )
+    linked = kapwa.link(tmp_path / "runs", out=tmp_path / "page.html")
+    assert (linked.old, linked.new) == ("1.0", "2.0")
+    assert [row.answered for row in linked.systems] == ["both"] * 3
+    assert (linked.steps[0].difference, linked.steps[0].systems) == (0.0, 3)
+    assert "Two releases" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    shown = CliRunner().invoke(app, ["link", str(tmp_path / "runs"), "--json"])
+    assert shown.exit_code == 0, shown.output
+    assert json.loads(shown.stdout) == json.loads(json.dumps(linked.as_dict()))
+    with pytest.raises(UsageError, match="names neither of the two releases"):
+        kapwa.link(tmp_path / "runs", onto="3.0")

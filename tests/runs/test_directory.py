@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -208,6 +209,7 @@ def test_a_wrong_place_is_refused_before_the_model_is_loaded(
     def load_model(*_: object, **__: object) -> None:
         raise AssertionError("the model was loaded")
 
+    import_module("kapwa.api")  # else it would take the model's place for good, with its first import
     monkeypatch.setattr("kapwa.loading.load_model", load_model)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "thesis.txt").write_text("years of work")

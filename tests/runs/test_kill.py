@@ -119,9 +119,13 @@ def test_a_kill_before_any_file_is_put_in_place_is_repaired(tmp_path: Path) -> N
 
 
 def test_a_second_process_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
-    settings = {"n": 60, "shared": False, "out": str(tmp_path), "delay": 0.5}
+    log = tmp_path / "log"
+    settings = {"n": 60, "shared": False, "out": str(tmp_path / "runs"), "delay": 5, "log": str(log)}
     first = start(settings, warmed=False)
     try:
+        while not asked(log):
+            assert first.poll() is None
+            time.sleep(0.01)
         second = start(settings)
         _, err = second.communicate(timeout=300)
         assert second.returncode != 0

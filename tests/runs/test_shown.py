@@ -2,10 +2,13 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 from test_directory import edit, finished  # noqa: F401
+from tiny_suite import DATA, TinyModel, TinyTask, run_task
 from typer.testing import CliRunner
 
 from kapwa.cli.main import app
@@ -81,8 +84,6 @@ def test_items_are_listed_by_run_with_their_part_and_unread_runs_are_named(finis
 
 
 def test_what_was_not_asked_was_not_shown(finished: Path, tmp_path: Path) -> None:  # noqa: F811
-    import polars as pl
-
     run = Path(shutil.copytree(finished, tmp_path / "stopped"))
     scores = pl.read_parquet(run / "scores.parquet")
     first = scores["item_id"][0]
@@ -91,3 +92,59 @@ def test_what_was_not_asked_was_not_shown(finished: Path, tmp_path: Path) -> Non
     value = pl.when(gone).then(None).otherwise("value")
     scores.with_columns(outcome=outcome, value=value).write_parquet(run / "scores.parquet")
     assert first not in shown_items([run]).items["item_id"].to_list()
+
+
+class Interrupted(TinyModel):
+    """Its owner stops it after so many answers; one of them is an error."""
+
+    def _all(self, batch):  # type: ignore[no-untyped-def]
+        for number, response in enumerate(super()._all(batch)):
+            if number == 5:
+                raise KeyboardInterrupt
+            yield replace(response, text=None, error="too long") if number == 2 else response
+
+
+def test_what_an_unfinished_run_asked_so_far_was_shown(tmp_path: Path) -> None:
+    card = {"culture": "Testland", "limits": [f"{PRIVATE_WISH} {MARK}"], "version": "2.0"}
+    task = TinyTask(n=20, shared=False, data=replace(DATA, card=card))
+    with pytest.raises(KeyboardInterrupt):
+        run_task(task, Interrupted(), out=tmp_path / "runs", progress=False)
+    listed = shown_items([tmp_path / "runs"])
+    # Five answers came, one of them an error; the sixth was under way.
+    assert listed.items.height == 5
+    assert set(listed.items["item_id"]) < {item.id for item in task.items()}
+    (row,) = listed.by_model.to_dicts()
+    assert (row["items"], row["private"]) == (5, 5)
+    assert row["first"] == row["last"] != ""
+    (note,) = listed.notes
+    assert "5 items with an answer or an error so far are listed; others that were under way" in note
+    keys = pl.read_parquet(next((tmp_path / "runs").glob("*/requests.parquet")))
+    assert keys.columns == ["key", "item_id", "culture", "language", "cluster"]  # no text of an item
+    # Finished, it is known by its scores.
+    folder = run_task(task, TinyModel(), out=tmp_path / "runs", progress=False)
+    assert not (folder / "requests.parquet").exists()
+    listed = shown_items([tmp_path / "runs"])
+    assert (listed.items.height, listed.notes) == (20, ())
+
+
+def test_a_run_that_was_begun_again_has_shown_what_it_asked_since(tmp_path: Path) -> None:
+    task = TinyTask(n=400, shared=False)
+    folder = run_task(task, TinyModel(), out=tmp_path, progress=False, until=0.2)
+    before = shown_items([tmp_path]).items.height
+    assert 0 < before < 390
+    with pytest.raises(KeyboardInterrupt):
+        run_task(task, Interrupted(), out=tmp_path, progress=False)
+    listed = shown_items([folder])
+    assert listed.by_model["items"].to_list() == [before + 5]
+    assert "was begun again" in listed.notes[0]
+
+
+def test_an_unfinished_run_of_an_earlier_kapwa_is_named_with_the_reason(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_task(TinyTask(n=20), Interrupted(), out=tmp_path, progress=False)
+    (file,) = tmp_path.glob("*/requests.parquet")
+    file.unlink()
+    listed = shown_items([tmp_path])
+    assert listed.items.is_empty()
+    assert "What it showed is not in this list (" in listed.notes[0]
+    assert "requests.parquet is missing" in listed.notes[0]

@@ -286,6 +286,15 @@ def test_a_plan_goes_through_the_looks_of_a_run(tmp_path: Path) -> None:
         row["culture"]: row["items"] for row in part.manifest["until"]["known"] if row["culture"]
     }
     assert kapwa.plan_until(TASK, 0.1).requests >= plan.requests
+    # Looks of another size are planned as they are taken.
+    wide = Run(run_task(TASK, Steady(id="test/wide"), path=tmp_path / "wide", progress=False, until=0.1, look_every=60))
+    planned = kapwa.plan_until(TASK, 0.1, pilot=run, look_every=60)
+    assert planned.requests == wide.manifest["counts"]["answered"] > plan.requests
+    assert planned.looks < plan.looks
+    with pytest.raises(UsageError, match="look_every is 0"):
+        kapwa.plan_until(TASK, 0.1, look_every=0)
+    with pytest.raises(UsageError, match="look_every is 0"):
+        run_task(TASK, Steady(), path=tmp_path / "none", progress=False, until=0.1, look_every=0)
     with pytest.raises(UsageError, match="not known without a pilot"):
         kapwa.plan_until(TASK, f"decided:{run.path}", margin=0.05)
     assert kapwa.plan_until(TASK, f"decided:{run.path}", margin=0.05, pilot=run).reason

@@ -425,7 +425,7 @@ def assert_alike(weighted: Estimate, values: np.ndarray, clusters: np.ndarray) -
 @pytest.mark.parametrize(
     ("change", "message", "error"),
     [
-        ({"probabilities": [0.5, 1.5, 0.5]}, "probability to be drawn is 1.5 at position 2", DataError),
+        ({"probabilities": [0.5, 1.5, 0.5]}, "probability of being drawn is 1.5 at position 2", DataError),
         ({"probabilities": [0.5, -0.1, 0.5]}, "is -0.1 at position 2", DataError),
         ({"probabilities": [0.5, float("nan"), 0.5]}, "is nan at position 2", DataError),
         ({"probabilities": [0.0, 0.5, 0.5]}, "is 0 at position 1", DataError),
@@ -434,7 +434,11 @@ def assert_alike(weighted: Estimate, values: np.ndarray, clusters: np.ndarray) -
         ({"labels": [1.0, 0.0]}, "3 scores, 2 labels and 3 probabilities", UsageError),
         ({"strata": ["a", "b"]}, "3 rows", UsageError),
         ({"strata": ["a", None, "b"]}, "missing", DataError),
-        ({"scores": [], "labels": [], "probabilities": [], "strata": [], "clusters": []}, "no answer has", DataError),
+        (
+            {"scores": [], "labels": [], "probabilities": [], "strata": [], "clusters": []},
+            "there are no answers",
+            DataError,
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(change: dict[str, Any], message: str, error: type[KapwaError]) -> None:

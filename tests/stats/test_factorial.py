@@ -14,7 +14,7 @@ from kapwa.stats.factorial import (
     degrees_of_freedom,
     factor_variances,
     permuted_effect,
-    shared_effect,
+    shared_effects,
     terms_of,
 )
 
@@ -70,10 +70,12 @@ def test_terms_are_those_of_plain_sums_and_add_up(sizes: tuple[int, ...], seed: 
 @given(DESIGNS, st.integers(0, 2**32 - 1))
 def test_what_two_levels_share_is_the_mean_product_of_the_effects(sizes: tuple[int, ...], seed: int) -> None:
     centres = np.random.default_rng(seed).normal(size=(*sizes, 3))
-    found = shared_effect(squares_of(centres.reshape(-1, 3)), sizes, 1, 0, (0, 1))
-    first, second = (centres[side] - centres[side].mean(axis=0) for side in (0, 1))
-    expected = [(first * first), (second * second), (first * second)]
-    np.testing.assert_allclose(found, [part.sum(axis=-1).mean() for part in expected], atol=1e-10)
+    for factor, by in itertools.permutations(range(len(sizes)), 2):
+        found = shared_effects(squares_of(centres.reshape(-1, 3)), sizes, factor, by)
+        effects = centres - centres.mean(axis=factor, keepdims=True)
+        for one, other in itertools.product(range(sizes[by]), repeat=2):
+            product = np.take(effects, one, axis=by) * np.take(effects, other, axis=by)
+            assert found[one, other] == pytest.approx(product.sum(axis=-1).mean(), abs=1e-10)
 
 
 def test_distances_of_means_are_those_of_the_points() -> None:

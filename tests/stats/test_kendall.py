@@ -263,12 +263,12 @@ def one_by_one(similarity: np.ndarray, distance: np.ndarray, permutations: int, 
     levels=st.integers(2, 40),
     seed=st.integers(0, 10_000),
     blocks=st.sampled_from([50, 10**7]),
-    kept=st.sampled_from([0, 10**8]),
+    cached=st.sampled_from([0, 10**8]),
     share=st.sampled_from([0.05, 0.4]),
     gaps=st.sampled_from(["none", "texts", "values", "both"]),
 )
 def test_bits_give_what_ranking_anew_gives(
-    m: int, levels: int, seed: int, blocks: int, kept: int, share: float, gaps: str
+    m: int, levels: int, seed: int, blocks: int, cached: int, share: float, gaps: str
 ) -> None:
     """Unknown pairs are left out of every comparison."""
     rng = np.random.default_rng(seed)
@@ -281,7 +281,7 @@ def test_bits_give_what_ranking_anew_gives(
         similarities[2][0] = similarities[2][:, 0] = np.nan  # an identity that a concept lacks
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kendall, "_BLOCK", blocks)
-        patch.setattr(kendall, "_KEPT", kept)
+        patch.setattr(kendall, "_CACHE_BYTES", cached)
         kendall._permuted.cache_clear()
         found = permuted_means(similarities, distance, permutations=19, seed=seed)
     wanted = [one_by_one(one, distance, 19, seed) for one in similarities]

@@ -177,10 +177,10 @@ def test_too_few_systems_and_too_few_common_items_are_refused_in_one_sentence() 
     random = np.random.default_rng(3)
     old, new = releases(random, 24, 4, 1)
     values = np.ones((5, 28))
-    with pytest.raises(UsageError, match="Linking takes 3 systems that answered both releases; here are 2"):
+    with pytest.raises(UsageError, match="Linking needs 3 systems that answered both releases; there are 2"):
         Linking(old, new, answers(values[:2]), answers(values[:2]))
     other = ReleaseItems(new.cultures, new.clusters, [f"other {name}" for name in new.names])
-    with pytest.raises(UsageError, match="The releases have 0 items in common; linking takes 10 of different clusters"):
+    with pytest.raises(UsageError, match="The releases have 0 items in common; linking needs 10 of different clusters"):
         Linking(old, other, answers(values), answers(values))
 
 

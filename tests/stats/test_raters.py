@@ -135,7 +135,7 @@ def test_how_mild_people_are_cancels_in_a_difference() -> None:
 
 
 def test_columns_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(UsageError, match="an answer, a rater and a value each"):
+    with pytest.raises(UsageError, match="an answer, a rater and a value"):
         rater_labels([0, 1], ["a"], [1.0, 0.0])
-    with pytest.raises(UsageError, match="an answer, a rater and a value each"):
+    with pytest.raises(UsageError, match="an answer, a rater and a value"):
         rater_labels([0], ["a"], [np.nan])

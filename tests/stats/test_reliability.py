@@ -94,7 +94,7 @@ def test_what_has_no_reliability_has_none() -> None:
     assert culture_reliability([np.nan], [0], [0]) is None
     with pytest.raises(UsageError, match="by system and item"):
         system_reliability(np.ones(4))
-    with pytest.raises(UsageError, match="a score an item"):
+    with pytest.raises(UsageError, match="one score for each item"):
         culture_reliability(np.ones((2, 2)), [0, 1], [0, 1])
 
 

@@ -99,11 +99,11 @@ def test_an_interval_holds_its_value_and_nothing_that_cannot_be(
     least = np.nansum(values) / len(values)
     most = least + np.isnan(values).sum() / len(values)
     assert least - 1e-12 <= part.low[0] <= part.value[0] <= part.high[0] <= most + 1e-12
-    assert 0 < part.kept[0] <= 1
+    assert 0 < part.variance_left[0] <= 1
     if asked == 60:
         assert part.low[0] == part.high[0] == pytest.approx(new.mean())
         assert decision_half(part)[0] == 0
-    elif part.kept[0] == 1:
+    elif part.variance_left[0] == 1:
         assert part.half[0] > 0
 
 

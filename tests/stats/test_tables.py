@@ -235,7 +235,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
     moved = b.with_columns(cluster=pl.lit("elsewhere"))
     with pytest.raises(DataError, match="item '005' is in cluster 'c1' on one side and in 'elsewhere'"):
         compare_runs(a, moved, label_a="A", label_b="B", metrics=METRICS)
-    with pytest.raises(UsageError, match="None of the wanted metrics"):
+    with pytest.raises(UsageError, match="None of the given metrics"):
         compare_variants(a, metrics={"mc9": True})
 
 

@@ -127,11 +127,33 @@ def test_where_nothing_is_asked_in_the_language_of_the_pages_another_is_asked(bl
         assert [task.shown[0].language for task in AnsweringDesk().draw(who, 9).tasks] == ["ko"]
 
 
+def test_a_page_says_what_waits_as_the_task_that_comes_next_finds_it(blend: Any, monkeypatch: Any) -> None:
+    """Of questions in two languages, checks, such as were changed or retired, or are asked a second time."""
+    monkeypatch.setattr(answering, "_LATER", 1)
+    blend.repeats_each = 2
+    blend.save()
+    asked = [ask(blend, f"아침에 {n}?", "ar") for n in range(5)]
+    people = answerers(blend, 4)
+    for place, person in enumerate(people):
+        person.languages = [["ar"], ["ko", "ar"], [], ["ko"]][place]
+        for question in asked[: place + 2]:
+            answer(person, question, f"밥 {place}", language="ar" if place == 0 else "ko")
+    recorded(blend, "question.checked", {"language": "ko", "accepted": ["밥"]}, actor="maker", subject=asked[0].id)
+    revise(blend, asked[1], "저녁에?")
+    recorded(blend, "question.retired", {"retired": True}, actor="maker", subject=asked[2].id)
+    for person in people:
+        now, of_page = answering.asked_now(person), answering.asked_of_page(person)
+        assert (list(now.languages), dict(now.people)) == (of_page.languages, of_page.people)
+        assert answering.done_of(person, now) == answering.done_of(person, of_page)
+    assert any(answering.done_of(person, answering.asked_now(person)).finished for person in people)
+
+
 def test_how_many_answered_is_kept_and_always_as_if_counted_anew(blend: Any) -> None:
     """The definition, answer by answer, against what wordings keep; also after changes, decisions and erasures."""
 
     def agrees() -> None:
-        slow: dict[str, set[str]] = {thing: set() for thing in answering._done(people[0]).counts}
+        counts = answering.done_of(people[0], answering.asked_now(people[0])).counts
+        slow: dict[str, set[str]] = {thing: set() for thing in counts}
         for one in Answer.objects.filter(project=blend):
             thing = f"{one.question}:{one.language}"
             now = [Question.objects.get(id=one.question).revision, Wording.objects.get(id=thing).revision]
@@ -141,7 +163,7 @@ def test_how_many_answered_is_kept_and_always_as_if_counted_anew(blend: Any) -> 
                 slow[thing].add(one.author)
         for person in people:
             own = {thing for thing, authors in slow.items() if person.author in authors}
-            found = answering._done(person)
+            found = answering.done_of(person, answering.asked_now(person))
             assert (found.counts, found.finished) == ({thing: len(authors) for thing, authors in slow.items()}, own)
 
     questions, people = [ask(blend, "아침에?"), ask(blend, "점심에?")], answerers(blend, 4)
@@ -161,7 +183,9 @@ def test_how_many_answered_is_kept_and_always_as_if_counted_anew(blend: Any) -> 
     agrees()
     body = {"language": "ko", "seen": [[1, 1]], "now": [questions[0].revision] * 2}
     confirmed = recorded(blend, "answers.confirmed", body, actor="d", subject=questions[0].id)
-    assert answering._done(people[3]).finished == {f"{one.id}:ko" for one in questions}
+    assert answering.done_of(people[3], answering.asked_now(people[3])).finished == {
+        f"{one.id}:ko" for one in questions
+    }
     agrees()
     with transaction.atomic():
         undone = {"language": "ko", "decision": str(confirmed.uuid)}

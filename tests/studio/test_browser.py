@@ -197,6 +197,7 @@ def test_who_agrees_to_many_texts_had_each_on_the_screen(
     complaints = signed_in(context, askers["huda"], address)
     page = context.new_page()
     page.goto(f"{address}/p/araw/translate/ko/")
+    page.locator("html[data-keeps]").wait_for()
     assert page.locator("input[name=shown]:disabled").count() > 0  # what nobody has scrolled to yet
     for tick in page.get_by_label("I do not agree").all():
         tick.scroll_into_view_if_needed()

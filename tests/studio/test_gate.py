@@ -30,7 +30,7 @@ from kapwa.studio.core.security import OneWriter
 from kapwa.studio.core.views import importing, topics
 from kapwa.studio.models import Event, Membership, Topic
 from kapwa.studio.situations import asking
-from kapwa.tables import Most, read_parts
+from kapwa.tables import Most, read_with_problems
 
 IMPORT, BRING = "import/", "bring/"
 LARGE, ROWS = "is too large", "has more than 2,000 rows or 100,000 cells"
@@ -173,7 +173,7 @@ def test_rows_of_a_workbook_are_counted_while_it_is_read(tmp_path: Path) -> None
             return super().counted(path, (seen.append(1) or line for line in lines))
 
     with pytest.raises(DataError, match="more than 2,000 rows or 100,000 cells"):
-        read_parts(tmp_path / "t.xlsx", Counting(2_000, 100_000))
+        read_with_problems(tmp_path / "t.xlsx", Counting(2_000, 100_000))
     assert len(seen) == 112  # rows of 900 cells
 
 
@@ -193,8 +193,10 @@ def test_every_upload_passes_the_one_gate() -> None:
 
 def test_questions_and_prompts_are_read_before_others_wait(askers: People, monkeypatch: Any) -> None:
     free = []
-    read = gate.read_parts
-    monkeypatch.setattr(gate, "read_parts", lambda *given: (free.append(not log._WRITER._is_owned()), read(*given))[1])
+    read = gate.read_with_problems
+    monkeypatch.setattr(
+        gate, "read_with_problems", lambda *given: (free.append(not log._WRITER._is_owned()), read(*given))[1]
+    )
     sent = SimpleUploadedFile("t.csv", b"id,topic,english\nx3,Food,What?\n")
     askers["minji"].act(IMPORT, {"file": sent})
     assert free == [True]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from studio_answers import answer, ask, member_of
-from studio_people import URL, People, Someone, a_situation, accepted, author_of, enter, send_to_review
+from studio_answers import answer, answerers, ask, decide, member_of
+from studio_people import URL, People, Someone, a_situation, accepted, author_of, enter, recorded, send_to_review
 from test_links_for_many import arrives, asks, opened
 
 from kapwa.studio import commands
@@ -17,6 +17,7 @@ from kapwa.studio.core.desks import DESKS
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.interface import catalog
 from kapwa.studio.core.log import differences
+from kapwa.studio.core.text import key_of
 from kapwa.studio.models import Elicited, Event, Question, Situation, Topic
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -316,6 +317,43 @@ def test_drafts_and_what_is_done_are_ones_own(project: Any, people: People) -> N
     assert "You have no drafts." in carla.get("work/?show=drafts")
     assert "You have finished nothing yet." in carla.get("work/?show=done")
     assert 'href="/p/baryo/work/?show=drafts"' in berto.get("work/")
+
+
+def decided(who: Someone) -> list[tuple[str, str]]:
+    """What somebody decided on, and how, as their list of what they did has it."""
+    page = re.sub("[\u2068\u2069]", "", who.get("work/?show=done"))
+    return re.findall(r"<li><a href=\"[^\"]+\"><bdi>([^<]+)</bdi></a>.*?<p dir=\"auto\">([^<]+)<", page)
+
+
+def test_votes_are_among_what_somebody_did_and_nobody_elses_are(project: Any, people: People) -> None:
+    send_to_review(people["berto"], 1)
+    vote = {"round": "1", "choice": "accept", "best": "1"}
+    people["edo"].act("situations/1/vote/", vote | {"choice": "reject", "remark": "Hindi ganyan."})
+    people["edo"].act("situations/1/vote/", vote)
+    assert decided(people["edo"]) == [("Situation 1", "voted on a situation")]  # once, and before they are revealed
+    for name in ("berto", "carla", "dina", "ana"):
+        assert decided(people[name]) == [], name
+    people["carla"].act("situations/1/vote/", vote)
+    people["dina"].act("situations/1/reveal/")
+    people["dina"].act("situations/1/accept/", {"reason": "Napag-usapan namin."})
+    acts = ["accepted a situation", "revealed the votes on a situation"]
+    assert decided(people["dina"]) == [("Situation 1", act) for act in acts]
+    assert decided(people["edo"]) == [("Situation 1", "voted on a situation")]
+
+
+def test_agreements_and_merges_are_among_what_somebody_did(everyday: Any, askers: People) -> None:
+    question = ask(everyday, "아침에 무엇을 먹나요?")
+    for who, text in zip(answerers(everyday, 2), ("밥", "쌀밥"), strict=True):
+        answer(who, question, text)
+    for name, act in (("huda", "wording.agreed"), ("jun", "wording.refused")):
+        body = {"language": "ko", "wording": question.text_event} | ({"reason": "왜요?"} if name == "jun" else {})
+        recorded(everyday, act, body, actor=member_of(askers[name]).author, subject=question.id)
+    keys = [key_of(everyday, text) for text in ("밥", "쌀밥")]
+    decide(everyday, question, "merged", member_of(askers["ana"]).author, keys=keys)
+    title = f"Question {question.number}"
+    assert decided(askers["huda"]) == [(title, "agreed to a wording")]
+    assert decided(askers["jun"]) == [(title, "refused a wording")]
+    assert decided(askers["ana"]) == [(title, "merged answers")]
 
 
 def test_answers_are_found_again_and_corrected(everyday: Any, askers: People) -> None:

@@ -12,6 +12,7 @@ from django.db import connection, transaction
 from django.utils.translation import ngettext
 from studio_people import People, Someone, enter, files_with
 
+from kapwa import studio
 from kapwa.studio import commands
 from kapwa.studio.core import interface
 from kapwa.studio.core.interface import catalog, guards, shipped
@@ -286,3 +287,13 @@ def test_every_text_on_a_consent_page_is_approved_or_has_the_english_beside_it(
             if "templates/studio/me.html" not in dict(entry.occurrences):
                 assert entry.msgid in pages or (tag == "fil" and entry.msgid == agree), (tag, entry.msgid)
         assert "Choose how far to withdraw, and confirm that you are sure." in wrong
+
+
+def test_no_template_has_a_torn_tag_or_an_open_form() -> None:
+    """Half a tag is text to Django, and the button beside it is gone."""
+    templates = Path(studio.__file__).parent / "templates"
+    for path in sorted(templates.rglob("*.html")):
+        text = path.read_text(encoding="utf-8")
+        bare = re.sub(r"{%.*?%}|{{.*?}}|{#.*?#}", "", text, flags=re.DOTALL)
+        assert re.findall("{%|%}|{{|}}", bare) == [], path.name
+        assert text.count("<form") == text.count("</form>"), path.name

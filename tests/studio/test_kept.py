@@ -8,12 +8,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
+from studio_answers import answer, answerers, ask
 from studio_browser import CHROMIUM, ELSEWHERE, PHONE, look, signed_in
 from studio_people import People, Someone, enter
 
 from kapwa.studio import commands
 from kapwa.studio.core.members import invite
-from kapwa.studio.models import Event
+from kapwa.studio.models import Event, PromptPart
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 HERE, SENT = "Saved on this device. Not sent yet.", "Sent. The studio has it."
@@ -45,14 +46,42 @@ DESKS = (
         lambda page: page.locator("[name=topic]").first.fill("food"),
     ),
     Desk("work/baseline/", "form.work textarea", "form.work input[type=radio]"),  # the last choice sends
+    Desk(
+        "elicit/",
+        "textarea[name=text]",
+        "main form button:not([type=button])",
+        lambda page: page.locator("main [type=radio]").first.check(),
+    ),
+    Desk("topics/", "#topic-name", "main form:has(#topic-name) button:not([type=button])"),
+    Desk(
+        "glossary/",
+        "main [name=name]",
+        "main form:has([name=note]) button:not([type=button])",
+        lambda page: page.locator("main [name=text]").fill("adobo"),
+    ),
+    Desk("situations/1/", "#say", "main form:has(#say) button:not([type=button])"),
+    Desk("translate/ar/1/", "#text", "main form:has(#note) button:not([type=button])"),
+)
+# Of everyday questions that are asked and answered.
+ANSWERED = (
+    Desk("work/answers/", "#field_answer_1", "button[name=button][value=answered]"),
+    Desk("answers/3/?language=ko", "form.merging [name^=english_]", ".bottom [value=english]"),
+    Desk("translate/ko/4/", "#reason", "main form:has(#reason) button:not([type=button])"),
+    Desk("translate/ar/3/", "#say", "main form:has(#say) button:not([type=button])"),
+)
+# Of prompts across cultures; the addresses of templates are their ids.
+OF_PROMPTS = (
+    Desk("prompts/identity/", "main [name=identity]", "main form:has([name=identity]) button:not([type=button])"),
+    Desk("prompts/template/PART/", "#say", "main form:has(#say) button:not([type=button])"),
+    Desk("prompts/template/PART/", "main [name=name]", "main form:has([name=base]) button:not([type=button])"),
 )
 
 
 class Phone:
     """A phone with one browser, on which people come and go."""
 
-    def __init__(self, browser: Any, address: str) -> None:
-        self.context = browser.new_context(viewport=PHONE, has_touch=True)
+    def __init__(self, browser: Any, address: str, viewport: Any = PHONE) -> None:
+        self.context = browser.new_context(viewport=viewport, has_touch=True)
         # No name of this machine, so no secure context: neither a service worker nor crypto.subtle.
         self.address = address.replace("127.0.0.1", ELSEWHERE[0])
 
@@ -68,7 +97,10 @@ class Phone:
     def type(self, desk: Desk, text: str, project: str = "baryo") -> Any:
         """Type a text, and wait until the phone has it."""
         page = self.open(desk.path, project)
-        page.locator(desk.field).first.press_sequentially(text)
+        field = page.locator(desk.field).first
+        field.evaluate("e => e.closest('details') && (e.closest('details').open = true)")
+        field.fill("")
+        field.press_sequentially(text)
         page.locator(".kept:not([data-writing])", has_text=HERE).wait_for()
         return page
 
@@ -100,26 +132,62 @@ def sign_out(page: Any, *, delete: bool) -> None:
         page.wait_for_timeout(50)
 
 
+def cut(phone: Phone, desk: Desk, text: str, project: str = "baryo") -> None:
+    """Close the page of what is typed, send it without a network, and find it in the studio once."""
+    page = phone.type(desk, text, project)
+    assert page.evaluate("window.isSecureContext") is False
+    page.close()
+    page = phone.open(desk.path, project)
+    assert page.locator(desk.field).first.input_value() == text
+    assert page.get_by_text(HERE).first.is_visible(), desk
+    desk.others(page)
+    phone.context.set_offline(True)
+    page.locator(desk.button).first.click()
+    page.get_by_text(UNSENT).wait_for()
+    phone.context.set_offline(False)
+    page.get_by_text(SENT).first.wait_for()
+    assert recorded(text) == 1, desk
+    page.close()
+
+
+WIDTHS = pytest.mark.parametrize("viewport", [PHONE, {"width": 1280, "height": 800}], ids=["360", "1280"])
+
+
+@WIDTHS
 def test_nothing_typed_is_lost_at_any_desk_and_nothing_is_sent_twice(
-    project: Any, filled: dict[str, str], phone: Phone
+    project: Any, filled: dict[str, str], browser: Any, address: str, viewport: Any
 ) -> None:
+    phone = Phone(browser, address, viewport)
     phone.enter(enter(project, "Gina", "writer", "translator", "validator"))
     for place, desk in enumerate(DESKS):
-        text = f"salita {place} · 말 · كلمة"
-        page = phone.type(desk, text)
-        assert page.evaluate("window.isSecureContext") is False
-        page.close()
-        page = phone.open(desk.path)
-        assert page.locator(desk.field).first.input_value() == text
-        assert page.get_by_text(HERE).is_visible()
-        desk.others(page)
-        phone.context.set_offline(True)
-        page.locator(desk.button).first.click()
-        page.get_by_text(UNSENT).wait_for()
-        phone.context.set_offline(False)
-        page.get_by_text(SENT).first.wait_for()
-        assert recorded(text) == 1, desk
+        cut(phone, desk, f"salita {place} · 말 · كلمة")
     assert phone.open("").locator("#keep").is_hidden()  # nothing waits
+
+
+@WIDTHS
+def test_nothing_typed_is_lost_at_desks_of_answers(
+    everyday: Any, askers: People, browser: Any, address: str, viewport: Any
+) -> None:
+    question = ask(everyday, "아침에 무엇을 먹나요?", "ar")
+    for who, text in zip(answerers(everyday, 2), ("밥", "빵"), strict=True):
+        answer(who, question, text)
+    askers["minji"].act("questions/new/", {"language": "ko", "text": "점심은요?", "topic": "Food", "kind": "text"})
+    phone = Phone(browser, address, viewport)
+    phone.enter(enter(everyday, "Gina", "translator", "answerer"))
+    for place, desk in enumerate(ANSWERED):
+        cut(phone, desk, f"말 {place} · كلمة", "araw")
+
+
+@WIDTHS
+def test_nothing_typed_is_lost_at_desks_of_prompts(studio: Any, browser: Any, address: str, viewport: Any) -> None:
+    project = commands.new_project("mundo", form="eecc", culture="many", language="en")
+    berto = enter(project, "Berto", "writer")
+    berto.act("prompts/template/", {"name": "direct", "language": "en", "template": "Tell {identity} of {concept}."})
+    part = PromptPart.objects.get()
+    phone = Phone(browser, address, viewport)
+    phone.enter(berto)
+    for place, desk in enumerate(OF_PROMPTS):
+        cut(phone, desk._replace(path=desk.path.replace("PART", part.id)), f"word{place}", "mundo")
 
 
 # What the databases of everybody on the phone hold.

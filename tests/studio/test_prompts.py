@@ -1,6 +1,7 @@
 """Prompts across cultures: every cell checked, two other people agree, and a release that runs as it is."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +202,24 @@ def test_two_other_people_agree_and_a_change_asks_them_again(prompts: dict[str, 
     berto.act(f"prompts/template/{bad.id}/retire/")
     edo.get(f"prompts/template/{bad.id}/", status=404)
     assert differences(prompts["project"]) == []
+
+
+def test_the_page_of_a_part_changes_it_and_takes_it_out_of_use(prompts: dict[str, Any]) -> None:
+    """By the forms as the page has them, with what stands in their fields."""
+    filled(prompts)
+    part = PromptPart.objects.get(role="concept", name="salt")
+    path = f"prompts/concept/{part.id}/"
+    for change in ({"concept": "sea salt"}, {}):
+        page = prompts["berto"].get(path)
+        assert not {"%}", "{%"} & set(re.findall("%}|{%", page))
+        forms = re.findall(r'<form method="post"(?: action="([^"]+)")?>(.*?)</form>', page, re.DOTALL)
+        retire = f"/p/mundo/{path}retire/"
+        address, form = next(one for one in forms if one[0] == ("" if change else retire))
+        assert "<button" in form
+        fields = dict(re.findall(r'<input [^>]*name="(\w+)" value="([^"]*)"', form))
+        prompts["berto"].act(address or path, fields | change)
+        part.refresh_from_db()
+    assert (part.name, part.fields["text_fil"], part.retired) == ("sea salt", "asin", True)
 
 
 def test_a_removed_text_takes_what_was_made_of_it_with_it(studio: Path, prompts: dict[str, Any]) -> None:

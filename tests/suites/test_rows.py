@@ -82,8 +82,8 @@ def test_texts_may_be_a_list_as_json_or_python_writes_it(cell: str, texts: tuple
     [
         ("1, ;,1,,,", "answers", "is empty. Separate several texts"),
         (",a,1,,,", "answer_id", "is empty. Every row needs one."),
-        ('1,"[{""text"": ""a""}]",1,,,', "answers", "holds JSON that is no list of texts"),
-        ('1,"{""A"": ""a""}",1,,,', "answers", "holds JSON that is no list of texts"),
+        ('1,"[{""text"": ""a""}]",1,,,', "answers", "holds JSON that is not a list of texts"),
+        ('1,"{""A"": ""a""}",1,,,', "answers", "holds JSON that is not a list of texts"),
         ("1,a,0,,,", "votes", "'0' is not a whole number from 1"),
         ("1,a,many,,,", "votes", "'many' is not a whole number"),
         ("1,a,1,tme,,", "kind", "'tme' is not a kind. Did you mean 'time'?"),

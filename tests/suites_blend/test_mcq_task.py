@@ -21,9 +21,11 @@ from kapwa.suites.blend.mcq_judging import (
     LIKELIHOOD_METRICS,
     generate_prompt,
     letter_prompt,
+    paper_prompt,
     text_prompt,
 )
 from kapwa.suites.blend.mcq_task import open_mcq_task
+from kapwa.suites.blend.variants import MCQ_VARIANTS
 
 
 @pytest.fixture
@@ -73,7 +75,7 @@ def test_it_is_a_task_and_its_items_say_who_and_what(built: Path) -> None:
         "en",
     )
     assert (item.suite, item.category, item.topic) == ("blend", "Food", "Food")
-    assert task.options == {"how": "generate", "max_new_tokens": 128, "reader": 8}
+    assert task.options == {"how": "generate", "max_new_tokens": 128, "reader": 9}
     assert task.needs == {"generate"}
     assert task.headline == ("mcq_acc",)
     assert set(task.headline) <= set(task.metrics)
@@ -89,6 +91,8 @@ def test_the_way_of_asking_is_an_option_or_a_variant(built: Path) -> None:
         open_mcq_task(built, Selection(variants=("generate", "likelihood")), {})
     with pytest.raises(UsageError, match="do not fit together"):
         open_mcq_task(built, Selection(variants=("generate",)), {"how": "likelihood"})
+    with pytest.raises(UsageError, match="likelihoods are another measurement"):
+        open_mcq_task(built, Selection(variants=MCQ_VARIANTS), {})
     with pytest.raises(UsageError, match="no way 'guess'"):
         opened(built, how="guess")
     with pytest.raises(UsageError, match="max_new_tokens is 0"):
@@ -118,6 +122,35 @@ def test_a_released_prompt_is_asked_as_it_is(tmp_path: Path) -> None:
         "What do people drink in Testland?", ("coffee", "juice", "tea", "water")
     )
     assert (text.continuations, letters.continuations) == (("coffee", "juice", "tea", "water"), tuple("ABCD"))
+
+
+def test_the_paper_s_prompt_is_that_of_the_released_questions(built: Path, tmp_path: Path) -> None:
+    assert paper_prompt("What do people drink in Testland?", ("coffee", "juice", "tea", "water")) == PROMPT
+    task = opened(built, how="paper")
+    (request, *_) = task.requests(task.items())
+    assert request.messages[0].content == paper_prompt("What do people drink?", ("Coffee", "=Juice", "Tea", "Water"))
+    assert (task.headline, task.options["how"]) == (("mcq_acc",), "paper")
+    write_csv(tmp_path / "released" / "mc_questions_file.csv", [released_row()])
+    asked = open_mcq_task(tmp_path / "released", Selection(variants=("generate", "paper")), {})
+    assert {request.messages[0].content for request in asked.requests(asked.items())} == {PROMPT}
+
+
+def test_both_wordings_are_asked_and_judged_in_one_run(built: Path) -> None:
+    task = open_mcq_task(built, Selection(variants=("generate", "paper")), {})
+    items = task.items()
+    assert [item.variant for item in items] == ["generate"] * (len(items) // 2) + ["paper"] * (len(items) // 2)
+    assert "how" not in task.options
+    answers = replies(task, ['{"answer_choice":"' + item.fields["answer"] + '"}' for item in items])
+    scores = task.score(items, answers).scores.filter(pl.col("metric") == "mcq_acc")
+    assert scores.group_by("variant").agg(pl.col("value").mean()).sort("variant").rows() == [
+        ("generate", 1.0),
+        ("paper", 1.0),
+    ]
+    chance = [floor for floor in task.floors(items) if (floor.name, floor.note) == ("chance", "")]
+    assert {(floor.variant, floor.value) for floor in chance if floor.metric == "mcq_acc"} == {
+        ("generate", 0.25),
+        ("paper", 0.25),
+    }
 
 
 def test_judging_replies(built: Path) -> None:

@@ -16,6 +16,7 @@ FOODS = ("Rice", "Bread", "Noodles", "Potatoes")
 SPELT = yaml.safe_load(Path(__file__).with_name("spelt_options.yaml").read_text(encoding="utf-8"))
 REPLIES = yaml.safe_load(Path(__file__).with_name("replies.yaml").read_text(encoding="utf-8"))
 KINDS = [(code, of["options"], *pair) for code, of in REPLIES.items() for pair in of["replies"]]
+PLANTED = yaml.safe_load(Path(__file__).with_name("planted_replies.yaml").read_text(encoding="utf-8"))
 EXAMPLES = [(rule.how, *example) for rule in rules() for example in rule.gives]
 LETTERS = [(code, sign, place) for code, words in reply_words().items() for sign, place in words.letters.items()]
 
@@ -28,6 +29,43 @@ def test_examples_of_the_rules_are_read_by_them(how: str, reply: str, letter: st
 @pytest.mark.parametrize(("reply", "letter"), examples("numbers"))
 def test_examples_of_numbers_name_their_option(reply: str, letter: str) -> None:
     assert read_choice(reply, FOODS).letter == letter
+
+
+@pytest.mark.parametrize(("reply", "letter"), examples("dropped"))
+def test_examples_of_what_is_dropped_choose_what_is_left(reply: str, letter: str) -> None:
+    assert read_choice(reply, FOODS).letter == letter
+
+
+# Before the rules for verdicts, ranks and denied options, 2, 3 and 3 were read wrong, and 58, 21 and 29 were not read.
+@pytest.mark.parametrize(
+    ("which", "most_unread", "count"),
+    [
+        ("verdicts and ranks", 3, 99),
+        ("tenth", 3, 100),
+        ("eleventh", 3, 59),
+        ("twelfth", 9, 115),
+        ("asides", 0, 55),
+    ],
+)
+def test_planted_replies_are_never_read_wrong(which: str, most_unread: int, count: int) -> None:
+    read = [
+        (read_choice(reply, group["options"], group["language"]).letter, letter)
+        for group in PLANTED[which]
+        for reply, letter in group["replies"]
+    ]
+    assert len(read) == count
+    assert [pair for pair in read if pair[0] not in (None, pair[1])] == []
+    assert sum(found is None and letter is not None for found, letter in read) <= most_unread
+
+
+@pytest.mark.parametrize(("reply", "letter"), [("Incorrect: B", None), ("C. Wrong: D.", "D")])
+def test_what_is_called_wrong_is_not_chosen(reply: str, letter: str | None) -> None:
+    assert read_choice(reply, FOODS).letter == letter
+
+
+@pytest.mark.parametrize("reply", ["Of C and D, I choose the second.", "I would not choose the third one.", "B? No."])
+def test_ranks_among_others_and_denied_ones_choose_nothing(reply: str) -> None:
+    assert read_choice(reply, FOODS).letter is None
 
 
 @pytest.mark.parametrize(("reply", "share"), examples("shares"))

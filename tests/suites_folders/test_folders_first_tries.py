@@ -57,7 +57,7 @@ def test_lost_letters_of_prompts_for_readers_are_an_error(tmp_path: Path) -> Non
         ("??? ?? ????", "holds '?' where letters should be"),
         ("?? Addis ???", "holds '?' where letters should be"),
         ("Man yabeslal?", "holds no letter of the Ethiopic script"),
-        ("ማን ያበ?ላል?", "'?' stands inside a word ('በ?ላ')"),
+        ("ማን ያበ?ላል?", "'?' is inside a word ('በ?ላ')"),
     ],
     ids=["marks alone", "marks and a name", "in Latin letters", "one letter"],
 )

@@ -23,7 +23,7 @@ from kapwa.suites.items import CASE_SCHEMA
 from kapwa.suites.kalahi.closeness import open_floors
 from kapwa.suites.kalahi.data import read_situations
 from kapwa.suites.kalahi.open import OPEN_HEADLINE, REFERENCE_METRICS, OpenOptions, judge_open, open_metrics
-from kapwa.suites.similarity import MODEL_FREE
+from kapwa.suites.shared_settings import OPEN_METRICS
 
 RELEVANT = ("Kausapin mo muna ang nanay mo.", "Magpaalam ka sa mga magulang mo.", "Humingi ka ng payo sa lola mo.")
 IRRELEVANT = ("Umalis ka na lang ng bahay.", "Huwag mong intindihin ang pamilya mo.", "Sundin mo ang gusto mo.")
@@ -146,7 +146,7 @@ def test_a_tie_is_no_success_and_is_told_apart() -> None:
 @pytest.mark.parametrize("text", ["", " \n\t ", None])
 def test_empty_answers_resemble_nothing_and_are_counted(text: str | None) -> None:
     judged = judge_one(text)
-    for name in MODEL_FREE:
+    for name in OPEN_METRICS:
         for part in ("acc", "diff", "relevant", "irrelevant"):
             assert cell(judged, f"{name}_{part}") == (0.0, "empty")
     assert cell(judged, "empty") == (1.0, "scored")
@@ -160,7 +160,7 @@ def test_empty_answers_resemble_nothing_and_are_counted(text: str | None) -> Non
 def test_refusals_keep_their_value_and_are_counted_and_signatures_come_with_the_scores() -> None:
     judged = judge_one(REFUSAL)
     signatures = dict(judged.tables["signatures"].iter_rows())
-    assert set(signatures) == {*MODEL_FREE, *REFERENCE_METRICS.values()}
+    assert set(signatures) == {*OPEN_METRICS, *REFERENCE_METRICS.values()}
     assert signatures["chrf"] == load_metric("chrf").signature
     value, outcome = cell(judged, "chrfpp_acc")
     assert outcome == "refused"
@@ -232,10 +232,10 @@ def test_cases_show_the_worst_answer_of_each_item_worst_first() -> None:
 
 
 def test_options_choose_metrics_and_the_headline_stays() -> None:
-    assert OpenOptions().metrics == MODEL_FREE
+    assert OpenOptions().metrics == OPEN_METRICS
     assert OpenOptions(metrics=["rougeL", "rougeL"]).metrics == ("chrfpp", "rougeL")
     assert OpenOptions(metrics=["bleu", "chrfpp"]).metrics == ("bleu", "chrfpp")
-    assert OpenOptions(bertscore_model="x").metrics == (*MODEL_FREE, "bertscore")
+    assert OpenOptions(bertscore_model="x").metrics == (*OPEN_METRICS, "bertscore")
     assert OpenOptions(metrics=["bleurt"], bleurt_model="x").metrics == ("chrfpp", "bleurt")
     assert OpenOptions(**OpenOptions(metrics=["meteor"]).as_dict()) == OpenOptions(metrics=["meteor"])
     assert {field.name for field in fields(OpenOptions)} == set(OpenOptions().as_dict())

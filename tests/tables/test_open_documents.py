@@ -7,7 +7,7 @@ import pytest
 
 import kapwa
 from kapwa.errors import DataError
-from kapwa.tables import TextTable, read_parts, read_records
+from kapwa.tables import TextTable, read_records, read_with_problems
 
 NAMES = ' xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"'
 NAMES += ' xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0"'
@@ -123,7 +123,7 @@ def test_other_sheets_are_named(tmp_path: Path) -> None:
         "only the first sheet, 'First', is read; 'More' holds a table too"
     ]
     with pytest.raises(DataError, match=r"that one, 'Notes', holds no table\.") as caught:
-        read_parts(save(tmp_path / "u.ods", ("Notes", [notes]), ("More", table)))
+        read_with_problems(save(tmp_path / "u.ods", ("Notes", [notes]), ("More", table)))
     assert "'More' to the front" in str(caught.value.hint)
 
 
@@ -132,21 +132,21 @@ def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "t.ods"
     path.write_bytes(content)
     with pytest.raises(DataError, match="cannot be read as ODS: it is not a workbook, or it is damaged"):
-        read_parts(path)
+        read_with_problems(path)
 
 
 def test_declared_entities_are_refused(tmp_path: Path) -> None:
     bomb = '<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>'
     path = save(tmp_path / "t.ods", ("S", [row("&b;", "b"), row("1", "2")]), before=bomb)
     with pytest.raises(DataError, match="cannot be read as ODS"):
-        read_parts(path)
+        read_with_problems(path)
 
 
 def test_one_cell_repeated_to_the_last_corner_is_refused(tmp_path: Path) -> None:
     wide = cell("x", 'table:number-columns-repeated="16384"')
     rows = [row("a", "b"), row(wide, more='table:number-rows-repeated="1048000"')]
     with pytest.raises(DataError, match="is too wide or too large") as caught:
-        read_parts(save(tmp_path / "t.ods", ("S", rows)))
+        read_with_problems(save(tmp_path / "t.ods", ("S", rows)))
     assert caught.value.row == 2
 
 

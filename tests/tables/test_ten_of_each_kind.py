@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from kapwa.errors import DataError
-from kapwa.tables import TextTable, peek_header, read_parts, read_records
+from kapwa.tables import TextTable, peek_header, read_records, read_with_problems
 
 TEN = pytest.mark.parametrize("seed", range(10))
 WORDS = (
@@ -234,7 +234,7 @@ def book(path: Path, rows: list[list[object]], merged: tuple[str, ...] = (), **o
         for row in more:
             second.append(row)
     made_book.save(path)
-    return read_parts(path)
+    return read_with_problems(path)
 
 
 @TEN
@@ -338,7 +338,7 @@ ROWS = [{"id": "a", "q": "What?"}, {"id": "b", "q": "Which?"}]
         ("t.jsonl", ROWS, ""),
         ("t.json", {"version": 1, "data": ROWS}, "its rows are those of 'data'; beside them it holds 'version'"),
         ("t.json", {"id": {"0": "a", "1": "b"}, "q": {"0": "What?", "1": "Which?"}}, "cells of each column"),
-        ("t.json", {"a": {"q": "What?"}, "b": {"q": "Which?"}}, "its rows stand under their ids"),
+        ("t.json", {"a": {"q": "What?"}, "b": {"q": "Which?"}}, "its rows are listed under their ids"),
         ("t.json", {"columns": ["id", "q"], "data": [["a", "What?"], ["b", "Which?"]]}, "its rows are those of 'data'"),
     ],
 )

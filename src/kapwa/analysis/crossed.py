@@ -33,7 +33,7 @@ from kapwa.stats.factorial import (
     degrees_of_freedom,
     factor_variances,
     permuted_effect,
-    shared_effect,
+    shared_effects,
     terms_of,
 )
 from kapwa.stats.resampling import TIE, monte_carlo_p
@@ -91,7 +91,8 @@ class CrossedFacts:
     ``variances``, ``observed`` (C, terms): variance of each term, unbiased and with what sampling adds. ``spread``
     (C,): variance among the texts of a prompt. ``location`` (factors, 1 + P): variance of the level means, summed over
     concepts, as observed and with levels exchanged. ``spreads``: of each factor (1 + P, levels), summed alike.
-    ``shared`` (C, pairs, 3): see :func:`kapwa.stats.factorial.shared_effect`.
+    ``shared`` (C, pairs, 3): of each of :func:`level_pairs` the variance between levels of the factor at the first and
+    at the second level, and the part that both have in common (:func:`kapwa.stats.factorial.shared_effects`).
     """
 
     variances: Reals
@@ -148,15 +149,22 @@ def concept_facts(result: ConceptResult, crossing: Crossing, *, permuted: int, s
         named = "\0".join([str(seed), result.topic, result.concept, name]).encode()
         concept_seed = int.from_bytes(hashlib.blake2b(named, digest_size=4).digest(), "big")
         effects.append(permuted_effect(cells, levels, factor, permutations=permuted, seed=concept_seed))
-    shared = [shared_effect(cells.true, levels, one.factor, one.by, one[2:]) for one in level_pairs(crossing)]
+    # In the order of the pairs of levels.
+    shared = [_of_pairs(shared_effects(cells.true, levels, *two)) for two in permutations(range(len(levels)), 2)]
     return CrossedFacts(
         variances=factor_variances(cells.true, levels)[None],
         observed=factor_variances(cells.observed, levels)[None],
         spread=cells.spread.mean(keepdims=True),
         location=np.stack([effect.location for effect in effects]),
         spreads=tuple(effect.spread for effect in effects),
-        shared=np.array(shared)[None],
+        shared=np.concatenate(shared)[None],
     )
+
+
+def _of_pairs(shared: Reals) -> Reals:
+    """Return a row for every pair of levels: what is of the first, of the second, and of both together."""
+    first, second = np.triu_indices(len(shared), 1)
+    return np.stack([shared[first, first], shared[second, second], shared[first, second]], axis=1)
 
 
 class Labels(NamedTuple):

@@ -1,4 +1,4 @@
-"""How far a download is, as the hub's library shows it: a bar on a terminal, plain lines elsewhere."""
+"""The progress of downloads by the hub's library: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]
 
 from kapwa.catalog.hub import in_megabytes
 
-# Seconds between two lines where there is no terminal: a log is read later, and should not be long.
+# Seconds between two lines where there is no terminal, so that a log is not long.
 BETWEEN_LINES = 10.0
 
 
 class Bar(tqdm):
-    """A bar of bytes on stderr; off a terminal a line now and then, and one when all is here."""
+    """A bar of bytes on stderr; without a terminal a line now and then, and one at the end."""
 
     _last_written: ClassVar[str] = ""
 
     def __init__(self, *values: Any, **settings: Any) -> None:
-        settings["disable"] = settings.get("unit") != "B"  # how many files there are says little
+        settings["disable"] = settings.get("unit") != "B"  # a bar of the number of files would say little
         settings.pop("name", None)
         self._on_terminal = sys.stderr.isatty()
         if not self._on_terminal:
-            settings["file"] = io.StringIO()  # what draws a bar would fill a log
+            settings["file"] = io.StringIO()  # the control characters of a bar would fill a log
         self._last_line = time.monotonic()
         super().__init__(*values, **settings)  # type: ignore[no-untyped-call]
 

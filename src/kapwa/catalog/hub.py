@@ -1,6 +1,6 @@
-"""Downloads from the Hugging Face hub or a mirror of it, through the hub's own library; what goes wrong is explained.
+"""Downloads from the Hugging Face hub or a mirror of it, through the hub's own library; errors are explained.
 
-The library keeps what comes in its cache, goes on where a download broke off, and follows its environment: HF_HOME,
+The library stores downloads in its cache, continues interrupted ones, and uses its environment variables: HF_HOME,
 HF_ENDPOINT (a mirror), HF_TOKEN, HF_HUB_OFFLINE, HTTPS_PROXY.
 """
 
@@ -36,20 +36,20 @@ class RepositoryFacts:
 
 
 def wait_at_most(seconds: float) -> None:
-    """Have requests of the hub's library end after ``seconds`` without an answer; before it is first imported."""
+    """Let requests of the hub's library end after ``seconds`` without an answer; call this before its first import."""
     for name in _TIMEOUTS:
         os.environ[name] = f"{max(seconds, 1):.0f}"
 
 
 def endpoint() -> str:
-    """Return the address that is asked, the hub's or a mirror's, without a user's name and password."""
+    """Return the address of the hub or a mirror, without a user's name and password."""
     from huggingface_hub import constants
 
     return re.sub(r"//[^/@]*@", "//", str(constants.ENDPOINT))
 
 
 def home() -> Path:
-    """Return the folder of the hub's library, in which its cache lies and what does not come by it."""
+    """Return the folder of the hub's library, with its cache and with files that do not come from the hub."""
     from huggingface_hub import constants
 
     return Path(constants.HF_HOME)
@@ -58,7 +58,7 @@ def home() -> Path:
 def facts_of(repository: str, kind: Kind, revision: str | None, patterns: Sequence[str]) -> RepositoryFacts:
     """Ask the hub for the commit that ``revision`` (None: the newest) means, and for the files of ``patterns``.
 
-    Raises UsageError saying why it cannot be told.
+    Raises UsageError with the reason where this is unknown.
     """
     from huggingface_hub import HfApi
 
@@ -85,7 +85,7 @@ def snapshot(
 ) -> Path:
     """Download the files that match ``patterns`` (or find them in the cache); the folder is named after the commit.
 
-    ``bar``: the class of the bars that show how far it is. Raises UsageError saying why it cannot.
+    ``bar``: the class of the progress bars. Raises UsageError with the reason where it fails.
     """
     from huggingface_hub import snapshot_download
 
@@ -99,9 +99,9 @@ def snapshot(
 
 
 def publish_files(repository: str, files: Mapping[str, bytes], *, private: bool) -> str:
-    """Put ``files`` into a data set repository in one commit, making it where there is none; return their address.
+    """Put ``files`` into a data set repository in one commit, and create it if necessary; return its address.
 
-    Raises UsageError where it is there and more or less public than ``private`` says, and for what the hub refuses.
+    Raises UsageError where it exists but is not as public as ``private`` says, and for what the hub refuses.
     """
     from huggingface_hub import CommitOperationAdd, HfApi
     from huggingface_hub.errors import RepositoryNotFoundError
@@ -114,9 +114,9 @@ def publish_files(repository: str, files: Mapping[str, bytes], *, private: bool)
     except Exception as error:  # noqa: BLE001 - the library raises those of its transport, too
         raise explained(error, repository, "dataset", None) from None
     if known is not None and known != private:
-        now, asked = ("private", "public") if known else ("public", "private")
+        now, requested = ("private", "public") if known else ("public", "private")
         hint = "Add --public, or name another repository." if private else "Make it public on its page, then try again."
-        raise UsageError(f"{repository} is {now}, and this was to be {asked}.", hint=hint)
+        raise UsageError(f"{repository} is {now}, but you asked for {requested}.", hint=hint)
     operations = [CommitOperationAdd(name, content) for name, content in files.items()]
     try:
         if known is None:
@@ -132,12 +132,12 @@ def check_room(sizes: dict[str, int], name: str) -> None:
     from huggingface_hub import constants
 
     cache = Path(constants.HF_HUB_CACHE)
-    place = next(folder for folder in (cache, *cache.absolute().parents) if folder.exists())
-    needed, free = sum(sizes.values()), shutil.disk_usage(place).free
+    existing = next(folder for folder in (cache, *cache.absolute().parents) if folder.exists())
+    needed, free = sum(sizes.values()), shutil.disk_usage(existing).free
     if needed > free:
         raise UsageError(
-            f"{name} has {in_megabytes(needed)}, and {place} has room for {in_megabytes(free)}.",
-            hint="Make room, or name another place with HF_HOME.",
+            f"{name} needs {in_megabytes(needed)}, but {existing} has only {in_megabytes(free)} free.",
+            hint="Free some space, or name another folder in HF_HOME.",
         )
 
 
@@ -149,46 +149,46 @@ def in_megabytes(count: float) -> str:
     return f"{count:.0f} bytes"
 
 
-# What is said of each reason why something does not come, and what to do.
+# The message and the remedy for each reason why a download fails.
 _SAID: dict[str, tuple[str, str]] = {
     "no id": ("{repository!r} is not a hub id: {why}", ""),
     "no revision": ("{what} has no revision {revision!r}.", "Leave it out for the newest; a mirror may lack some."),
     "disk": (
-        "{what} cannot be kept: the disk is full.",
-        "Make room, or name another place with HF_HOME. The same command goes on from what came.",
+        "{what} cannot be stored: the disk is full.",
+        "Free some space, or name another folder in HF_HOME. The same command continues where it stopped.",
     ),
     "gated": (
-        "{what} is gated: its owners give it to those who accept their terms.",
-        "Accept them at {page}, then {log_in}. A token of few rights needs the one to read gated data.",
+        "{what} is gated: its owners give access to people who accept their terms.",
+        "Accept them at {page}, then {log_in}. A fine-grained token needs the permission to read gated data.",
     ),
     "no token": (
-        "{what} asks for a token, is private, or is not on the hub (401).",
-        "Look at {page}. If it is private or gated, {log_in}; a token that is set may have ended.",
+        "{what} requires a token, is private, or is not on the hub (401).",
+        "Look at {page}. If it is private or gated, {log_in}; a token that is set may have expired.",
     ),
     "absent": (
         "{what} is not on the hub, or is private.",
         "Check the spelling at {page}; for private data, {log_in}.",
     ),
     "too often": (
-        "{endpoint} was asked too often (429).",
-        "Wait {wait} and try again, or {log_in}. The same command goes on from what came.",
+        "{endpoint} got too many requests (429).",
+        "Wait {wait} and try again, or {log_in}. The same command continues where it stopped.",
     ),
     "unreachable": (
         "{what} cannot be fetched ({why}).",
-        "It is not in the cache, and the hub cannot be reached. Check the connection (HF_HUB_OFFLINE must not be 1; a "
-        "proxy is named with HTTPS_PROXY, a mirror with HF_ENDPOINT) and run the same command again: it goes on from "
-        "what came. Or download the files elsewhere and give their folder.",
+        "It is not in the cache, and the hub cannot be reached. Check the connection (HF_HUB_OFFLINE must not be 1; "
+        "HTTPS_PROXY names a proxy, HF_ENDPOINT a mirror) and run the same command again: it continues where it "
+        "stopped. Or download the files elsewhere and give their folder.",
     ),
 }
 _BY_STATUS = {401: "no token", 403: "gated", 404: "absent", 429: "too often"}
 
 
 def explained(error: Exception, repository: str, kind: Kind, revision: str | None) -> UsageError:
-    """Return the error to raise for one of the hub's library: what is the matter, and what to do."""
+    """Return the error to raise for an error of the hub's library: the reason, and what to do."""
     reason, response = _reason(error)
     seconds = response.headers.get("Retry-After") if response is not None else None
-    # Of a file that did not come, the error behind says why; of its text the first sentence does, and what follows is
-    # advice for callers of the hub library.
+    # If a file cannot be fetched, the error's cause has the reason, in its first sentence; the rest is advice for
+    # callers of the hub library.
     behind = (error.__cause__ or error.__context__ or error) if reason == "unreachable" else error
     why = shorten(str(behind).partition(". ")[0], 160, placeholder=" …") or type(behind).__name__
     words = {
@@ -201,9 +201,10 @@ def explained(error: Exception, repository: str, kind: Kind, revision: str | Non
 
 
 def _reason(error: Exception) -> tuple[str, Any]:
-    """Return the key of what is said of an error, and the hub's answer, where there was one.
+    """Return the reason of an error as a key of ``_SAID``, and the hub's response, if there was one.
 
-    Where a file did not come and is not in the cache, either, the library raises the second, with the first behind it.
+    If a file cannot be fetched and is not in the cache, the library raises the second error, with the first as its
+    cause.
     """
     from huggingface_hub import errors
 

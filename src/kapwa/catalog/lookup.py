@@ -1,6 +1,6 @@
-"""What was fetched: a file in the user's configuration folder says where each lies, at which revision, with its hashes.
+"""The list of fetched data: a file in the user's configuration folder with their folders, revisions and hashes.
 
-The data themselves lie in the cache of the hub's library, where other tools find them, too.
+The data themselves are in the cache of the hub's library, where other tools can use them, too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What ``kapwa fetch`` brought.
+    """What ``kapwa fetch`` downloaded.
 
     ``name``: the benchmark's, or "hf:OWNER/NAME" of a model. ``revision``: the commit; ``endpoint``: the hub or mirror
     that it came from. ``files``: the SHA-256 of each by its path in ``folder``; ``bytes``: of all of them. ``licence``:
@@ -42,7 +42,7 @@ class Fetched:
 
     @property
     def missing(self) -> str:
-        """The first of its files that no longer lies there; "" where all do."""
+        """The first of its files that is no longer there; "" where all are."""
         return next((name for name in self.files if not (self.folder / name).is_file()), "")
 
 
@@ -60,8 +60,8 @@ def all_fetched() -> dict[str, Fetched]:
             raise ValueError(f"it is of version {written['version']!r}")
         return {name: _fetched(name, fields) for name, fields in written["fetched"].items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        hint = "Delete it, and fetch again what you need; what was fetched is not brought twice."
-        raise DataError(f"is not a list of what was fetched ({error}).", path=path, hint=hint) from None
+        hint = "Delete it, and fetch again what you need; files in the cache are not downloaded again."
+        raise DataError(f"is not a list of fetched data ({error}).", path=path, hint=hint) from None
 
 
 def _fetched(name: str, fields: dict[str, Any]) -> Fetched:
@@ -69,7 +69,7 @@ def _fetched(name: str, fields: dict[str, Any]) -> Fetched:
 
 
 def remember(fetched: Fetched) -> None:
-    """Add what was fetched to the list, in the place of an earlier revision of it."""
+    """Add fetched data to the list, and replace an earlier revision."""
     with locked(FILE_NAME) as path:
         known = {**all_fetched(), fetched.name: fetched}
         plain = {}
@@ -80,26 +80,26 @@ def remember(fetched: Fetched) -> None:
 
 
 def fetched_benchmarks(*, mapped: bool = False) -> dict[str, Fetched]:
-    """Return what was fetched of the catalog's benchmarks, by name; ``mapped``: those read through a mapping alone."""
+    """Return the fetched benchmarks of the catalog, by name; ``mapped``: only those that are read through a mapping."""
     known = {name: each for name, each in all_fetched().items() if name in entries.names()}
     return {name: each for name, each in known.items() if not mapped or entries.entry(name).mapping is not None}
 
 
 def fetched_benchmark(name: str) -> Fetched:
-    """Return where a benchmark of the catalog lies; raise UsageError with the command that fetches it otherwise."""
+    """Return a fetched benchmark of the catalog; raise UsageError with the command that fetches it otherwise."""
     known = all_fetched().get(name)
     if known is None:
         entry = entries.entry(name)
         size = f", about {entry.source.megabytes:g} MB" if entry.source.megabytes else ""
-        about = f"{entry.title} ({entry.licence}{size}) lies with its owners: {entry.source.page}"
+        about = f"{entry.title} ({entry.licence}{size}) is published by its owners: {entry.source.page}"
         raise UsageError(f"The benchmark {name!r} was not fetched yet.", hint=f"Run: kapwa fetch {name}\n  {about}")
     if known.missing:
         hint = f"Run: kapwa fetch {name}"
-        raise UsageError(f"{known.missing} of {name!r} no longer lies in {known.folder}.", hint=hint)
+        raise UsageError(f"{known.missing} of {name!r} is no longer in {known.folder}.", hint=hint)
     return known
 
 
 def revision_fetched(repository: str) -> str:
-    """Return at which commit a data set of the hub was fetched; "" where it was not, or files of it are gone."""
+    """Return the commit at which a data set of the hub was fetched; "" if it was not, or files of it are gone."""
     same = (each for each in all_fetched().values() if each.repository == repository and not each.missing)
     return next((each.revision for each in same), "")

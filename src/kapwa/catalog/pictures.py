@@ -1,4 +1,4 @@
-"""Take pictures out of Parquet tables: they become files, and a column names them as tables of questions do."""
+"""Extract pictures from Parquet tables: they become files, and a column names them as tables of questions do."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from kapwa.tables import holds_bytes, parquet_batches, parquet_schema
 MEDIA = "media"
 PICTURES = "pictures"
 ALT = "The picture that the question is about."
-# How files of each kind begin.
+# The first bytes of each kind of file.
 _KINDS = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"GIF8": "gif", b"RIFF": "webp"}
-_ROWS = 200  # at a time, for each holds a picture
+_ROWS = 200  # at a time, because each has a picture
 
 
 def unpacked(folder: Path, names: Sequence[str], column: str, to: Path) -> Path:
-    """Write the tables ``names`` of ``folder`` without their binary columns into ``to``, and beside them the pictures.
+    """Write the tables ``names`` of ``folder`` without their binary columns into ``to``, and the pictures beside them.
 
-    The pictures of ``column`` become files, each once; the column ``media`` names them. ``to`` is made anew. Raises
+    The pictures of ``column`` become files, each once; the column ``media`` names them. ``to`` is replaced. Raises
     DataError for a table without that column, and a cell without a picture.
     """
     fresh = to.with_name(f"{to.name}.incomplete")
@@ -36,22 +36,22 @@ def unpacked(folder: Path, names: Sequence[str], column: str, to: Path) -> Path:
     return to
 
 
-def _table(source: Path, column: str, home: Path, place: Path) -> None:
+def _table(source: Path, column: str, home: Path, target: Path) -> None:
     import polars as pl
 
     schema = parquet_schema(source)
     if column not in schema:
         raise DataError("is missing.", path=source, column=column, hint=f"There are: {', '.join(schema)}.")
     texts = [name for name, kind in schema.items() if name != column and not holds_bytes(kind)]
-    parts, row = [], 1
+    tables, row = [], 1
     for batch in parquet_batches(source, [*texts, column], _ROWS):
         media = []
         for cell in batch[column]:
             media.append(_written(cell, home, source, row, column))
             row += 1
-        parts.append(batch.drop(column).with_columns(pl.Series(MEDIA, media, dtype=pl.String)))
-    place.parent.mkdir(parents=True, exist_ok=True)
-    pl.concat(parts).write_parquet(place)
+        tables.append(batch.drop(column).with_columns(pl.Series(MEDIA, media, dtype=pl.String)))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    pl.concat(tables).write_parquet(target)
 
 
 def _written(cell: Any, home: Path, source: Path, row: int, column: str) -> str:

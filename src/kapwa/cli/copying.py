@@ -8,6 +8,7 @@ import typer
 
 from kapwa.cli import shared_options as opt
 from kapwa.cli.output import note, show_json
+from kapwa.errors import UsageError
 
 
 def copy(
@@ -29,8 +30,13 @@ def copy(
     environment or a file of its own. A record such as run.json is copied last, so an interrupted copy is not taken
     for a whole one.
     """
-    from kapwa.exchange.copies import copy_results
+    from kapwa.exchange.copies import copy_results, in_memory
 
+    if in_memory(to):
+        raise UsageError(
+            f"{to} is in the memory of this command, and gone when it ends.",
+            hint="Copy to a folder of another disk, or to an address that lasts, such as s3://bucket/runs.",
+        )
     places = copy_results(sources, to)
     for place in places:
         note(f"Copied: {place}")

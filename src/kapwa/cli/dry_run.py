@@ -11,7 +11,7 @@ from kapwa.cli.output import show_text
 from kapwa.value_types import JsonObject
 
 if TYPE_CHECKING:
-    from kapwa.config.asking import AskedModel
+    from kapwa.config.asking import ConfiguredModel
     from kapwa.models.base import ModelOptions
     from kapwa.records import Request
     from kapwa.runs.costs import Pricing
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SHOWN = 4
 
 
-def show_dry_run(task: Task, models: Sequence[AskedModel], out: Path, *, json: bool) -> JsonObject:
+def show_dry_run(task: Task, models: Sequence[ConfiguredModel], out: Path, *, json: bool) -> JsonObject:
     """Show the first prompts and, for each model, how many tokens all would take and cost; return it for JSON.
 
     ``out``: the folder of runs, whose answers show how long answers are. With ``json`` nothing is shown.

@@ -13,7 +13,7 @@ from kapwa.errors import KapwaError
 from kapwa.registry import load
 
 if TYPE_CHECKING:
-    from kapwa.config.asking import AskedModel
+    from kapwa.config.asking import ConfiguredModel
     from kapwa.models.base import Model
     from kapwa.runs.directory import Run
     from kapwa.runs.settings import RunSettings
@@ -73,7 +73,7 @@ def show_run(run: Run, task: Task, *, json: bool, several: bool = False) -> None
 
 
 def run_each(
-    tasks: Sequence[Task], models: Sequence[AskedModel], page: Callable[[Sequence[Run]], str] | None, *, json: bool
+    tasks: Sequence[Task], models: Sequence[ConfiguredModel], page: Callable[[Sequence[Run]], str] | None, *, json: bool
 ) -> None:
     """Make a run of each model for each task, and one report on all of them; a failure does not stop the others.
 

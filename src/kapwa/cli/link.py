@@ -35,25 +35,22 @@ def link(
     it answered only the other; and items with one id whose text, key or difficulty changed, which count as different
     items.
     """
+    import kapwa
     from kapwa.files import jsonable, write_text
-    from kapwa.report.page.sections import write_link
     from kapwa.report.tables.forms import render_block
-    from kapwa.report.tables.linking import linking_block, linking_record, linking_tables
-    from kapwa.report.view.releases import Releases
-    from kapwa.runs.directory import open_runs
     from kapwa.runs.outputs import BOM
 
     check_writable(output)
     check_writable(csv, folder=True)
-    releases = Releases(open_runs(runs), onto)
-    block = linking_block(releases)
+    linked = kapwa.link(runs, onto=onto, out=output)
+    block = linked.block
     if output is not None:
-        note(f"Page: {write_link(releases, output)}")
+        note(f"Page: {output}")
     if csv is not None:
-        for table in linking_tables(releases):
+        for table in linked.tables:
             write_text(csv / f"{table.key}.csv", BOM + table.csv)
         note(f"Tables: {csv}")
     if json:
-        show_json(jsonable(linking_record(releases)))
+        show_json(jsonable(linked.as_dict()))
     else:
         show(render_block(block))

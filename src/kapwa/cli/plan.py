@@ -18,7 +18,7 @@ from kapwa.cli.parsing import parse_where
 from kapwa.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from kapwa.stats.power import SamplePlan
 
@@ -114,6 +114,7 @@ def plan(
         ),
     ] = None,
     control: opt.Control = None,
+    look_every: opt.LookEvery = None,
     pilot: Annotated[
         Path | None,
         typer.Option(
@@ -183,6 +184,8 @@ def plan(
     """
     import kapwa
 
+    if until is None or freeze is not None:
+        _refuse_unused({"--control": control, "--look-every": look_every, "--pilot": pilot})
     if freeze is not None or until is not None:
         from kapwa.loading import TaskSettings, open_task
 
@@ -212,7 +215,7 @@ def plan(
             raise UsageError(
                 "A plan with --until is of one task.", hint="For example: kapwa plan blend/saq --until 0.05"
             )
-        rule = StoppingOptions(until=until, margin=margin, control=control, pilot=pilot)
+        rule = StoppingOptions(until=until, margin=margin, control=control, pilot=pilot, look_every=look_every)
         pricing = Pricing(price_in=price_in, price_out=price_out, prices=prices)
         show_until_plan((names or [""])[0], settings, rule, model or [], pricing, json=json)
         return
@@ -235,6 +238,14 @@ def plan(
     show_text("\n".join(_lines(planned)) + "\n")
     rows = [(f"{count:,}", _size(planned, size)) for count, size in planned.detectable.items()]
     show_table((_unit(planned), "detectable difference"), rows, numbers=2)
+
+
+def _refuse_unused(options: Mapping[str, object]) -> None:
+    """Raise UsageError for an option that only a plan of a run that stops early has a use for."""
+    for name, value in options.items():
+        if value is not None:
+            hint = "For example: kapwa plan blend/saq --until 0.05. A frozen plan has the rule alone."
+            raise UsageError(f"{name} is for a plan with --until and without --freeze.", hint=hint)
 
 
 def _unit(plan: SamplePlan) -> str:

@@ -23,6 +23,7 @@ class StoppingOptions:
     margin: float | None
     control: Path | None
     pilot: Path | None
+    look_every: int | None
 
 
 def show_until_plan(
@@ -34,12 +35,13 @@ def show_until_plan(
     from kapwa.runs.directory import Run
     from kapwa.runs.preview import preview
     from kapwa.runs.until import Until
-    from kapwa.runs.until_plan import plan_until
+    from kapwa.runs.until_plan import block_of, plan_until
 
     task = open_task(name, settings, settings.draw_seed)
     until = Until.parse(rule.until, margin=rule.margin, control=rule.control)
     pilot = None if rule.pilot is None else Run(rule.pilot)
-    planned = plan_until(task, until, pilot=pilot, seed=settings.draw_seed)
+    look_every = rule.look_every or block_of(models)
+    planned = plan_until(task, until, pilot=pilot, seed=settings.draw_seed, look_every=look_every)
     every = [] if not models else token_estimates(preview(task).distinct, models, ModelOptions(), pricing)
     estimates = [(spec, tokens.scaled(planned.share)) for spec, tokens, _ in every]
     costs = [tokens.cost(pricing.of(spec)) for spec, tokens in estimates]

@@ -164,7 +164,7 @@ def run(
 
     With --plan, the run carries the plan's hash, and is refused where it would depart from the plan.
     """
-    from kapwa.config.asking import AskedModel
+    from kapwa.config.asking import ConfiguredModel
     from kapwa.loading import TaskSettings, load_model, open_task
     from kapwa.models.base import ModelOptions
     from kapwa.parallel.base import open_engine
@@ -243,7 +243,7 @@ def run(
             known = pricing.of(spec)
             limits = Limits(max_failed=max_failed, max_tokens=max_tokens, max_cost=max_cost, prices=known)
             settings = [replace(run_settings, limits=limits)] * len(names)
-            models.append(AskedModel(spec, options, settings, ray, known))
+            models.append(ConfiguredModel(spec, options, settings, ray, known))
         tasks = [open_task(name, task_settings, seed) for name in names]
         if dry_run:
             dry_runs = [show_dry_run(opened, models, out, json=json) for opened in tasks]

@@ -28,7 +28,9 @@ def shown(
     shown, how many of them belong to the private part of a release, and from when to when. With --json or --csv: every
     item.
 
-    An item that was not asked because a run ended early is not listed; one whose request failed is.
+    An item that was not asked because a run ended early is not listed; one whose request failed is. Of a run that is
+    not finished, the items with an answer or an error so far are listed, and a line says so: others that were under way
+    when it was stopped may have been shown, too. A run that is going on at this moment cannot be read, and is named.
     """
     from kapwa.files import write_text
     from kapwa.report.view.shown import shown_items

@@ -1,1 +1,1 @@
-"""A run as a file: several tasks put to several models, each with its own settings, read and checked at once."""
+"""Run files: several tasks for several models, each with its own settings, read and checked at once."""

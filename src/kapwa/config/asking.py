@@ -1,4 +1,4 @@
-"""Several models asked several tasks, one run each; a failure does not stop the others."""
+"""Run several tasks with several models, one run each; a failure does not stop the others."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from kapwa.suites.base import Task
 
 
 @dataclass(frozen=True, slots=True)
-class AskedModel:
-    """A model as a user names it, how it is loaded or reached, and the settings of its run of each task.
+class ConfiguredModel:
+    """A model as a user names it, how it is loaded or reached, and the settings of its runs, one for each task.
 
     ``engine``: None loads it in this process. ``prices``: None where they are not known.
     """
@@ -34,7 +34,7 @@ class AskedModel:
 
     @property
     def name(self) -> str:
-        """What messages call it: its label, else its name."""
+        """Its name in messages: its label, else its spec."""
         return self.settings[0].label or self.spec
 
 
@@ -49,8 +49,8 @@ class RunOutcome(NamedTuple):
     run: Run | KapwaError
 
 
-def each_run(tasks: Sequence[Task], models: Sequence[AskedModel], progress: Progress) -> Iterator[RunOutcome]:
-    """Load each model once, put each task to it, and yield what came of it."""
+def each_run(tasks: Sequence[Task], models: Sequence[ConfiguredModel], progress: Progress) -> Iterator[RunOutcome]:
+    """Load each model once, run each task with it, and yield the outcomes."""
     for model in models:
         try:
             loaded = load_model(model.spec, model.options, engine=model.engine)

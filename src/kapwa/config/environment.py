@@ -1,4 +1,4 @@
-"""The file ``.env`` beside a run file: variables such as keys, for as long as its runs last, and nowhere else."""
+"""The file ``.env`` beside a run file: variables such as keys, which are set only during its runs."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _LINE = re.compile(r"(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?P<va
 def read_variables(file: Path) -> dict[str, str]:
     """Return the variables of a file of ``NAME=value`` lines by name; none where there is no such file.
 
-    ``#`` begins a comment, "export" may stand before a name, and quotes around a value; ``$NAME`` stays as it is.
-    Raises DataError with the row of a line that is not one; no message shows a value.
+    ``#`` begins a comment; a name may follow "export", and a value may be in quotes; ``$NAME`` is not replaced.
+    Raises DataError with the row of a line of another form; no message shows a value.
     """
     variables: dict[str, str] = {}
     if not file.exists():
@@ -36,21 +36,21 @@ def read_variables(file: Path) -> dict[str, str]:
 
 
 def _value(text: str, file: Path, row: int, name: str) -> str:
-    """Return a value without its quotes, or without the comment behind it."""
+    """Return a value without its quotes, or without the comment after it."""
     if text[:1] not in ('"', "'"):
         return re.split(r"\s#", f" {text}", maxsplit=1)[0].strip()
     value, closed, rest = text[1:].partition(text[0])
     if not closed or (rest.strip() and not rest.lstrip().startswith("#")):
-        hint = "Put one quotation mark before the value and the same one behind it."
+        hint = "Put one quotation mark before the value and the same one after it."
         raise DataError("has a quotation mark without its other half.", path=file, row=row, column=name, hint=hint)
     return value
 
 
 @contextmanager
 def variables_set(variables: Mapping[str, str]) -> Iterator[list[str]]:
-    """Have ``variables`` in the environment; those that are set already stay. Yield the names of those that were set.
+    """Set ``variables`` in the environment, except those that are set already; yield the names of those that were set.
 
-    Afterwards the environment is as before.
+    Afterwards the environment is restored.
     """
     fresh = [name for name in variables if name not in os.environ]
     os.environ.update({name: variables[name] for name in fresh})

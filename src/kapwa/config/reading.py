@@ -1,4 +1,4 @@
-"""Read a run file; what is wrong with it is told with its place and remedy, before any model is loaded."""
+"""Read a run file; problems are reported with their location and remedy, before any model is loaded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from kapwa.config.asking import AskedModel
+from kapwa.config.asking import ConfiguredModel
 from kapwa.config.environment import NAME, read_variables
 from kapwa.config.schema import PRICES, FileKeys, paths_of
 from kapwa.datasets.yaml_models import read_model
@@ -36,16 +36,16 @@ from kapwa.runs.runner import check_places
 from kapwa.runs.settings import RunSettings
 from kapwa.runs.stopping import Limits
 from kapwa.suites.base import Setting, Task
-from kapwa.tables.yaml_files import Located, Place, load_yaml
+from kapwa.tables.yaml_files import KeyPath, Located, load_yaml
 from kapwa.value_types import JsonMapping, JsonObject, Keywords
 
 _WHAT, _SEE = "run file", "see docs/how-to/run-a-file.md."
 _OPTION = re.compile(r"--([a-z][a-z-]*[a-z])")
 _OLD_RUN = "decided:"
 _NO_KEY = "Never write a key into the file: key_variable names the variable of the environment that holds it."
-# Of the prices of a file, which are in a table.
+# The key for a table of prices.
 _TABLE = "prices"
-# What an option of a task is written as, by its kind.
+# The types that an option of a task may have in a file, and their names, by its kind.
 _KINDS: dict[str, tuple[Any, str]] = {
     "number": ((int, float), "a number"),
     "text": (str, "a text"),
@@ -66,22 +66,22 @@ class ConfiguredTask:
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """What a run file says, checked: nothing was opened, loaded or made.
+    """The checked content of a run file; nothing is opened, loaded or written yet.
 
     ``models``: each with the settings of its run of each of ``tasks``. ``out``: the folder of runs. ``report``: the
-    page about all runs, where one is wanted. ``variables``: those of ``.env`` beside the file, which are shown nowhere.
+    page about all runs, if one is wanted. ``variables``: those of ``.env`` beside the file, which are never shown.
     """
 
     path: Path
     tasks: Sequence[ConfiguredTask]
-    models: Sequence[AskedModel]
+    models: Sequence[ConfiguredModel]
     out: Path
     report: Path | None
     variables: Mapping[str, str] = field(repr=False)
     _lines: Located = field(repr=False)
 
     def open_tasks(self) -> list[Task]:
-        """Read the data of all tasks; raise DataError, naming the row of the file, for what cannot be asked."""
+        """Read the data of all tasks; raise DataError, naming the row of the file, for a task that cannot be run."""
         return [self._opened(task) for task in self.tasks]
 
     def _opened(self, task: ConfiguredTask) -> Task:
@@ -96,7 +96,7 @@ class RunConfig:
             raise _located_error(error, self.path, self._lines, ("tasks", task.number)) from None
 
     def unset_keys(self) -> list[str]:
-        """Return the variables that are to hold a model's key, and are set neither here nor in ``.env``."""
+        """Return the variables for keys of models that are set neither in the environment nor in ``.env``."""
         models = [model.options for model in self.models]
         judges = [task.judge[1] for task in self.tasks if task.judge is not None]
         named = dict.fromkeys(each.key_variable for each in [*models, *judges] if each.key_variable)
@@ -106,13 +106,13 @@ class RunConfig:
         """Raise UsageError where the variable of a model's key is not set."""
         for name in self.unset_keys():
             hint = f"Set it in the environment, or write a line {name}=… into {self.path.with_name(NAME)}."
-            raise UsageError(f"{self.path}: {name}, which is to hold a model's key, is not set.", hint=hint)
+            raise UsageError(f"{self.path}: {name}, the variable for a model's key, is not set.", hint=hint)
 
 
 def read_config(path: str | Path) -> RunConfig:
     """Read a run file and the ``.env`` beside it; raise DataError naming file, row, key and remedy.
 
-    Names of files in it start from its own folder. What only the data tell is checked when tasks are opened.
+    Paths in it are relative to its own folder. Checks that need the data are made when tasks are opened.
     """
     file = Path(path)
     located = load_yaml(file)
@@ -141,7 +141,7 @@ def read_config(path: str | Path) -> RunConfig:
 
 @dataclass(slots=True)
 class _Reading:
-    """A file that is read: where its lines are, the folder that its paths start from, and what is wrong with it."""
+    """The state of reading a file: its lines, the folder to which its paths are relative, and its problems."""
 
     path: Path
     located: Located
@@ -149,23 +149,23 @@ class _Reading:
     problems: list[DataError] = field(default_factory=list)
 
     def each_task(self, number: int, keys: Any) -> list[tuple[int, Any]]:
-        """Return an entry with its place for each task that it names: one, or those of a suite or set."""
-        place: Place = ("tasks", number)
+        """Return an entry with its index for each task that it names: one, or those of a suite or set."""
+        key_path: KeyPath = ("tasks", number)
         if (keys.task is None) == (keys.suite is None):
-            self._note("names either a 'task' or a 'suite'.", place, "For example: - task: kalahi/mc")
+            self._note("names either a 'task' or a 'suite'.", key_path, "For example: - task: kalahi/mc")
             return []
         if keys.suite is None:
             return [(number, keys)]
         try:
             names = tasks_of_set(keys.suite, keys.data)
         except UsageError as error:
-            self._refuse(error, (*place, "suite"))
+            self._refuse(error, (*key_path, "suite"))
             return []
         return [(number, keys.model_copy(update={"task": name, "suite": None})) for name in names]
 
     def task(self, number: int, keys: Any, whole: Any) -> ConfiguredTask | None:
-        """Return one of the tasks; None where it cannot be, which is a problem more."""
-        key_path: Place = ("tasks", number)
+        """Return one of the tasks; None where it is not valid, which adds a problem."""
+        key_path: KeyPath = ("tasks", number)
         try:
             declared = suite_of(keys.task).options_of(keys.task)
         except KapwaError as error:
@@ -188,8 +188,8 @@ class _Reading:
         settings = {"draw_seed": seed, **settings, "options": options}
         return ConfiguredTask(keys.task, number, TaskSettings(**settings), seed, judge)
 
-    def _option(self, setting: Setting, value: Any, key_path: Place) -> Any:
-        """Return the value of an option as the task's suite takes it; note a problem if it cannot be one."""
+    def _option(self, setting: Setting, value: Any, key_path: KeyPath) -> Any:
+        """Return the value of an option as the task's suite takes it; None and a problem where it is not valid."""
         kind, what = _KINDS[setting.kind]
         if isinstance(value, bool) or not isinstance(value, kind):
             self._note(f"is {value!r}; it must be {what}.", key_path, setting.help)
@@ -199,9 +199,9 @@ class _Reading:
             return tuple(self._beside_file(name.strip()) for name in names if name.strip())
         return self._beside_file(value) if isinstance(value, str) else value
 
-    def model(self, number: int, keys: Any, whole: Any) -> AskedModel | None:
-        """Return one of the models, with the settings of its run of each task; None where it cannot be."""
-        key_path: Place = ("models", number)
+    def model(self, number: int, keys: Any, whole: Any) -> ConfiguredModel | None:
+        """Return one of the models, with the settings of its run of each task; None where it is not valid."""
+        key_path: KeyPath = ("models", number)
         checked = self._checked(keys, key_path)
         try:
             prices = self._pricing(keys, whole).of(keys.model)
@@ -216,12 +216,12 @@ class _Reading:
         names = Counter(each.label or brief_model(each.model) for each in whole.models)
         name = keys.label or brief_model(keys.model)
         if names[name] > 1:
-            hint = "Give each a 'label:' of its own, by which reports and lists tell them apart."
+            hint = "Give each its own 'label:', so that reports and lists can distinguish them."
             self._note(f"{names[name]} models are called {name!r}.", key_path, hint)
-        return AskedModel(spec, options, settings, engine, prices)
+        return ConfiguredModel(spec, options, settings, engine, prices)
 
-    def _checked(self, keys: Any, key_path: Place) -> tuple[str, ModelOptions] | None:
-        """Return a model's name, a path in it from the file's folder, and its options; None where they cannot be."""
+    def _checked(self, keys: Any, key_path: KeyPath) -> tuple[str, ModelOptions] | None:
+        """Return a model's name (with a path in it made relative to the file) and its options; None if not valid."""
         backend, colon, name = keys.model.partition(":")
         spec = f"{backend}:{self._beside_file(name)}" if colon else keys.model
         try:
@@ -258,7 +258,7 @@ class _Reading:
         return open_engine(**{name: getattr(keys if name in keys.model_fields_set else whole, name) for name in names})
 
     def paths(self, settings: type, keys: JsonMapping) -> JsonObject:
-        """Return ``keys`` with its paths as they are from here; data may be a name: where something is there."""
+        """Return ``keys`` with paths relative to the working folder; "data" may be a name where no such path exists."""
         moved = dict(keys)
         for name in paths_of(settings):
             value = keys.get(name)
@@ -269,33 +269,33 @@ class _Reading:
         return moved
 
     def _beside_file(self, name: str) -> str:
-        """Return ``name``, or the path from here where something of that name lies beside the file."""
+        """Return ``name``, or its path where a file or folder of that name is beside the run file."""
         there = self.base / name
         return str(there) if self.base != Path() and name and there.exists() else name
 
-    def _refuse(self, error: KapwaError, key_path: Place) -> None:
+    def _refuse(self, error: KapwaError, key_path: KeyPath) -> None:
         self.problems.append(_located_error(error, self.path, self.located, key_path))
 
-    def _note(self, message: str, key_path: Place, hint: str) -> None:
+    def _note(self, message: str, key_path: KeyPath, hint: str) -> None:
         self._refuse(UsageError(message, hint=hint), key_path)
 
 
-def _located_error(error: KapwaError, path: Path, located: Located, key_path: Place) -> DataError:
-    """Return an error of options as one of the file: where it stands, and with keys in place of options."""
+def _located_error(error: KapwaError, path: Path, located: Located, key_path: KeyPath) -> DataError:
+    """Return an error of options as one of the file: with its location, and with keys instead of options."""
     column = ".".join(key for key in key_path if isinstance(key, str))
     message, hint = (_with_keys(text) for text in (error.summary, error.hint or ""))
     return DataError(message, path=path, row=located.line(key_path), column=column, hint=hint or None)
 
 
 def _with_keys(text: str) -> str:
-    """Return a message for the command line with the keys of a file in place of options: "'max_cost'"."""
+    """Return a message for the command line with the keys of a file instead of options: "'max_cost'"."""
     if "kapwa " in text:  # a command to be typed
         return text
     return _OPTION.sub(lambda option: f"'{option[1].replace('-', '_')}'", text)
 
 
 def _key_hint(name: str, known: Collection[str]) -> str:
-    """Say which key may be meant: ours for another tool's word, else the nearest."""
+    """Return a hint on the key that may be meant: ours for another tool's word, else the nearest."""
     ours = our_word(name)
     if name in ASKS_KEYS and "base_url" in known:
         return _NO_KEY
@@ -317,10 +317,10 @@ def _distinct(problems: Sequence[DataError]) -> list[DataError]:
 
 
 def _raise(problems: Sequence[DataError]) -> None:
-    """Raise the first problem, with the others behind its remedy."""
+    """Raise the first problem, with the others after its remedy."""
     if not problems:
         return
-    # A value that may be of several kinds is wrong for each of them.
+    # For a value that may have several types, there is a problem for each of them.
     first, *others = _distinct(problems)
     if others:
         lines = [

@@ -20,9 +20,9 @@ def run_config(path: str | Path, *, progress: Progress = None) -> list[Run]:
 
     The keys of the file are the fields of :class:`kapwa.loading.TaskSettings`, :class:`kapwa.models.base.ModelOptions`
     and :class:`kapwa.runs.settings.RunSettings`. Where it names a ``report``, that page about all runs is written.
-    Variables of a file ``.env`` beside it are in the environment meanwhile, where they are not set already.
+    Variables of a file ``.env`` beside it are set in the environment during the runs, unless they are set already.
     ``progress``: as in :class:`kapwa.runs.settings.RunSettings`. The same call resumes where it stopped. Raises
-    DataError for what is wrong with the file, before any model is loaded, and RunError where some runs failed, after
+    DataError for problems of the file, before any model is loaded, and RunError where some runs failed, after
     all others were made.
     """
     config = read_config(path)

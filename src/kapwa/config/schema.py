@@ -1,4 +1,4 @@
-"""What a run file may hold: the fields of the settings that functions take, by the same names, and nothing else."""
+"""The keys of a run file: the fields of the settings that functions take, under the same names, and nothing else."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from kapwa.runs.settings import RunSettings
 from kapwa.runs.stopping import Limits
 from kapwa.value_types import JsonObject
 
-# Of what is said of a run: what a call in a program says, and what is spelled by its parts.
+# Settings of runs that only calls in a program have, and those that are written field by field.
 _NOT_IN_FILES = ("path", "progress", "limits", "prices")
-# What a run has of its own; of the rest of the run's settings, those of all runs.
+# Settings of the run of a task or a model; the others are those of all runs.
 OF_A_TASK = ("seed", "validators", "key", "until", "margin", "control", "look_every", "plan")
 OF_A_MODEL = ("label",)
 LIMITS = ("max_failed", "max_tokens", "max_cost")
@@ -27,19 +27,19 @@ PRICES = ("price_in", "price_out")
 
 
 def _fields(settings: type, names: Collection[str] = (), *, without: Collection[str] = ()) -> JsonObject:
-    """Return the fields of a class of settings as those of a model: all, or those of ``names``."""
+    """Return the fields of a class of settings for a pydantic model: all, or those in ``names``."""
     hints = _hints(settings)
     known = [field.name for field in fields(settings) if field.init and field.name not in without]
     return {name: (_written(hints[name]), None) for name in known if not names or name in names}
 
 
 def _hints(settings: type) -> JsonObject:
-    """Return the types of the fields of a class of settings; an object that a file can only name is a text."""
+    """Return the types of the fields of a class of settings; objects that a file can only name are texts."""
     return get_type_hints(settings, localns={"FrozenPlan": str, "Until": str})
 
 
 def _written(hint: object) -> Any:
-    """Return the type of a value as it stands in a file, where a path is a text."""
+    """Return the type of a value in a file, where a path is a text."""
     return hint | str if Path in _nested_types(hint) else hint
 
 
@@ -53,7 +53,7 @@ class _Keys(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     def values_for(self, settings: type) -> JsonObject:
-        """Return the keys that were written here and that are fields of ``settings``, with their values."""
+        """Return the keys in the file that are fields of ``settings``, with their values."""
         names = {field.name for field in fields(settings)}
         return {name: getattr(self, name) for name in self.model_fields_set if name in names}
 
@@ -63,7 +63,7 @@ class _OpenKeys(_Keys):
 
 
 def _name_alone(key: str) -> BeforeValidator:
-    """Let a text stand for an entry that says no more than its name."""
+    """Read a text as an entry that has only its name."""
     return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
 
 
@@ -85,7 +85,7 @@ ModelKeys: Any = create_model(
     **_fields(Limits, LIMITS),
     **_fields(Pricing, PRICES),
 )
-# What the task's suite declares besides is known once the task is: it is checked then.
+# Further keys that the task's suite declares are checked when the task is known.
 TaskKeys: Any = create_model(
     "TaskKeys",
     __base__=_OpenKeys,

@@ -1,1 +1,1 @@
-"""Reading what people write for a suite: cards, tables of any kind, YAML with line numbers, the hub, odd cells."""
+"""Read what people write for a suite: cards, tables of any kind, YAML with line numbers, the hub; report odd cells."""

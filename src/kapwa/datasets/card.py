@@ -12,7 +12,7 @@ from kapwa.datasets.findings import Finding
 from kapwa.languages.codes import LANGUAGE_TAG
 
 CARD_NAME = "card.yaml"
-# Beside the card: what cultures belong to (:mod:`kapwa.datasets.labels`).
+# The table beside the card with the labels of cultures (:mod:`kapwa.datasets.labels`).
 LABELS_NAME = "cultures.csv"
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=10_000)]
@@ -40,16 +40,16 @@ class Card(BaseModel):
 
 
 def version_of(card: Mapping[str, object]) -> str:
-    """Return the version that a card states, as a run keeps it; of several packs theirs, "" where none is stated."""
+    """Return the version in a card, as a run stores the card; for several packs all versions, "" if there is none."""
     packs = card.get("packs")
     cards = packs if isinstance(packs, list) else [card]
     return ", ".join(dict.fromkeys(str(each["version"]) for each in cards if each.get("version")))
 
 
 def card_findings(cards: Sequence[Mapping[str, object]], paths: Sequence[Path]) -> Iterator[Finding]:
-    """Yield what a card leaves open; ``paths``: the cards' files, or one place that stands for all."""
-    places = paths if len(paths) == len(cards) else [paths[0]] * len(cards)
-    for card, path in zip(cards, places, strict=True):
+    """Yield what is missing in cards; ``paths``: the cards' files, or one path to report for all."""
+    card_paths = paths if len(paths) == len(cards) else [paths[0]] * len(cards)
+    for card, path in zip(cards, card_paths, strict=True):
         if not card["citation"]:
             yield Finding("note", str(path), f"the card of {card['title']!r} names no citation")
         if not card["reviewed_by_native_speakers"]:

@@ -1,4 +1,4 @@
-"""Tables with columns of any name: which column is which is guessed, and rows are laid out in the columns of a form."""
+"""Tables with columns of any name: guess which column is which, and rearrange rows into the columns of a form."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from kapwa.errors import DataError
 from kapwa.tables import Cell, Record, TextTable, rearm, words_for
 from kapwa.value_types import JsonObject
 
-# What the cells of a column look like: short, without spaces and no two alike; short and often alike; English; longer.
+# How the cells of a column look: short, without spaces and all different; short and often repeated; English; longer.
 CODE, LABEL, ENGLISH, TEXT = "code", "label", "english", "text"
-# Begins ids that the texts of a row make.
+# The prefix of ids that are computed from the texts of a row.
 MADE = "#"
 _SHORT, _LONG = 60, 12  # characters
 _SAME_NAME = 88.0  # percent of equal letters
 _ENGLISH_WORD = re.compile(r"\b(?:the|is|are|what|which|how|when|where|who|you|your|of|to)\b", re.IGNORECASE)
-# Codes of languages and places, such as "es" and "es-MX", which are often alike, and no topics.
+# Codes of languages and countries, such as "es" and "es-MX", which are often repeated, but are not topics.
 _LOCALE = re.compile(r"[a-z]{2}|[a-z]{2,3}(?:[-_][A-Z][a-z]{3})?[-_](?:[A-Z]{2}|\d{3})")
 _PATH = re.compile(r"[/.]\s*")
-# Numbers, dates and single letters are no topics either.
+# Numbers, dates and single letters are not topics either.
 _FIGURES = re.compile(r"[\d\s.,:/%+-]+|\w")
 _BULLET = re.compile(r"^\s*(?:[-–•*]|\(?\d{1,2}[.)])\s+")
 
@@ -30,9 +30,9 @@ _BULLET = re.compile(r"^\s*(?:[-–•*]|\(?\d{1,2}[.)])\s+")
 class FormColumn(NamedTuple):
     """A column that a table of a form may have.
 
-    ``words``: what else it may be called. ``look``: what its cells look like, by which it is guessed where no name
-    tells ("": never). ``many``: a cell holds several texts, which may also stand in columns of their own. ``needed``:
-    nothing is read without it. ``usual``: what rows hold that say nothing, where people may say it once for all.
+    ``words``: other names for it. ``look``: how its cells look, by which it is guessed where no name matches ("":
+    never). ``many``: a cell has several texts, which may also be in separate columns. ``needed``: the table cannot be
+    read without it. ``usual``: the default for empty cells, where people may give one value for all rows.
     """
 
     name: str
@@ -44,9 +44,9 @@ class FormColumn(NamedTuple):
 
 
 def guess(table: TextTable, columns: Sequence[FormColumn]) -> dict[str, str]:
-    """Return which of ``columns`` those of a table seem to be, by their names, then by what their cells look like.
+    """Return which of ``columns`` the columns of a table seem to be, by their names, then by the look of their cells.
 
-    Several may be one that holds ``many`` texts; a column that is none of them is left out.
+    Several of them may be one column with ``many`` texts. A column that is none of ``columns`` is left out.
     """
     known = names_of(columns)
     many = {column.name for column in columns if column.many}
@@ -68,7 +68,7 @@ def guess(table: TextTable, columns: Sequence[FormColumn]) -> dict[str, str]:
 
 
 def named_by(heading: str, known: Mapping[str, str]) -> str:
-    """Return which column a heading names, for all that differs a little; "" where it names none of ``known``."""
+    """Return which column a heading names, also where its spelling differs a little; "" if none of ``known``."""
     from rapidfuzz import fuzz, process
 
     # "group1/question" of KoboToolbox, "G01Q01. Question" of LimeSurvey, "data.question" of a path into JSON.
@@ -80,7 +80,7 @@ def named_by(heading: str, known: Mapping[str, str]) -> str:
 
 
 def names_of(columns: Sequence[FormColumn]) -> dict[str, str]:
-    """Return the names of columns by what they may be called, in small letters."""
+    """Return the names of columns by all names that they may have, in lower case."""
     known = {_plain(column.name): column.name for column in columns}
     for column in columns:
         for word in (*column.words, *words_for(column.name)):
@@ -99,7 +99,7 @@ def text_of(cell: Cell) -> str:
 
 
 def _look(cells: Iterable[str]) -> tuple[str, float]:
-    """Return what cells look like, and how long they are: of two columns of one look the longer is likelier."""
+    """Return how cells look, and how long they are: of two columns with the same look, the longer is likelier."""
     filled = [cell.strip() for cell in cells if cell.strip()]
     if all(map(_LOCALE.fullmatch, filled)):
         return "-", 0.0
@@ -117,11 +117,11 @@ def _look(cells: Iterable[str]) -> tuple[str, float]:
 def laid_out(
     table: TextTable, chosen: Mapping[str, str], columns: Sequence[FormColumn], usual: Mapping[str, str]
 ) -> TextTable:
-    """Return a table in the columns of a form; what of it cannot be read, and rows that stand twice, are problems.
+    """Return a table in the columns of a form; what cannot be read, and repeated rows, are reported as problems.
 
-    ``chosen``: which column each one of the table is; several that are one put their texts together. ``usual``: what
-    cells without a text hold. Where ``columns`` have an id, rows without one get one that their texts make, so that
-    the same row in another file is known again.
+    ``chosen``: which column of the form each column of the table is; the texts of several that are one are joined.
+    ``usual``: defaults for empty cells. Where ``columns`` have an id, rows without one get an id computed from their
+    texts, so that the same row in another file gets the same id.
     """
     many = {column.name for column in columns if column.many}
     has_ids = any(column.name == "id" for column in columns)
@@ -150,8 +150,8 @@ def laid_out(
 
 
 def _texts_of(cell: Cell) -> tuple[str, ...]:
-    """Return the texts of a cell, parted by semicolons or else by lines, without bullets and numbers before them."""
-    parts = cell
+    """Return the texts of a cell, split at semicolons or else at lines, without bullets and numbers before them."""
+    pieces = cell
     if isinstance(cell, str):
-        parts = tuple(rearm(cell).split(";" if ";" in cell else "\n"))
-    return tuple(text for part in parts if (text := _BULLET.sub("", part).strip()))
+        pieces = tuple(rearm(cell).split(";" if ";" in cell else "\n"))
+    return tuple(text for piece in pieces if (text := _BULLET.sub("", piece).strip()))

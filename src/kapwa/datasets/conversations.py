@@ -1,4 +1,4 @@
-"""Conversations before an item's question, with pictures and recordings: columns of any form, read and shown."""
+"""Conversations before an item's question, with pictures and recordings: read columns of any form, and show them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kapwa.datasets.rows import Filled, RowModel, cell_error
 from kapwa.languages.codes import NO_TAG
 from kapwa.records import MEDIA_TYPES, Item, Media, Message, Role
 
-LARGEST = 20_000_000  # bytes of a file; servers take few that are larger
-# The folder that files lie in, where a table's rows are read from another place than the user's.
+LARGEST = 20_000_000  # bytes of a file; few servers accept larger ones
+# The folder with the files, where a table's rows are read from another location than the user's.
 MEDIA_FOLDER: ContextVar[Path | None] = ContextVar("MEDIA_FOLDER", default=None)
 
 
@@ -66,8 +66,8 @@ def _listed(cell: object, kind: type[_Entry], what: str) -> tuple[_Entry, ...]:
         return adapter.validate_json(cell) if isinstance(cell, str) else adapter.validate_python(cell)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place, *keys = first["loc"] or ("",)
-        named = "".join((f"{what} {place + 1}: " if isinstance(place, int) else "", *(f"{key!r}: " for key in keys)))
+        index, *keys = first["loc"] or ("",)
+        named = "".join((f"{what} {index + 1}: " if isinstance(index, int) else "", *(f"{key!r}: " for key in keys)))
         why = NO_TAG.format(first["input"]) if first["type"] == "string_pattern_mismatch" else f"{first['msg']}."
         raise cell_error(f"is no JSON list of {what}s: {named}{why}", _EXAMPLES[what]) from None
 
@@ -98,7 +98,7 @@ def _media(cell: object, row: ValidationInfo) -> tuple[Media, ...]:
 
 
 def _at_hand(files: Sequence[NamedFile], row: ValidationInfo) -> tuple[Media, ...]:
-    """Return media with the places of their files; refuse what does not lie in the data's folder as it is named."""
+    """Return media with the paths of their files; refuse files that are not in the data's folder under their names."""
     folder = (MEDIA_FOLDER.get() or row.data["origin"].path.parent).resolve()
     return tuple(_sound_file(file, folder) for file in files)
 
@@ -140,7 +140,7 @@ class Conversed(RowModel):
 def in_conversation(item: Item, question: str) -> str:
     """Return an item's question as people read it after its conversation.
 
-    In the items of a finished run prompts read so already, and what stood before them is a text of JSON.
+    In the items of a finished run, prompts already have this form, and the conversation before them is JSON text.
     """
     if any(isinstance(item.fields.get(name), str) for name in ("messages", "media")):
         return question
@@ -148,13 +148,13 @@ def in_conversation(item: Item, question: str) -> str:
 
 
 def transcript(messages: Sequence[Message]) -> str:
-    """Write messages as people read them; one alone without its speaker."""
+    """Write messages as people read them; a single message is written without its speaker."""
     if len(messages) == 1:
         return shown(messages[0])
     return "\n\n".join(f"{message.role.title()}: {shown(message)}" for message in messages)
 
 
 def shown(message: Message) -> str:
-    """Return a message's words, before them those that stand for its pictures and recordings."""
+    """Return a message's text, after descriptions of its pictures and recordings."""
     files = [f"[{media.type.partition('/')[0]}: {media.alt} ({media.path})]" for media in message.media]
     return "\n".join([*files, message.content])

@@ -21,7 +21,7 @@ ItemKey = tuple[str, str, str]
 
 
 class Erratum(NamedTuple):
-    """One line: an item (``variant`` "": all its variants), what is wrong with it, and who confirmed that, if any."""
+    """One line: an item (``variant`` "": all its variants), what is wrong with it, and who confirmed it, if anybody."""
 
     item_id: str
     culture: str
@@ -45,15 +45,15 @@ class Errata:
         return sum(not line.confirmed_by for line in self.lines)
 
     def left_out(
-        self, asked: Iterable[ItemKey], everything: Callable[[], Iterable[ItemKey]] | None = None
+        self, items: Iterable[ItemKey], everything: Callable[[], Iterable[ItemKey]] | None = None
     ) -> dict[ItemKey, Erratum]:
-        """Return those of the items ``asked`` that a confirmed line names, with the line.
+        """Return those of ``items`` that a confirmed line names, with the line.
 
-        ``everything``: the items of the data, of which ``asked`` may be a part; None where no more are known, so that
-        a line on another item is passed over. Raises DataError for the line of an item that there is not, or that is
+        ``everything``: all items of the data, of which ``items`` may be a subset; None where no others are known, so
+        that lines on other items are skipped. Raises DataError for a line on an item that does not exist, or that is
         of another culture than the line says.
         """
-        chosen = {key: line for key in asked if (line := self._line_of(key)) is not None}
+        chosen = {key: line for key in items if (line := self._line_of(key)) is not None}
         missing = [line for line in self.lines if line not in chosen.values()]
         known = {key[0]: key[2] for key in everything()} if missing and everything is not None else {}
         for line in missing if everything is not None else ():
@@ -83,23 +83,23 @@ def read_errata(path: str | Path) -> Errata:
     lines: dict[tuple[str, str], Erratum] = {}
     for row in read_sheet(Path(path), required=COLUMNS):
         line = Erratum(**{name: row.cells[name].strip() for name in COLUMNS}, row=row.number)
-        place = {"path": path, "row": row.number, "column": "item_id"}
+        location = {"path": path, "row": row.number, "column": "item_id"}
         if not line.item_id:
-            raise DataError("is empty.", hint="Name the item, or delete the line.", **place)  # type: ignore[arg-type]
+            raise DataError("is empty.", hint="Name the item, or delete the line.", **location)  # type: ignore[arg-type]
         earlier = lines.setdefault((line.item_id, line.variant), line)
         if earlier is not line:
             message = f"{line.item_id!r} a second time (first in row {earlier.row})."
-            raise DataError(message, hint="Keep one of the two lines.", **place)  # type: ignore[arg-type]
+            raise DataError(message, hint="Keep one of the two lines.", **location)  # type: ignore[arg-type]
     return Errata(Path(path), list(lines.values()))
 
 
 def errata_digest(left_out: Iterable[ItemKey]) -> str:
-    """Return the digest by which a signature names the items that were left out, whatever the lines say of them."""
+    """Return a digest, for signatures, of the items that were left out; it ignores the other columns of the lines."""
     return digest({f"{item_id}\0{variant}": b"" for item_id, variant, _ in left_out})
 
 
 def errata_note(errata: Errata, left_out: Mapping[ItemKey, Erratum]) -> str:
-    """Say in whole sentences what is left out, on whose word, and which lines of a table of errata change nothing."""
+    """Return sentences on what is left out, who confirmed it, and which lines of a table of errata change nothing."""
     used = {(line.item_id, line.variant): line for line in left_out.values()}
     named = [f"{line.item_id} ({line.reason}; confirmed by {line.confirmed_by})" for line in used.values()]
     more = f", and {len(named) - _NAMED} more" if len(named) > _NAMED else ""

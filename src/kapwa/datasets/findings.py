@@ -1,4 +1,4 @@
-"""What is said of data: where they came from, findings (each with its file, row and column), the report of a check."""
+"""Facts about data: their source, findings (each with its file, row and column), and the report of a check."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class DataSource:
 
     ``digest`` is a hash of the files' bytes; ``card`` the pack's card (culture, language, licence, authors, consent,
     limits), empty when there is none; ``illustrative`` marks sample packs that no native speaker reviewed. ``labels``:
-    by kind and label, the cultures that belong to it (:mod:`kapwa.datasets.labels`); empty where nobody says.
+    by kind and label, the cultures that belong to it (:mod:`kapwa.datasets.labels`); empty where there are none.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Finding:
 
     @classmethod
     def of(cls, problem: DataError, path: Path) -> Finding:
-        """Turn what stopped a reader into a finding; ``path`` stands for a place that the problem does not name."""
+        """Turn an error of a reader into a finding; ``path`` is used where the problem has no path."""
         text = f"{problem.message} {problem.hint}" if problem.hint else problem.message
         return cls("error", str(problem.path or path), text, problem.row, problem.column)
 
@@ -55,7 +55,7 @@ def remarks_on(table: TextTable) -> list[Finding]:
 
 
 class FindingKind(NamedTuple):
-    """Findings that differ by their rows, and by names and numbers in their texts, which are "…" in ``message``."""
+    """Findings that differ only by their rows, and by names and numbers in their texts ("…" in ``message``)."""
 
     message: str
     findings: Sequence[Finding]
@@ -67,11 +67,11 @@ def kinds_of(findings: Sequence[Finding], *, least: int | None) -> list[FindingK
     Of short quoted texts that differ the first ones are named, such as codes that a mapping has to translate; else
     "…" stands for what differs.
 
-    ``least``: how many findings make a kind; fewer, and with None all, stay as they are.
+    ``least``: how many findings make a kind; smaller groups (with None, all) are not merged.
     """
     groups: dict[tuple[object, ...], list[tuple[Finding, list[str]]]] = {}
     for finding in findings:
-        pieces = _NAMED.split(finding.message)  # at odd places stands what differs from row to row
+        pieces = _NAMED.split(finding.message)  # pieces with odd indices differ from row to row
         groups.setdefault((finding.severity, finding.path, finding.column, *pieces[::2]), []).append((finding, pieces))
     kinds: list[FindingKind] = []
     for group in groups.values():

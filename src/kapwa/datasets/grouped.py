@@ -16,7 +16,7 @@ def _of_a_group(step: str, info: ValidationInfo) -> str:
 
 
 class GroupedRow(RowModel):
-    """A row of an item that may be one of a group; what comes of it: :mod:`kapwa.suites.groups`."""
+    """A row of an item that may belong to a group; see :mod:`kapwa.suites.groups`."""
 
     group: Text = Field("", description="Items of one group are scored together: all right or none, or step by step.")
     step: Annotated[Text, AfterValidator(_of_a_group)] = Field(

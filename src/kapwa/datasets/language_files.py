@@ -1,7 +1,7 @@
-"""Check a language file that a speaker wrote or corrected, and lay one out for reviewing.
+"""Check a language file that a speaker wrote or corrected, and print one for review.
 
-A check tells more than reading does: the line of every problem, patterns that cannot be compiled, entries that stand
-twice, and examples that do not hold by the rules of the file.
+A check reports more than reading does: the line of every problem, patterns that cannot be compiled, repeated entries,
+and examples that do not hold by the rules of the file.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from kapwa.metrics.matching import Kind, Matcher
 from kapwa.tables.yaml_files import Located, load_yaml
 
 SEE = "see docs/how-to/correct-a-language.md."
-# Parts and fields that are lines, and those of them that are no patterns.
+# Sections and fields that are lines, and those of them that are not patterns.
 _LINES = {"pieces", "replies", "denials", "examples", "more", "less", "either", "clock", "strings", "alike", "combined"}
 _PLAIN = {"examples", "non_answers", "letters", "strings", "alike", "combined"}
-_SPACED = {"function_words", "letters", "loose_letters"}  # parted by spaces
+_SPACED = {"function_words", "letters", "loose_letters"}  # separated by spaces
 _NAMED = re.compile(r"\{[a-z_]+\}")  # {n}, {h} and the pieces
-# What a pattern of quantities may hold in braces; where it is a number, it must.
+# The names in braces that a pattern of quantities may have; a pattern that may have a number must have it.
 _MEANT = {"more": ("{n}",), "less": ("{n}",), "clock": ("{h}", "{plus}", "{minus}")}
-# The module re reads these patterns, in every language at once; only 'linker' is read by regex alone.
+# The module re compiles these patterns, for all languages together; only 'linker' is compiled by regex alone.
 _OF_REPLIES = {"replies", "pieces"}
 
 
@@ -45,53 +45,53 @@ def check_language(path: Path) -> tuple[LanguageFile | None, list[DataError]]:
 
 
 def _bad_lines(path: Path, located: Located) -> Iterator[DataError]:
-    """Yield patterns that cannot be compiled, and lines that stand twice in one block."""
-    for place, row in located.lines.items():
-        value = reduce(lambda part, key: part[key], place, located.value)
-        if not isinstance(value, str) or place[0] == "notes":
+    """Yield patterns that cannot be compiled, and lines that are repeated in one block."""
+    for keys, row in located.lines.items():
+        value = reduce(lambda section, key: section[key], keys, located.value)
+        if not isinstance(value, str) or keys[0] == "notes":
             continue
-        wrong = partial(DataError, path=path, column=".".join(map(str, place)))
-        if place == ("tag",) and value != (tag := canonical(value)):
+        wrong = partial(DataError, path=path, column=".".join(map(str, keys)))
+        if keys == ("tag",) and value != (tag := canonical(value)):
             yield wrong(f"{value!r} is {tag!r} in Kapwa.", row=row, hint=f"Write 'tag: {tag}'.")
-        in_lines = not _LINES.isdisjoint(place)
-        words = words_of(value) if _SPACED.isdisjoint(place) else value.split()
+        in_lines = not _LINES.isdisjoint(keys)
+        words = words_of(value) if _SPACED.isdisjoint(keys) else value.split()
         entries = lines_of(value) if in_lines else words
         for number, entry in enumerate(entries):
             at = row + number + ("\n" in value) if in_lines else row
             if entry in entries[:number]:
                 yield wrong(f"{entry!r} appears twice.", row=at, hint="Delete one of the two.")
-            if in_lines and _PLAIN.isdisjoint(place) and (fault := _fault(place, entry)):
+            if in_lines and _PLAIN.isdisjoint(keys) and (fault := _fault(keys, entry)):
                 yield wrong(f"the pattern {entry!r} {fault[0]}.", row=at, hint=fault[1])
 
 
-def _fault(place: tuple[str | int, ...], line: str) -> tuple[str, str] | None:
+def _fault(keys: tuple[str | int, ...], line: str) -> tuple[str, str] | None:
     """Say what is wrong with a pattern, as the readers join it with others, and what to write instead."""
     pattern = "x|" + _NAMED.sub("1", line)
-    modules = (re, regex) if place[0] in _OF_REPLIES and "linker" not in place else (regex,)
+    modules = (re, regex) if keys[0] in _OF_REPLIES and "linker" not in keys else (regex,)
     try:
         joined = [module.compile(pattern) for module in modules][-1]
     except (re.error, regex.error, OverflowError) as error:
-        hint = f"Write a backslash before a character that is meant as such: \\( \\? \\. \\*; {SEE}"
+        hint = f"Write a backslash before a character that is meant literally: \\( \\? \\. \\*; {SEE}"
         return f"cannot be read ({getattr(error, 'msg', error)})", hint
     if joined.fullmatch(""):
         return "matches an empty text", "Delete the | that has nothing before or after it."
     if joined.groups:
         return "holds a group that would be counted", "Write (?:...) for (...)."
     if joined.flags != regex.compile("").flags:
-        return "changes how other patterns are read", "Delete what is like (?i); texts are in lower case."
-    return _fault_of_names(place, line)
+        return "changes how other patterns are read", "Delete flags such as (?i); texts are in lower case."
+    return _fault_of_names(keys, line)
 
 
-def _fault_of_names(place: tuple[str | int, ...], line: str) -> tuple[str, str] | None:
-    """Say which name in braces means nothing where it stands, or which is missing."""
-    known = _MEANT.get(str(place[-1]), ()) if place[0] == "quantities" else ()
-    named = () if place[0] == "replies" else _NAMED.findall(line)  # those of replies are pieces, already put in
+def _fault_of_names(keys: tuple[str | int, ...], line: str) -> tuple[str, str] | None:
+    """Report a name in braces that has no meaning in this field, or one that is missing."""
+    known = _MEANT.get(str(keys[-1]), ()) if keys[0] == "quantities" else ()
+    named = () if keys[0] == "replies" else _NAMED.findall(line)  # those of replies are pieces, already put in
     if unknown := [name for name in named if name not in known]:
         literal = f"Write \\{unknown[0]} for a literal brace."
         hint = f"Available: {', '.join(known)}." if known else literal
-        return f"holds {unknown[0]}, which stands for nothing there", hint
+        return f"holds {unknown[0]}, which has no meaning there", hint
     if known == ("{n}",) and not named:
-        return "does not say where the number stands", "Write {n} for the number."
+        return "does not say where the number is", "Write {n} for the number."
     return None
 
 
@@ -108,10 +108,16 @@ def failed_examples(language: Language, examples: Examples) -> Iterator[tuple[st
     matcher = Matcher(language)
     refusal = re.compile("|".join(language.replies.refusal) or "(?!)")
 
-    def meet(*texts: str) -> tuple[bool, ...]:  # whether every word of each text shares a key with one of the other
-        keys = [[language.keys(token) for token in language.tokens(language.fold(text))] for text in texts]
-        ways = (keys, keys[::-1])
-        return tuple(bool(left) and all(any(word & key for key in right) for word in left) for left, right in ways)
+    def keys_of(text: str) -> list[frozenset[str]]:
+        return [language.keys(token) for token in language.tokens(language.fold(text))]
+
+    def covered(words: list[frozenset[str]], others: list[frozenset[str]]) -> bool:
+        return bool(words) and all(any(word & other for other in others) for word in words)
+
+    def meet(left: str, right: str) -> tuple[bool, bool]:
+        """Whether every word of each text shares a key with a word of the other."""
+        left_keys, right_keys = keys_of(left), keys_of(right)
+        return covered(left_keys, right_keys), covered(right_keys, left_keys)
 
     def gives(reply: str, answer: str, kind: Kind = "text") -> bool:
         return matcher.match(reply, answer, kind) is not None
@@ -136,21 +142,24 @@ def failed_examples(language: Language, examples: Examples) -> Iterator[tuple[st
 
 
 def review_page(path: Path) -> Iterator[str]:
-    """Yield the lines of a language file, with what each of its parts and fields is for above it."""
+    """Yield the lines of a language file, each section and field below its description."""
     _, problems = read_model(path, LanguageFile, what="language file", see=SEE)
     if problems:
         raise problems[0]
-    purposes = {row: _purpose(*place) for place, row in load_yaml(path).lines.items() if place}
+    purposes = {row: _purpose(*keys) for keys, row in load_yaml(path).lines.items() if keys}
     for row, line in enumerate(read_text(path).splitlines(), 1):
         yield (f"\n{purposes[row]}\n" if purposes.get(row) else "") + f"  {line}".rstrip()
 
 
-def _purpose(part: str | int, field: str | int = "", *deeper: str | int) -> str:
-    """Say what a part of a language file, or a field of a part, is for; "" of what lies deeper."""
-    known = LanguageFile.model_fields[str(part)]
-    kind = (
-        known.annotation if isinstance(known.annotation, type) and issubclass(known.annotation, FileSection) else None
-    )
+def _purpose(section: str | int, field: str | int = "", *deeper: str | int) -> str:
+    """Return the description of a section of a language file, or of a field of a section; "" for anything deeper."""
+    known = LanguageFile.model_fields[str(section)]
+    annotation = known.annotation
+    kind = annotation if isinstance(annotation, type) and issubclass(annotation, FileSection) else None
     if field == "":
-        return kind.__doc__.partition("\n\n")[0] if kind and kind.__doc__ else known.description or ""
-    return kind.model_fields[str(field)].description or "" if kind and not deeper else ""
+        if kind and kind.__doc__:
+            return kind.__doc__.partition("\n\n")[0]
+        return known.description or ""
+    if kind is None or deeper:
+        return ""
+    return kind.model_fields[str(field)].description or ""

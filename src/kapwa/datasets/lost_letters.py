@@ -1,4 +1,4 @@
-"""Texts whose letters were lost when their table was saved: "?" where a letter was, another script than expected."""
+"""Texts whose letters were lost when their table was saved: "?" for letters, or another script than expected."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _LOST = "Save the table as 'CSV UTF-8' (or XLSX) from a copy that still has its 
 
 
 class WrittenText(NamedTuple):
-    """A cell and the language it should be in ("" where nobody says).
+    """A cell and the language it should be in ("" where this is unknown).
 
-    ``prose``: the text is one that must be written in that language, not a name or a number that may be in another.
+    ``prose``: the text must be written in that language; it is not a name or a number that may be in another.
     """
 
     path: Path
@@ -33,10 +33,10 @@ class WrittenText(NamedTuple):
 
 
 def find_lost_letters(cells: Iterable[WrittenText]) -> tuple[list[DataError], list[Finding]]:
-    """Judge a table's texts: an error for a column most of whose cells are lost, else a warning for each odd cell.
+    """Check a table's texts: an error for a column with most of its cells lost, else a warning for each odd cell.
 
-    Only a language with a script of its own makes an error of it: its text cannot do without the letters that no
-    Western code page has.
+    There is an error only for languages with a script of their own, as their texts need letters that no Western code
+    page has.
     """
     problems: list[DataError] = []
     oddities: list[Finding] = []
@@ -47,13 +47,7 @@ def find_lost_letters(cells: Iterable[WrittenText]) -> tuple[list[DataError], li
         scripts = scripts_of(language)
         if not scripts and not any("?" in cell.text for cell in written):
             continue
-        # "?" where each letter was: several, or one alone, and no letter left of the language's script.
-        lost = [
-            bool(_RUN.search(text) and scripts and not has_script(text, scripts))
-            if "?" in text and _LETTER.search(text)
-            else bool(_RUN.search(text)) or text.strip() == "?"
-            for text in (cell.text for cell in written)
-        ]
+        lost = [_has_lost_letters(cell.text, scripts) for cell in written]
         if scripts and 2 * sum(lost) > len(written):
             message = (
                 f"holds '?' where its letters were, and so do {sum(lost)} of {len(written)} cells of the column: "
@@ -67,7 +61,7 @@ def find_lost_letters(cells: Iterable[WrittenText]) -> tuple[list[DataError], li
             if gone:
                 message = f"holds '?' where letters should be. {_LOST}"
             elif inside:
-                message = f"'?' stands inside a word ({inside[0]!r}): a letter may be lost. {_LOST}"
+                message = f"'?' is inside a word ({inside[0]!r}): a letter may be lost. {_LOST}"
             elif cell.prose and scripts and not has_script(cell.text, scripts):
                 names = " or ".join(scripts).replace("_", " ")
                 message = f"holds no letter of the {names} script, though the language is {cell.language!r}"
@@ -75,3 +69,11 @@ def find_lost_letters(cells: Iterable[WrittenText]) -> tuple[list[DataError], li
                 continue
             oddities.append(Finding("warning", str(path), message, cell.row, column))
     return problems, oddities
+
+
+def _has_lost_letters(text: str, scripts: tuple[str, ...]) -> bool:
+    """Whether a text has "?" instead of letters: several, or one alone, and no letter of the language's script."""
+    several = _RUN.search(text) is not None
+    if "?" in text and _LETTER.search(text):
+        return several and bool(scripts) and not has_script(text, scripts)
+    return several or text.strip() == "?"

@@ -43,7 +43,7 @@ class HubId(NamedTuple):
 
 
 class Location(NamedTuple):
-    """Where named data lies; ``name`` is what a run calls them, ``repository`` theirs on the hub ("" elsewhere)."""
+    """Where named data are; ``name`` is their name in a run, ``repository`` theirs on the hub ("" elsewhere)."""
 
     name: str
     path: Path
@@ -53,8 +53,8 @@ class Location(NamedTuple):
 def hub_id(text: str, own_dataset: str) -> HubId | None:
     """Read ``own_dataset``, "``own_dataset``@REVISION" or "hub:OWNER/NAME[@REVISION]"; anything else is None.
 
-    ``own_dataset`` is where the suite's own data lives, such as "aisingapore/kalahi". Other datasets need the prefix,
-    so that a mistyped folder never becomes a download.
+    ``own_dataset`` is the repository of the suite's own data, such as "aisingapore/kalahi". Other datasets need the
+    prefix, so that a mistyped folder never becomes a download.
     """
     match = _ID.fullmatch(text.removeprefix(PREFIX))
     if match is None or not (text.startswith(PREFIX) or match["repo"] == own_dataset):
@@ -63,18 +63,18 @@ def hub_id(text: str, own_dataset: str) -> HubId | None:
 
 
 def fetch(wanted: HubId, patterns: Sequence[str]) -> Location:
-    """Download the files of a dataset that match ``patterns`` (or find them in the cache); named with its commit.
+    """Download the files of a dataset that match ``patterns`` (or find them in the cache); the name has its commit.
 
-    Where the hub cannot be reached and no revision is named, what 'kapwa fetch' brought of the dataset is meant.
-    Raises UsageError saying why it cannot.
+    Where the hub cannot be reached and no revision is named, the revision that 'kapwa fetch' downloaded is used.
+    Raises UsageError with the reason where there are no files.
     """
     try:
         folder = snapshot(wanted.repo, "dataset", wanted.revision, patterns)
     except UsageError:
-        kept = "" if wanted.revision else revision_fetched(wanted.repo)
-        if not kept:
+        fetched = "" if wanted.revision else revision_fetched(wanted.repo)
+        if not fetched:
             raise
-        folder = snapshot(wanted.repo, "dataset", kept, patterns)
+        folder = snapshot(wanted.repo, "dataset", fetched, patterns)
     return _at_commit(wanted.repo, folder)
 
 
@@ -98,9 +98,9 @@ def existing(text: str) -> Path | None:
 
 
 def odd_names(folder: Path, stems: Iterable[str], suffixes: Collection[str]) -> str | None:
-    """Say which file of ``folder`` would be one of ``stems`` with a name of small letters and a kind that is read.
+    """Return a hint for a file of ``folder`` that would be one of ``stems`` with a lower-case name or another format.
 
-    None where there is none; ``suffixes``: the kinds that are read.
+    None where there is no such file; ``suffixes``: the formats that are read.
     """
     wanted = tuple(stems)
     with contextlib.suppress(OSError):
@@ -111,7 +111,7 @@ def odd_names(folder: Path, stems: Iterable[str], suffixes: Collection[str]) -> 
             if suffix not in suffixes and suffix in _OTHER_TABLES:
                 return f"{file.name} is of a kind that is not read: save it as {stem}.xlsx, or as {stem}.csv in UTF-8."
             if suffix in suffixes and file.name != stem + suffix:
-                return f"Rename {file.name} to {stem}{suffix}: names of files must be in small letters."
+                return f"Rename {file.name} to {stem}{suffix}: names of files must be in lower case."
     return None
 
 
@@ -120,11 +120,11 @@ def locate(
 ) -> Location:
     """Find what ``data`` names: None or "sample", "sample:PACK", a file or folder, a data set of the hub, a benchmark.
 
-    ``packs``: the folder of the suite's sample packs, of which ``default`` is the one meant by "sample" ("": all).
-    ``own_dataset``: the suite's own data set on the hub. Of a data set there the files that match ``patterns`` are
-    fetched; without patterns no data set of the hub is taken. A benchmark of the catalog lies where 'kapwa fetch'
-    brought it. Raises UsageError for a name that means nothing, with the nearest that does, and for a benchmark that
-    was not fetched.
+    ``packs``: the folder of the suite's sample packs; "sample" means the pack ``default`` ("": all of them).
+    ``own_dataset``: the suite's own data set on the hub. The files of a data set there that match ``patterns`` are
+    downloaded; without patterns no data set of the hub is accepted. A benchmark of the catalog is found where 'kapwa
+    fetch' stored it. Raises UsageError for an unknown name, with the nearest known one, and for a benchmark that was
+    not fetched.
     """
     text = SAMPLE if data is None else str(data)
     if text == SAMPLE:
@@ -154,7 +154,7 @@ def locate(
     ]
     with contextlib.suppress(OSError, ValueError):
         siblings = [str(path) for path in Path(text).parent.iterdir() if not path.name.startswith(".")]
-        known += difflib.get_close_matches(text, siblings, cutoff=0.5)  # what else lies there is no help
+        known += difflib.get_close_matches(text, siblings, cutoff=0.5)  # other names there would not help
     shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
     others = " Another hub data set is written hub:OWNER/NAME." if patterns else ""
     raise UsageError(f"There is no file, folder or data set {shown!r}.", hint=nearest(text, known) + others)
@@ -169,31 +169,31 @@ def children(folder: Path) -> list[Path]:
 
 
 def table_files(folder: Path, role: str, suffixes: Sequence[str] = TABLE_SUFFIXES) -> list[Path]:
-    """Return the tables called ``role`` in ``folder``, in whichever formats there are."""
+    """Return the tables called ``role`` in ``folder``, in all formats."""
     return [file for suffix in suffixes if (file := folder / f"{role}{suffix}").is_file()]
 
 
 def table_to_check(path: Path, role: str) -> Path | None:
-    """Return ``path``, or the folder of a card, where it is a table called ``role`` or a folder with one; else None."""
-    place = path.parent if path.name == CARD_NAME else path
-    tables = table_files(place if place.is_dir() else place.parent, role)
-    return place if tables and (place.is_dir() or place in tables) else None
+    """Return ``path`` (for a card, its folder) if it is a table called ``role`` or a folder with one; else None."""
+    folder_or_file = path.parent if path.name == CARD_NAME else path
+    tables = table_files(folder_or_file if folder_or_file.is_dir() else folder_or_file.parent, role)
+    return folder_or_file if tables and (folder_or_file.is_dir() or folder_or_file in tables) else None
 
 
 def choice_of_packs(data: str | Path, folder: Path, role: str) -> str:
-    """Return a hint for ``folder``, named by ``data``, that has no table ``role``: which packs in it have one."""
+    """Return a hint on the packs with a table ``role`` in ``folder``, which ``data`` names and which has none."""
     sign = ":" if str(data) == SAMPLE else "/"
-    held = children(folder) if folder.is_dir() else []
-    packs = [f"{data}{sign}{pack.name}" for pack in held if table_files(pack, role)]
+    entries_within = children(folder) if folder.is_dir() else []
+    packs = [f"{data}{sign}{pack.name}" for pack in entries_within if table_files(pack, role)]
     return f"Name one of its packs: {', '.join(packs)}." if packs else f"A pack has a table such as {role}.csv."
 
 
 @dataclass
 class DataSet:
-    """What was read of a data set: its cards and tables, the bytes that identify it, all that is wrong or odd.
+    """A data set as it was read: its cards and tables, the bytes that identify it, its problems and oddities.
 
-    A suite reads tables with :meth:`read` and keeps what it makes of the rows itself. ``files`` holds the bytes of
-    every file by its name within the data, so that the digest does not depend on where the data lie.
+    A suite reads tables with :meth:`read` and stores the results itself. ``files`` has the bytes of every file by its
+    name within the data, so that the digest does not depend on where the data are.
     """
 
     name: str
@@ -207,17 +207,17 @@ class DataSet:
     files: dict[str, bytes] = field(default_factory=dict)
 
     def note_file(self, file: Path, name: str = "") -> None:
-        """Keep a file's bytes for the digest, under its name within the data unless another is given."""
+        """Store a file's bytes for the digest, under its name within the data unless another is given."""
         inside = self.path is not None and self.path in file.parents
         relative = file.relative_to(self.path).as_posix() if self.path and inside else file.name
         with contextlib.suppress(OSError):  # a file that cannot be read is already among the problems
-            held = in_memory.get({}).get(file)
-            self.files[name or relative] = held.content if held else file.read_bytes()
+            stored = in_memory.get({}).get(file)
+            self.files[name or relative] = stored.content if stored else file.read_bytes()
 
     def read_card(self, folder: Path, name: str = "") -> Defaults:
         """Read the folder's card, if it has one, and return the culture and language that it gives to rows.
 
-        A bad card gives stand-ins, for its own errors say enough.
+        A bad card gives placeholders, since its own errors are reported already.
         """
         path = folder / CARD_NAME
         if not path.is_file():
@@ -232,7 +232,7 @@ class DataSet:
         return {"culture": card.culture, "language": card.language}
 
     def read_table(self, file: Path, name: str = "") -> TextTable:
-        """Read a file's columns and cells, keeping what stopped rows from being read."""
+        """Read a file's columns and cells, and store its problems."""
         table = read_records(file)
         self.tables.append(table)
         self.problems += table.problems
@@ -243,7 +243,7 @@ class DataSet:
     def read(
         self, table: Path | TextTable, model: type[RowT], defaults: Defaults | None = None, **how: Any
     ) -> list[RowT]:
-        """Return the sound rows of a table as ``model``; ``how``: of :func:`kapwa.datasets.rows.read_rows`."""
+        """Return the valid rows of a table as ``model``; ``how``: options of :func:`kapwa.datasets.rows.read_rows`."""
         if isinstance(table, Path):
             table = self.read_table(table)
         rows, problems, oddities = read_rows(table, model, defaults, **how)
@@ -252,7 +252,7 @@ class DataSet:
         return rows
 
     def only_table(self, role: str) -> Path | None:
-        """Return the table called ``role`` in the folder, None without one; which of several is meant is a problem."""
+        """Return the table called ``role`` in the folder, None without one; several of them are a problem."""
         assert self.path is not None
         files = table_files(self.path if self.path.is_dir() else self.path.parent, role)
         if len(files) > 1:
@@ -271,9 +271,9 @@ class DataSet:
         return self.read(file, model, self.read_card(file.parent), what=f"a table of {role}")
 
     def read_labels(self, cultures: Collection[str], *, every: bool = True) -> None:
-        """Read what ``cultures`` belong to, where a table beside a card, or a table of the data, says so.
+        """Read the labels of ``cultures`` from a table beside a card, or beside a table of the data, if there is one.
 
-        Comes after all else is read. ``every``: whether these are all cultures of the folder.
+        Call this after everything else is read. ``every``: whether these are all cultures of the folder.
         """
         paths = [*self.card_paths, *(table.path for table in self.tables)]
         folders = [*filter(None, [self.path]), *(path.parent for path in paths)]
@@ -290,18 +290,20 @@ class DataSet:
 
     def source(self) -> DataSource:
         """Describe where the items came from; several packs give ``{"packs": [card, …]}``."""
-        card = self.cards[0] if len(self.cards) == 1 else {"packs": self.cards} if self.cards else {}
+        card: JsonMapping = {"packs": self.cards} if self.cards else {}
+        if len(self.cards) == 1:
+            card = self.cards[0]
         illustrative = any(bool(card.get("illustrative")) for card in self.cards)
         return DataSource(self.name, self.path, digest(self.files), card, illustrative, self.labels)
 
     def report(self, suite: str, counts: Mapping[str, int | float | str], findings: Iterable[Finding]) -> CheckReport:
-        """Return what a check says: all that is wrong or odd, cells too, with ``findings`` of the form."""
+        """Return the report of a check: all problems and oddities, also of cells, and the form's own ``findings``."""
         assert self.path is not None
         odd = chain.from_iterable(map(table_oddities, self.tables))
         return CheckReport(suite, str(self.path), counts, [*self.findings(self.path), *odd, *findings])
 
     def findings(self, path: Path) -> Iterator[Finding]:
-        """Yield what stops a run, what is odd in tables, and what cards leave open; ``path`` is what was checked."""
+        """Yield what stops a run, oddities of tables, and what cards lack; ``path`` is the checked path."""
         yield from (Finding.of(problem, path) for problem in self.problems)
         yield from self.oddities
         for folder in dict.fromkeys(table.path.parent for table in self.tables):

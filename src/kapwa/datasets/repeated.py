@@ -1,4 +1,4 @@
-"""What stands in data twice: one question with the same or another answer, equal options, one country by two names."""
+"""What is repeated in data: a question with the same or another answer, or one country under two names."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from kapwa.languages.same import same_text
 _SHOWN = 60
 # Codes of countries that people write as their names.
 _AS_NAMES = {"US", "USA"}
-# With these, or without, it is one question.
+# Signs at the end of a question that make no difference.
 _END = " .?!…。।؟።፧"
 
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A question as far as it tells whether another one asks the same.
+    """The properties of a question that decide whether another one asks the same.
 
-    ``column``: where its text stands. ``answers``: the texts that count as right. ``shown_with``: what stands before
+    ``column``: that of its text. ``answers``: the texts that count as right. ``shown_with``: what is shown before
     or beside the question, such as the hashes of pictures. ``variant``: of its prompt, where a row is asked in several.
     """
 
@@ -60,11 +60,11 @@ def repeated_questions(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
 
 
 def doubtful_cultures(cultures: Iterable[tuple[str, Origin]], column: str) -> Iterator[Finding]:
-    """Yield a warning for each culture whose name is written otherwise than an earlier one's, or means its country.
+    """Yield a warning for each culture that has another spelling of an earlier one's name, or names the same country.
 
     Also for one that is called by its country's code, which models and readers of the report would see as its name.
 
-    ``cultures``: of every row in their order, the culture and where the row stands. ``column``: where it is named;
+    ``cultures``: the culture and the origin of every row, in their order. ``column``: the column of the name;
     "nationality" for names of people.
     """
     rows: dict[str, Origin] = {}
@@ -74,17 +74,17 @@ def doubtful_cultures(cultures: Iterable[tuple[str, Origin]], column: str) -> It
     first: dict[Place | str, str] = {}
     for name, origin in rows.items():
         plain = name.replace("_", " ")
-        place = resolve(plain, attribute=attribute)
-        if not isinstance(place, Place):  # an invisible sign in it
-            place = resolve(same_text(plain), attribute=attribute)
-        if isinstance(place, Place) and name in {place.iso2, place.iso3} - _AS_NAMES:
-            yield origin.finding("warning", _a_code(name, place, column), column)
-        meant = place if isinstance(place, Place) else same_text(plain)
+        country = resolve(plain, attribute=attribute)
+        if not isinstance(country, Place):  # an invisible sign in it
+            country = resolve(same_text(plain), attribute=attribute)
+        if isinstance(country, Place) and name in {country.iso2, country.iso3} - _AS_NAMES:
+            yield origin.finding("warning", _a_code(name, country, column), column)
+        meant = country if isinstance(country, Place) else same_text(plain)
         earlier = first.setdefault(meant, name)
         if earlier != name:
             message = (
                 f"{name!r} and {earlier!r} (row {rows[earlier].row}) are names of one "
-                f"{'country' if isinstance(place, Place) else 'culture'}: they are taken as two cultures of equal "
+                f"{'country' if isinstance(country, Place) else 'culture'}: they are taken as two cultures of equal "
                 "weight; write one name in all rows if they are one"
             )
             yield origin.finding("warning", message, column)

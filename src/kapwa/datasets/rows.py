@@ -41,7 +41,7 @@ from kapwa.tables import Record, TextTable, written_value
 from kapwa.value_types import Cells
 
 SEPARATOR = ";"
-_OTHER_JSON = "holds JSON that is no list of texts or numbers."
+_OTHER_JSON = "holds JSON that is not a list of texts or numbers."
 _AS_TEXTS = 'Separate texts by ";", or write a list of them: ["tea", "coffee"].'
 TRUE_WORDS, _FALSE_WORDS = ("true", "yes", "1", "x"), ("", "false", "no", "0")
 MOST_VOTES = 1_000_000
@@ -52,7 +52,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 # The value that a column has in rows whose cell is empty, such as {"culture": "Thai", "language": "th"} from a card.
 Defaults = Mapping[str, str]
-# Stands in for what a bad card would say, so that its error is reported once and not for every row.
+# Used instead of a bad card's values, so that its error is reported once and not for every row.
 UNKNOWN_DEFAULTS: Defaults = {"culture": "unknown", "language": "und"}
 
 
@@ -68,11 +68,11 @@ class Origin(NamedTuple):
         return f"{self.path.parent.name}/{self.path.name}"
 
     def problem(self, message: str, column: str | None = None, hint: str | None = None) -> DataError:
-        """Return what stops a run: what is wrong with the row, or with a cell of it."""
+        """Return an error that stops a run: what is wrong with the row, or with a cell of it."""
         return DataError(message, path=self.path, row=self.row, column=column, hint=hint)
 
     def finding(self, severity: Severity, message: str, column: str | None = None) -> Finding:
-        """Return what is odd about the row, or about a cell of it."""
+        """Return a finding on the row, or on a cell of it."""
         return Finding(severity, str(self.path), message, self.row, column)
 
 
@@ -81,7 +81,7 @@ origin_at = cast(Callable[[tuple[Path, int]], Origin], partial(tuple.__new__, Or
 
 
 class CellProblem(NamedTuple):
-    """What is wrong with one cell of a row that is sound otherwise; ``field`` is the name in the model."""
+    """A problem with one cell of a row that is otherwise valid; ``field`` is the name in the model."""
 
     field: str
     message: str
@@ -98,7 +98,7 @@ def split_texts(cell: Any) -> tuple[str, ...]:
     pieces = cell
     if isinstance(cell, str):
         value = written_value(cell) if cell.startswith(("[", "{")) else None
-        listed = isinstance(value, list) and all(type(part) in (str, int, float) for part in value)
+        listed = isinstance(value, list) and all(type(item) in (str, int, float) for item in value)
         pieces = value if listed else cell.split(SEPARATOR)
     return tuple([text for piece in pieces if (text := str(piece).strip())])
 
@@ -133,7 +133,7 @@ def whole(least: int) -> BeforeValidator:
 
 
 def one_of(known: Sequence[str], what: str) -> Callable[[str], str]:
-    """Return a validator of a cell that must be one of ``known``, or empty where that is among them."""
+    """Return a validator of a cell that must be one of ``known`` (which may include "")."""
 
     def check(value: str) -> str:
         if value not in known:
@@ -150,7 +150,7 @@ _FILLED_LIST = {"type": "array", "items": {"type": ["string", "number"], "patter
 _SPLIT = BeforeValidator(split_texts)
 Text = Annotated[str, StringConstraints(strip_whitespace=True), WithJsonSchema(TEXT)]
 Filled = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), WithJsonSchema(_FILLED)]
-# An id that may stand in the name of a variant or a file.
+# An id that may be used in the name of a variant or a file.
 PlainName = Annotated[Filled, AfterValidator(_plain_name)]
 Texts = Annotated[tuple[str, ...], _SPLIT, WithJsonSchema({"anyOf": [TEXT, _LIST]})]
 FilledTexts = Annotated[
@@ -176,13 +176,13 @@ LOCAL, ENGLISH, NAMES = WrittenIn(""), WrittenIn("en"), WrittenIn("und", prose=F
 
 
 class RowModel(BaseModel):
-    """One row of a table; subclasses declare its columns, of which those without a default must be there."""
+    """One row of a table; subclasses declare its columns, and those without a default are required."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
 
-    # The columns that no two rows may have the same values in; the first is named in the error.
+    # The columns whose combined values must differ between rows; the first one is named in the error.
     unique: ClassVar[tuple[str, ...]] = ()
-    # Further columns that may be there, as a regular expression, and what hints call them (see ``model_extra``).
+    # Further columns that are allowed, as a regular expression, and their names in hints (see ``model_extra``).
     more_columns: ClassVar[str] = "(?!)"
     more_shown: ClassVar[tuple[str, ...]] = ()
     # What to do where a column's cell is empty, if it is not "Every row needs one.".
@@ -192,7 +192,7 @@ class RowModel(BaseModel):
     canary: Text = Field("", description="The mark of a release, the same in every row; never asked or scored.")
 
     def contradictions(self) -> Iterator[CellProblem]:
-        """Yield what is wrong with cells that are sound on their own."""
+        """Yield problems between cells that are valid by themselves."""
         yield from ()
 
 
@@ -200,14 +200,14 @@ RowT = TypeVar("RowT", bound=RowModel)
 
 
 class NotedRow(RowModel):
-    """A row with columns for its writers, which are kept out of every prompt and score."""
+    """A row with columns for its writers, which are used in no prompt and no score."""
 
     notes: Text = Field("", description="The writers' own; never asked or scored.")
     source: Text = Field("", description="The writers' own; never asked or scored.")
 
 
 class RowsRead(NamedTuple, Generic[RowT]):
-    """The sound rows of a table, the problems that stop a run, and the oddities that do not."""
+    """The valid rows of a table, the problems that stop a run, and the oddities that do not."""
 
     rows: list[RowT]
     problems: list[DataError]
@@ -222,15 +222,15 @@ def columns_of(model: type[RowModel]) -> dict[str, bool]:
 
 
 def _heading(name: str) -> str:
-    """Return what a column's name has in common with those that differ by spaces and signs, or are the same text."""
+    """Return a column's name in a form that ignores spaces and signs, and is equal for the same text."""
     return _SIGNS.sub("", same_text(name))
 
 
-_ONE_NAME = "the columns {} have one name, written in two ways: make sure that the right one is read"
+_ONE_NAME = "the columns {} have the same name, written in two ways: make sure that the right one is read"
 
 
 def _by_heading(header: Sequence[str]) -> dict[str, list[str]]:
-    """Return the names of columns by what those have in common that differ by case, spaces or signs alone."""
+    """Group the names of columns that differ by case, spaces or signs alone."""
     names: dict[str, list[str]] = {}
     for name in header:
         names.setdefault(_heading(name), []).append(name)
@@ -240,7 +240,7 @@ def _by_heading(header: Sequence[str]) -> dict[str, list[str]]:
 def named_alike(table: TextTable, known: Collection[str]) -> tuple[TextTable, list[Finding]]:
     """Return ``table`` with the ``known`` names for columns that differ from them by case, spaces or signs alone.
 
-    A note lists them. A name that two columns would have is left as it is, and a warning names both.
+    A note lists them. Where two columns would get the same name, neither is renamed, and a warning names both.
     """
     wanted = set(map(_heading, known))
     warnings = [
@@ -255,7 +255,7 @@ def named_alike(table: TextTable, known: Collection[str]) -> tuple[TextTable, li
     changed = ", ".join(f"{name!r} as {to!r}" for name, to in names.items() if name != to)
     if not changed:
         return table, warnings
-    notes = [Finding("note", str(table.path), f"names of columns that are written otherwise are read: {changed}")]
+    notes = [Finding("note", str(table.path), f"columns with another spelling of their names are read: {changed}")]
     notes += warnings
     return _with_columns(table, names), notes
 
@@ -269,7 +269,7 @@ def _with_columns(table: TextTable, names: Mapping[str, str]) -> TextTable:
 
 
 def known_columns(table: TextTable, model: type[RowModel]) -> TextTable:
-    """Return ``table`` without the columns that ``model`` does not have, for files that hold more than is read."""
+    """Return ``table`` without the columns that ``model`` does not have, for files with further columns."""
     names = [*columns_of(model), *(name for name in table.header if re.fullmatch(model.more_columns, name))]
     return _with_columns(table, {name: name for name in names})
 
@@ -282,11 +282,12 @@ def read_rows(
     what: str = "this form",
     language_of: Callable[[Record], str] | None = None,
 ) -> RowsRead[RowT]:
-    """Read the rows of ``table`` as ``model``, keeping every problem with its row, column and remedy.
+    """Read the rows of ``table`` as ``model``, and return every problem with its row, column and remedy.
 
-    ``defaults``: what empty cells of a column mean, such as culture and language of a card. ``what`` names the form in
-    errors. ``language_of``: the language of a row's local texts, where its own column or the defaults do not tell.
-    A table of wrong columns, or whose letters were lost when it was saved, gives these problems alone.
+    ``defaults``: values for empty cells of a column, such as culture and language of a card. ``what`` names the form in
+    errors. ``language_of``: returns the language of a row's local texts, where its own column or the defaults do not
+    have it. For a table with wrong columns, or whose letters were lost when it was saved, only these problems are
+    returned.
     """
     known = columns_of(model)
     table, renamed = named_alike(table, known)
@@ -322,15 +323,15 @@ def read_rows(
 
 
 def _stray_rows(table: TextTable, known: Mapping[str, bool]) -> Iterator[DataError]:
-    """Name rows that hold next to nothing of the form, or the sums of those above, each once."""
+    """Yield a problem for each row with hardly any cell of the form, or with the sum of the rows above."""
     needed = [name for name, required in known.items() if required]
     sums = dict.fromkeys(table.header, 0.0)
-    for place, record in enumerate(table.records):
+    for index, record in enumerate(table.records):
         cells = {name: str(cell).strip() for name, cell in record.cells.items() if cell and str(cell).strip()}
         empty = [name for name in needed if name not in cells]
         numbers = {name: float(cell) for name, cell in cells.items() if re.fullmatch(r"\d+(\.\d+)?", cell)}
         summed = [name for name, number in numbers.items() if number == sums[name] > 0]
-        if empty and summed and place > 2:  # a second row may just be like the first, and ids 1, 2, 3 add up too
+        if empty and summed and index > 2:  # a second row may equal the first by chance, and ids 1, 2, 3 add up too
             message = f"{cells[summed[0]]} is the sum of the rows above, and the row has no {empty[0]!r}."
             hint = "Delete the row if it is a total; else fill it in."
             yield DataError(message, path=table.path, row=record.row, column=summed[0], hint=hint)
@@ -341,13 +342,13 @@ def _stray_rows(table: TextTable, known: Mapping[str, bool]) -> Iterator[DataErr
             continue
         shown = next(iter(cells.values()), "")
         more = f" and {len(empty) - 1} more that every row needs" if len(empty) > 1 else ""
-        message = f"{shown[:60]!r} stands in a row without {empty[0]!r}{more}."
-        hint = "Delete the row if it is a note or a total (a column 'notes' keeps notes); else fill it in."
+        message = f"{shown[:60]!r} is in a row without {empty[0]!r}{more}."
+        hint = "Delete the row if it is a note or a total (a column 'notes' is for notes); else fill it in."
         yield DataError(message, path=table.path, row=record.row, column=next(iter(cells), None), hint=hint)
 
 
 def _validated(cells: Sequence[Cells], model: type[RowT]) -> tuple[list[RowT], list[DataError]]:
-    """Return the sound rows, and the problems of others in their order; the whole table is one call of pydantic."""
+    """Return the valid rows, and the problems of the others in their order; pydantic validates all in one call."""
     adapter: TypeAdapter[list[RowT]] = TypeAdapter(list[model])  # type: ignore[valid-type]
     wrong: list[DataError] = []
     try:
@@ -399,7 +400,7 @@ def _cell_problem(origin: Origin, model: type[RowModel], detail: Any) -> DataErr
 
 
 def column_problems(table: TextTable, model: type[RowModel], what: str) -> list[DataError]:
-    """Say which columns are missing, and which are not columns of ``model`` (a misspelt one is both)."""
+    """Report missing columns, and columns that ``model`` does not have (a misspelt one gives both problems)."""
     header, known = table.header, columns_of(model)
     problem = partial(DataError, path=table.path, row=1)
     missing = [name for name, required in known.items() if header and required and name not in header]
@@ -413,14 +414,14 @@ def column_problems(table: TextTable, model: type[RowModel], what: str) -> list[
 def _written_texts(
     table: TextTable, model: type[RowModel], usual: str, language_of: Callable[[Record], str] | None
 ) -> Iterator[WrittenText]:
-    """Yield every text of a marked column with the language that it should be in."""
+    """Yield every text of a marked column with the language in which it should be written."""
     fields = [(field.alias or name, field.metadata) for name, field in model.model_fields.items()]
     marked = [(name, mark) for name, marks in fields for mark in marks if isinstance(mark, WrittenIn)]
-    # A column such as text_fil says its language itself.
+    # The name of a column such as text_fil has its language.
     more = [name for name in table.header if re.fullmatch(model.more_columns, name)]
     marked += [(name, WrittenIn(name.partition("_")[2], prose=False)) for name in more]
     english = [column for column, mark in marked if mark.language == "en"]
-    # Of names nothing is looked at but question marks.
+    # Names are only checked for question marks.
     for name, mark in [pair for pair in marked if not pair[1].prose]:
         names = [record.cells.get(name, "") for record in table.records]
         if not any("?" in (cell if isinstance(cell, str) else "".join(cell)) for cell in names):
@@ -431,7 +432,7 @@ def _written_texts(
             cell = record.cells.get(column, "")
             text = (cell if isinstance(cell, str) else SEPARATOR.join(cell)).strip()
             language = mark.language or local
-            # Of a language without a script of its own, nothing but a "?" before the end tells of lost letters.
+            # In a language without its own script, only a "?" before the end is a sign of lost letters.
             if text and ("?" in text[:-1] or text == "?" or scripts_of(language)):
                 # A local text that is the same in English is reported by the check of texts, not here too.
                 same = mark.language != "en" and any(record.cells.get(name) == cell for name in english)

@@ -1,4 +1,4 @@
-"""Sheets that people fill in: drawn as workbooks that are pleasant to fill in, written as CSV and XLSX."""
+"""Sheets that people fill in: formatted as workbooks that are pleasant to use, and written as CSV and XLSX."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class SheetColumn(NamedTuple):
     """One column of a sheet.
 
     ``width`` is in characters. A column with ``allowed`` is filled in by a person: ``allowed`` gives the
-    permitted answers, one tuple for each row, () where any text is; ``tip`` (title, text) shows beside the cell.
-    ``only_shown``: nobody reads its texts back, so one that is longer than a spreadsheet cell is cut, and says so.
+    permitted answers, one tuple for each row, () where any text is permitted; ``tip`` (title, text) is shown beside the
+    cell. ``only_shown``: its texts are not read back, so a text longer than a spreadsheet cell is cut, with a remark.
     """
 
     name: str
@@ -100,8 +100,8 @@ def _body_row(page: Any, number: int, row: Sequence[str], sheet: Sheet) -> None:
         if len(text) >= MAX_XLSX_CELL:
             limit = f"has {len(text):,} characters; a spreadsheet cell holds {MAX_XLSX_CELL:,}."
             if not column.only_shown:
-                place = f"Row {number} of {sheet.name}.xlsx: column {column.name!r}"
-                raise UsageError(f"{place} {limit}", hint="Shorten this text, or leave its row out.")
+                location = f"Row {number} of {sheet.name}.xlsx: column {column.name!r}"
+                raise UsageError(f"{location} {limit}", hint="Shorten this text, or leave its row out.")
             note = f"… [Cut here: this text {limit[:-1]}. {sheet.name}.csv has all of it.]"
             shown = text[: MAX_XLSX_CELL - 1 - len(note)] + note
         cell = page.cell(row=number, column=index)
@@ -125,8 +125,10 @@ def _lines(text: str, width: int) -> int:
 def _columns(character: str) -> float:
     if unicodedata.combining(character):
         return 0.0
+    if unicodedata.east_asian_width(character) in "WF":
+        return 2.0
     # Ethiopic syllables are wider than Latin letters.
-    return 2.0 if unicodedata.east_asian_width(character) in "WF" else 1.5 if "\u1200" <= character <= "\u139f" else 1.0
+    return 1.5 if "\u1200" <= character <= "\u139f" else 1.0
 
 
 def _set_text(cell: Any, text: str) -> None:
@@ -181,7 +183,7 @@ def _instruction_page(page: Any, markdown: str) -> None:
 
 
 def _paragraphs(markdown: str) -> list[tuple[str, bool]]:
-    """Split the instructions into lines of a page, each with whether it is a title; no Markdown signs are left."""
+    """Split the instructions into lines of a page, each with a flag for titles, and remove Markdown signs."""
     paragraphs: list[tuple[str, bool]] = []
     follows = False  # a line of a paragraph or of a list's entry that has begun
     for line in markdown.splitlines():
@@ -197,7 +199,7 @@ def _paragraphs(markdown: str) -> list[tuple[str, bool]]:
 
 
 def right_to_left(texts: Iterable[str]) -> bool:
-    """Say whether most letters of ``texts`` belong to a script written from right to left."""
+    """Return whether most letters of ``texts`` belong to a script written from right to left."""
     balance = 0
     for character in chain.from_iterable(texts):
         direction = unicodedata.bidirectional(character)
@@ -206,12 +208,12 @@ def right_to_left(texts: Iterable[str]) -> bool:
 
 
 FORMATS = ("csv", "xlsx")
-# The longest text one XLSX cell holds; openpyxl cuts longer ones without a word.
+# The longest text of an XLSX cell; openpyxl cuts longer ones without a warning.
 MAX_XLSX_CELL = 32_767
 
-# For each kind of sheet, how the files of the other kinds begin.
+# For each kind of sheet, the prefixes of the files of other kinds.
 _OTHERS = {"choices": ("ratings", "errors"), "ratings": ("choices",), "forms": (), "verdicts": ()}
-# Beside the sheets of a recorded draw: how it was drawn.
+# The file beside the sheets of a recorded draw that says how it was drawn.
 DRAW = "draw.json"
 _READABLE = (".csv", ".tsv", *WORKBOOKS, ".jsonl")
 
@@ -261,27 +263,29 @@ def sheet_files(paths: str | Path | Sequence[str | Path], kind: str, *, keys: bo
 
     ``kind``: "choices", "ratings", or "forms" for both; ``keys`` None: sheets and keys.
 
-    A sheet somebody renamed is still read, and a stray file fails loudly instead of being left out.
+    A renamed sheet is still read, and an unrelated file causes an error instead of being skipped.
     """
     what, example = ("key", f"{kind}-key.csv") if keys else ("filled sheets", f"{kind}-p1.csv")
     files: list[Path] = []
     for path in [Path(paths)] if isinstance(paths, str | Path) else map(Path, paths):
-        sheets = [path]
-        if path.is_dir():
-            sheets = [
-                file
-                for file in sorted(path.rglob("*"))
-                if file.suffix.lower() in _READABLE
-                and keys in (None, file.stem.endswith("-key"))
-                and not file.name.startswith(_OTHERS[kind])
-                and not any(part.startswith((".", "~$")) for part in file.relative_to(path).parts)
-            ]
+        sheets = _sheets_within(path, kind, keys=keys) if path.is_dir() else [path]
         if not sheets:
             raise DataError(f"holds no {what}.", path=path, hint=f"They are CSV or XLSX, as {example}.")
         files += sheets
     if not files:
         raise UsageError(f"No file of {kind} was given.")
     return files
+
+
+def _sheets_within(folder: Path, kind: str, *, keys: bool | None) -> list[Path]:
+    """Return the sheets in a folder, without hidden files and the spreadsheets' own temporary files."""
+    sheets = []
+    for file in sorted(folder.rglob("*")):
+        hidden = any(component.startswith((".", "~$")) for component in file.relative_to(folder).parts)
+        wanted = file.suffix.lower() in _READABLE and keys in (None, file.stem.endswith("-key"))
+        if wanted and not hidden and not file.name.startswith(_OTHERS[kind]):
+            sheets.append(file)
+    return sheets
 
 
 def short_names(form_ids: Iterable[str], kind: str) -> dict[str, str]:
@@ -294,13 +298,13 @@ def short_names(form_ids: Iterable[str], kind: str) -> dict[str, str]:
 def shuffled(names: Sequence[str], *salt: str | int) -> list[int]:
     """Return the indices of ``names`` in an order that depends on ``salt`` and the names alone.
 
-    Sorting by a hash gives each order equal chance, and the same one on every machine and Python version;
-    the order of two names does not change when a third is added. Repeated names are told apart by count.
+    Sorting by a hash makes each order equally likely, and gives the same one on every machine and Python version;
+    the order of two names does not change when a third is added. Repeated names are numbered.
     """
     seen: Counter[str] = Counter()
     keys = []
     for name in names:
-        parts = json.dumps([*salt, name, seen[name]], ensure_ascii=True)
-        keys.append(hashlib.blake2b(parts.encode(), digest_size=16).digest())
+        salted = json.dumps([*salt, name, seen[name]], ensure_ascii=True)
+        keys.append(hashlib.blake2b(salted.encode(), digest_size=16).digest())
         seen[name] += 1
     return sorted(range(len(names)), key=keys.__getitem__)

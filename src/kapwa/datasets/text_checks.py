@@ -1,4 +1,4 @@
-"""What may be odd in texts: stray spaces, invisible characters, mixed scripts."""
+"""Oddities in texts: stray spaces, invisible characters, mixed scripts."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _WESTERN = {
 }
 # Quotes, dashes and signs that people write; "É»" is a letter and a quotation mark, not a misread one.
 _MARKS_MISREAD = frozenset("‘’“”„–—…•°£€«»¿¡·\u00a0")
-# Those of computers that are set to Arabic, Cyrillic, Greek, Hebrew, Thai, Turkish, Vietnamese, Chinese and Japanese.
+# Code pages of computers set to Arabic, Cyrillic, Greek, Hebrew, Thai, Turkish, Vietnamese, Chinese and Japanese.
 _CODE_PAGES = ("cp1256", "cp1251", "cp1253", "cp1255", "cp874", "cp1254", "cp1258", "gb18030", "cp932")
-# So many letters in a row are no accident.
+# This many letters in a row are no accident.
 _SURELY = 4
 _ACCENTS_ALONE = re.compile(r"[À-ÖØ-öø-ÿ]+")
 _WHOLE_FRACTION = re.compile(r"-?\d+\.0")
 # "1.23457E+18" of 1234567890123456789
 _ROUNDED = re.compile(r"-?\d(?:\.\d+)?[eE]\+\d{2,}")
-# What programs write for a cell that holds nothing.
+# What programs write for an empty cell.
 NO_CELL = frozenset(("nan", "NaN", "NULL", "null", "<NA>", "#N/A", "N/A", "NaT", "undefined"))
 _ESCAPED = re.compile(r"_x00[01][0-9A-Fa-f]_")
 # Signs as web pages write them, and tags.
@@ -46,9 +46,9 @@ _OTHER_SIGNS = ("؛", "；", "፤", "\n")
 
 
 def cell_oddities(cell: str) -> Iterator[Oddity]:
-    """Yield every oddity of a cell's text as it stands in the file."""
+    """Yield every oddity of a cell's text as it is in the file."""
     yield from _spaces(cell)
-    if not cell.isascii() or not cell.replace("\n", "").isprintable():  # most cells have nothing further to find
+    if not cell.isascii() or not cell.replace("\n", "").isprintable():  # most cells need no further checks
         yield from _characters(cell)
 
 
@@ -63,7 +63,7 @@ def table_oddities(table: TextTable) -> Iterator[Finding]:
 
 
 def program_oddities(table: TextTable) -> Iterator[Finding]:
-    """Yield what programs made of a table's cells: fractions of whole numbers, words for no cell, rounded numbers."""
+    """Yield traces of programs in a table's cells: fractions of whole numbers, words for empty cells, rounding."""
     for column in table.header:
         filled = [(row, cells[column]) for row, cells in table.records if cells.get(column)]
         if len(filled) > 1 and all(isinstance(cell, str) and _WHOLE_FRACTION.fullmatch(cell) for _, cell in filled):
@@ -117,8 +117,8 @@ def _characters(cell: str) -> Iterator[Oddity]:
         if not meant and len(run) >= _SURELY and _ACCENTS_ALONE.fullmatch(run) and len(set(run)) > 2:
             yield (
                 "warning",
-                f"{run!r} is made of accented letters alone, as words of another script are that were read in a "
-                "Western encoding: save the file as 'CSV UTF-8' again, from a copy that still has its letters",
+                f"{run!r} has only accented letters, like words of another script that were read in a Western "
+                "encoding: save the file as 'CSV UTF-8' again, from a copy that still has its letters",
             )
         if meant:
             yield (
@@ -141,7 +141,7 @@ def _characters(cell: str) -> Iterator[Oddity]:
 
 
 def _misread(run: str) -> str:
-    """Return what letters beyond ASCII were before a program took UTF-8 for another code page; "" for none such."""
+    """Return the original letters where a program read UTF-8 as a Western code page; "" where it did not."""
     try:
         meant = b"".join(_WESTERN.get(char) or char.encode("latin-1") for char in run).decode()
     except UnicodeError:
@@ -152,7 +152,7 @@ def _misread(run: str) -> str:
 
 
 def _misread_elsewhere(run: str) -> str:
-    """Return what letters were before a program took UTF-8 for a code page of another script; "" for none such."""
+    """Return the original letters where a program read UTF-8 as a code page of another script; "" where it did not."""
     for code_page in _CODE_PAGES if len(run) >= _SURELY else ():
         try:
             meant = run.encode(code_page).decode()
@@ -164,7 +164,7 @@ def _misread_elsewhere(run: str) -> str:
 
 
 def only_difference(a: str, b: str) -> str:
-    """Name the one kind of sign in which two texts differ ("the quotation marks"); "" where they differ otherwise."""
+    """Return the one kind of sign in which two texts differ ("the quotation marks"); "" for other differences."""
     kinds = (
         ("the spaces", lambda text: " ".join(text.split())),
         ("the quotation marks", lambda text: text.translate(_STRAIGHT)),
@@ -181,5 +181,5 @@ def lacks_final_sign(text: str) -> bool:
 
 
 def joined_otherwise(text: str) -> str | None:
-    """The sign that joins responses in place of ";", when a single response holds one."""
+    """The sign that separates responses instead of ";", where a single response has one."""
     return next((sign for sign in _OTHER_SIGNS if sign in text), None)

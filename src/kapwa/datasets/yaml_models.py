@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from kapwa.datasets.card import Card
 from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import NO_TAG, tag_hint
-from kapwa.tables.yaml_files import Located, Place, load_yaml
+from kapwa.tables.yaml_files import KeyPath, Located, load_yaml
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -34,10 +34,10 @@ def read_model(
     located: Located | None = None,
     hint: Callable[[str, Collection[str]], str] = nearest,
 ) -> tuple[ModelT | None, list[DataError]]:
-    """Read a YAML file as ``model``: that and no errors, or None and every error with its row, field and remedy.
+    """Read a YAML file as ``model``; return it without errors, or None and every error with its row, field and remedy.
 
-    ``what`` names the file in errors, ``see`` says where its form is described. ``located``: its content, where it was
-    read. ``hint``: says of a field that there is not which of those there are may be meant.
+    ``what`` names the file in errors, ``see`` says where its form is described. ``located``: its content, if it was
+    read already. ``hint``: suggests a known field for an unknown one.
     """
     try:
         located = located or load_yaml(path)
@@ -47,9 +47,9 @@ def read_model(
     except DataError as error:
         return None, [error]
     except ValidationError as error:
-        found = located or Located(None, {})
+        content = located or Located(None, {})
         details = error.errors()
-        return None, [_field_error(path, found, model, what, see, known_hint=hint, detail=each) for each in details]
+        return None, [_field_error(path, content, model, what, see, known_hint=hint, detail=each) for each in details]
 
 
 def _field_error(
@@ -62,26 +62,26 @@ def _field_error(
     known_hint: Callable[[str, Collection[str]], str],
     detail: Any,
 ) -> DataError:
-    message, kind, place = str(detail["msg"]).removeprefix("Value error, "), detail["type"], tuple(detail["loc"])
-    if not place:  # a validator over the whole file names its part of it, and the field in quotes, in the message
-        part, _, rest = message.partition(": ")
-        if part in model.model_fields:
+    message, kind, keys = str(detail["msg"]).removeprefix("Value error, "), detail["type"], tuple(detail["loc"])
+    if not keys:  # the message of a validator over the whole file begins with the section, and has the field in quotes
+        section, _, rest = message.partition(": ")
+        if section in model.model_fields:
             message = rest
-            place = (part, rest.split("'")[1]) if rest.startswith("'") else (part,)
-    written: Place = ()  # pydantic's place names the types that a value was tried as, too
-    for step in place:
+            keys = (section, rest.split("'")[1]) if rest.startswith("'") else (section,)
+    written: KeyPath = ()  # pydantic's location also has the types that it tried for a value
+    for step in keys:
         written = (*written, step) if kind == "missing" or (*written, step) in located.lines else written
     column = ".".join(step for step in written if isinstance(step, str)) or None
     row = located.line(written)
     hint = _REMEDIES.get(kind) or see.capitalize()
     if kind == "missing":
-        within = any(isinstance(step, int) for step in place)
-        row = located.line(place[:-1]) if within else None  # of the entry of a list
+        within = any(isinstance(step, int) for step in keys)
+        row = located.line(keys[:-1]) if within else None  # of the entry of a list
         message = f"is missing from the {what}."
-        hint = f"Add a line '{place[-1] if within else column}: …'; {see}"
+        hint = f"Add a line '{keys[-1] if within else column}: …'; {see}"
     elif kind == "extra_forbidden":
-        known = _inner(model, place).model_fields
-        message, hint = f"is not a field of a {what}.", known_hint(str(place[-1]), known)
+        known = _inner(model, keys).model_fields
+        message, hint = f"is not a field of a {what}.", known_hint(str(keys[-1]), known)
     elif kind == "literal_error":
         message, hint = f"cannot be {detail['input']!r}.", f"It is one of {detail['ctx']['expected']}."
     elif kind == "string_pattern_mismatch":
@@ -91,9 +91,9 @@ def _field_error(
     return DataError(f"{message.rstrip('.')}.", path=path, row=row, column=column, hint=hint)
 
 
-def _inner(model: type[BaseModel], place: Place) -> type[BaseModel]:
-    """Return the model of the part of a file that ``place`` is in."""
-    for step in place:
+def _inner(model: type[BaseModel], keys: KeyPath) -> type[BaseModel]:
+    """Return the model of the section of a file to which ``keys`` lead."""
+    for step in keys:
         if step in model.model_fields:
             model = next(_models_in(model.model_fields[str(step)].annotation), model)
     return model
@@ -102,11 +102,11 @@ def _inner(model: type[BaseModel], place: Place) -> type[BaseModel]:
 def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
-    for part in get_args(annotation):
-        yield from _models_in(part)
+    for inner in get_args(annotation):
+        yield from _models_in(inner)
 
 
 @cache
 def shipped_card(path: Path) -> Card:
-    """Return a card that ships with Kapwa: that of data which others released without one."""
+    """Return a card that ships with Kapwa, for data that were released without one."""
     return Card.model_validate(load_yaml(path).value)

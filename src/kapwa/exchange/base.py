@@ -1,4 +1,4 @@
-"""What the formats share: options of exports, how an import becomes a run, how Kapwa's tasks open in other tools."""
+"""Code that formats share: options of exports, how an import becomes a run, how other tools open Kapwa's tasks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kapwa.errors import DataError, KapwaError, UsageError, nearest
 from kapwa.files import digest, filling, jsonable
 from kapwa.languages.codes import is_language_tag
 from kapwa.loading import load_task
-from kapwa.records import Answer, Floor, Item
+from kapwa.records import Answer, Floor, Item, Outcome
 from kapwa.runs.directory import Run, brief_model, slug
 from kapwa.runs.manifest import describe
 from kapwa.runs.results import results, write_results
@@ -32,17 +32,17 @@ from kapwa.suites.base import Judged, MetricInfo, Task
 from kapwa.suites.items import SCORE_SCHEMA
 from kapwa.value_types import Cells, Json, JsonMapping, JsonObject
 
-# What other tools do not know of an item: whose it is, and (BCP 47) in which language.
+# Values for what other tools do not know of an item: its culture, and its language (BCP 47).
 UNKNOWN, UNDETERMINED = "unknown", "und"
-NOT_TOLD = {"culture": UNKNOWN, "language": UNDETERMINED}
+UNKNOWN_FIELDS = {"culture": UNKNOWN, "language": UNDETERMINED}
 ALL = "all"  # the group of an estimate over all items
 _TOOLS = {"lm_eval": "lm-eval", "inspect_ai": "Inspect"}
 _KAPWA_NAMES = {"max_tokens": "max_new_tokens", "max_gen_toks": "max_new_tokens"}  # other tools' names of options
-_LONGEST = 40  # characters of a setting that stands in a signature as it is
-# Other tools report one number for each of these together.
-PART = ("culture", "language", "variant")
+_LONGEST = 40  # characters of a setting that is written into a signature unchanged
+# For other tools there is one number for each combination of these.
+BREAKDOWN = ("culture", "language", "variant")
 
-# A file's path inside the folder, and what writes it to a path when its turn comes: tables can be large.
+# A file's path inside the folder, and the function that writes it to a path: tables can be large.
 Files = Iterator[tuple[str, Callable[[Path], object]]]
 
 
@@ -57,12 +57,12 @@ def write_text(text: str, path: Path) -> None:
 
 
 def sha256(text: str) -> str:
-    """Return the SHA-256 of a text, which other tools keep beside it."""
+    """Return the SHA-256 of a text, which other tools store beside it."""
     return hashlib.sha256(encoded(text)).hexdigest()
 
 
 def short_hash(text: str, size: int) -> str:
-    """Return ``size`` bytes that tell a text from others, in hexadecimal digits."""
+    """Return ``size`` bytes that identify a text, in hexadecimal digits."""
     return hashlib.blake2b(encoded(text), digest_size=size).hexdigest()
 
 
@@ -73,14 +73,14 @@ def overall(run: Run) -> Iterator[Cells]:
 
 
 def higher_is_better(run: Run, metric: str) -> bool | None:
-    """Say whether a larger value is better; None where neither is, as for a text's length, or the run is silent."""
+    """Return whether a larger value is better; None where this is unknown or undefined, as for a text's length."""
     return run.metrics[metric].higher_is_better if metric in run.metrics else None
 
 
 def expected(item: Mapping[str, object], *columns: str) -> str | list[str]:
-    """Return what was expected of an item, from its row: the first of these columns that a task has; else "".
+    """Return the expected answer of an item, from its row: in the first of these columns that a task has; else "".
 
-    Answers in English are those expected of an item that is asked in English. ``columns``: looked at before all others.
+    For an item in English, answers in English are expected. ``columns``: to be used before all others.
     """
     english = ("answers_en",) if item.get("language") == "en" else ()
     names = (*columns, *english, "best", "answer", "answers", "target")  # imports have "target"
@@ -95,7 +95,7 @@ def means(scores: pl.DataFrame) -> dict[str, float]:
 
 
 def moment(manifest: JsonMapping, *names: str) -> datetime | None:
-    """Return the first time that ``manifest`` has under one of ``names``; what is no time counts as not known."""
+    """Return the first time in ``manifest`` under one of ``names``; a value that is not a time counts as unknown."""
     for name in names:
         try:
             return datetime.fromisoformat(manifest[name])
@@ -105,12 +105,12 @@ def moment(manifest: JsonMapping, *names: str) -> datetime | None:
 
 
 def run_identity(run: Run, size: int) -> str:
-    """Return ``size`` bytes that are the same for the same run, so that a second export meets its own files."""
+    """Return ``size`` bytes that are the same for the same run, so that a second export finds its own files."""
     return short_hash(f"{run.manifest.get('signature')} {run.manifest.get('finished')}", size)
 
 
 class ItemDefaults(NamedTuple):
-    """What the user says of the culture and language of an import's items: those of all, or the field that tells."""
+    """The user's options for the culture and language of imported items: a value for all, or the field with them."""
 
     culture: str | None = None
     language: str | None = None
@@ -118,16 +118,16 @@ class ItemDefaults(NamedTuple):
     language_from: str | None = None
 
     def of(self, item: str, facts: Mapping[str, object]) -> dict[str, str]:
-        """Return what the user says of an item, of which the results tell ``facts``.
+        """Return the culture and language of an item by these options; ``facts``: its fields in the results.
 
-        Raises DataError, naming the ``item``, where a field is missing, empty or tells no language.
+        Raises DataError, naming the ``item``, where a field is missing or empty, or is not a language.
         """
         values = {}
-        for name in NOT_TOLD:
+        for name in UNKNOWN_FIELDS:
             field = getattr(self, f"{name}_from")
             value: Json = facts.get(field) if field else getattr(self, name)
             if field and not (isinstance(value, str) and value.strip()):
-                message = f"{item} has no text in {field!r}, which is to say its {name}."
+                message = f"{item} has no text in {field!r}, the field for its {name}."
                 raise DataError(message, hint=nearest(field, facts))
             if field and name == "language" and not is_language_tag(value):
                 message = f"{item}: {value!r} in {field!r} is not a language tag (BCP 47)."
@@ -137,7 +137,7 @@ class ItemDefaults(NamedTuple):
         return values
 
     def refuse(self, file: Path) -> None:
-        """Raise UsageError where the user says something of results of Kapwa's own tasks, which know it."""
+        """Raise UsageError where such options are given for results of Kapwa's own tasks, which know these facts."""
         named = [name for name, value in self._asdict().items() if value]
         if named:
             hint = f"Leave out {' and '.join('--' + name.replace('_', '-') for name in named)}."
@@ -146,7 +146,7 @@ class ItemDefaults(NamedTuple):
 
 
 def files_in(path: Path, pattern: str, noun: str) -> list[Path]:
-    """Return ``path``, or the files in the folder ``path`` that fit ``pattern``; ``noun``: what one is.
+    """Return ``path``, or the files in the folder ``path`` that match ``pattern``; ``noun``: the word for such a file.
 
     Raises DataError for a folder with none.
     """
@@ -161,21 +161,33 @@ def files_in(path: Path, pattern: str, noun: str) -> list[Path]:
 
 @dataclass(frozen=True, slots=True)
 class ImportedRun:
-    """What another tool's files gave: a manifest but for ``tables``, scores, items, other tables, floors."""
+    """The content of another tool's files: a manifest (without ``tables``), scores, items, other tables, floors."""
 
     manifest: JsonMapping
     scores: pl.DataFrame
     items: pl.DataFrame
     tables: Mapping[str, pl.DataFrame]
     floors: Sequence[Floor] = ()
-    # What was asked, where the task itself judged: its floors are tested item by item.
-    asked: Sequence[Item] = ()
+    # The items that Kapwa's task judged itself, whose floors are tested item by item.
+    judged_items: Sequence[Item] = ()
 
 
 def foreign_metric(name: str, source: str, *, binary: bool, share: bool, better: bool | None) -> JsonObject:
-    """Describe a metric that is another tool's; ``share``: its values lie between 0 and 1."""
+    """Describe a metric of another tool; ``share``: its values lie between 0 and 1."""
     low, high = (0.0, 1.0) if share else (None, None)
     return asdict(MetricInfo(name, name, low, high, binary=binary, source=source, higher_is_better=better))
+
+
+def foreign_outcome(value: float, *, binary: bool) -> Outcome:
+    """Return the outcome of a value of another tool's metric."""
+    if not binary:
+        return "scored"
+    return "right" if value else "wrong"
+
+
+def breakdown_of(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return culture, language and variant of a row."""
+    return row["culture"], row["language"], row["variant"]
 
 
 def foreign_run(
@@ -190,18 +202,18 @@ def foreign_run(
 ) -> ImportedRun:
     """Return the run of a task that is not Kapwa's.
 
-    ``about``: parts of the manifest: ``task`` and ``suite``, task version, name of the data, ``metrics``, ``notes`` on
-    what the items do not tell, and who was asked, when and by what. ``questions``: two models that were asked the same
-    ones compare, as pairs. ``requests``: every request, of which some may be equal; ``errors``: why requests failed.
+    ``about``: sections of the manifest: ``task`` and ``suite``, task version, name of the data, ``metrics``, ``notes``
+    on unknown facts, and which model was asked, when and by which tool. ``questions``: runs with the same questions can
+    be compared, as pairs. ``requests``: every request, of which some may be equal; ``errors``: why requests failed.
     """
     tool = _TOOLS[about["imported"]["from"]]
-    teller = "Inspect's log" if tool == "Inspect" else tool
+    source = "Inspect's log" if tool == "Inspect" else tool
     notes = [f"Imported from {tool}, which asked the model and judged its answers; Kapwa made the intervals."]
-    unknown = [name for name, word in NOT_TOLD.items() if (items[name] == word).any()]
+    unknown = [name for name, word in UNKNOWN_FIELDS.items() if (items[name] == word).any()]
     if unknown:
-        notes.append(f"{teller} does not give the {' and '.join(unknown)} of its items.")
+        notes.append(f"{source} does not give the {' and '.join(unknown)} of its items.")
     if (items["cluster"] == items["item_id"]).any():
-        notes.append(f"Each item counts as sampled by itself: {teller} does not say which of them belong together.")
+        notes.append(f"Each item counts as sampled by itself: {source} does not say which of them belong together.")
     notes += about["notes"]
     counts = dict(items.group_by("variant", maintain_order=True).len().iter_rows())
     data_digest = short_hash("\n".join(sorted(set(questions))), 8)
@@ -231,10 +243,10 @@ def judged_run(
     settings: Sequence[JsonMapping],
     notes: Sequence[str],
 ) -> ImportedRun:
-    """Return the run of one of Kapwa's own tasks that another tool asked.
+    """Return the run of one of Kapwa's own tasks that another tool ran.
 
-    ``metrics``: those of the task that ``judged`` may hold. ``origin``: see :func:`foreign_run`. ``settings``: those
-    that the tool asked with, and Kapwa's; ``messages`` among them are those that stood beside Kapwa's own.
+    ``metrics``: those of the task that ``judged`` may have. ``origin``: see :func:`foreign_run`. ``settings``: those
+    that the tool used, and Kapwa's; ``messages`` among them are messages in addition to Kapwa's own.
     """
     tool = _TOOLS[origin["imported"]["from"]]
     described = describe(task, origin["model"], items, seed=0)
@@ -249,7 +261,7 @@ def judged_run(
         **described,
         **_outcome(len(items), len(answers), len(answers), errors),
         **origin,
-        "options": _options_asked_with(described["options"], changed),
+        "options": _options_as_used(described["options"], changed),
         "metrics": {name: info for name, info in described["metrics"].items() if name in metrics},
         "notes": [f"Asked by {tool}; Kapwa's own task judged the answers again.", *about, *notes],
     }
@@ -257,25 +269,25 @@ def judged_run(
     return ImportedRun(_complete(manifest), judged.scores, task.item_table(items), judged.tables, floors, items)
 
 
-def _options_asked_with(options: Mapping[str, object], changed: Mapping[str, object]) -> JsonObject:
-    """Return a task's ``options`` as another tool asked with them; they become part of the run's signature.
+def _options_as_used(options: Mapping[str, object], changed: Mapping[str, object]) -> JsonObject:
+    """Return a task's ``options`` as another tool used them; they are included in the run's signature.
 
     A changed setting that is an option of the task replaces it: lm-eval's ``max_gen_toks=9`` becomes
     ``max_new_tokens=9``. The others are listed under ``asked_with``, long texts by a digest.
     """
-    asked_with, others = dict(options), []
+    used, others = dict(options), []
     for name, value in sorted(changed.items()):
         option = _KAPWA_NAMES.get(name, name)
         if option in options and isinstance(value, int | float):
-            asked_with[option] = value
+            used[option] = value
             continue
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
         others.append(f"{name}={text if len(text) <= _LONGEST else short_hash(text, 6)}")
-    return {**asked_with, "asked_with": others} if others else asked_with
+    return {**used, "asked_with": others} if others else used
 
 
 def _outcome(items: int, requests: int, unique: int, errors: Sequence[str]) -> JsonObject:
-    """Return the parts of a manifest that tell how many requests there were, and why some failed."""
+    """Return the sections of a manifest on how many requests there were, and why some failed."""
     totals = {"items": items, "requests": requests, "unique": unique}
     return {
         "machine": {},
@@ -286,29 +298,29 @@ def _outcome(items: int, requests: int, unique: int, errors: Sequence[str]) -> J
 
 
 def _complete(manifest: Mapping[str, object]) -> JsonObject:
-    """Return the manifest of an import with what every finished run's has, its signatures among it."""
+    """Return the manifest of an import with the fields of every finished run, including its signatures."""
     whole = jsonable({"format": FORMAT, "kapwa": version("kapwa"), **manifest})
     return {**whole, **signatures(whole)}
 
 
-# What code meets in a file whose parts are not of the types that its tool writes.
+# The errors that code raises for a file with values of other types than its tool writes.
 MISREAD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, pl.exceptions.PolarsError)
 
 
 @contextmanager
 def reading_file(file: Path, form: str) -> Iterator[None]:
-    """Turn what is not of the types that a tool writes, wherever that shows, into DataError."""
+    """Turn errors from values of other types than a tool writes, wherever they occur, into DataError."""
     try:
         yield
     except MISREAD as error:
         why = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
-        hint = "Copy it again from where it was made, with its samples."
+        hint = "Copy the original file again, with its samples."
         raise DataError(f"is not as {form} writes it ({why}).", path=file, hint=hint) from None
 
 
 @contextmanager
 def reading_samples() -> Iterator[None]:
-    """Turn whatever is wrong in another tool's samples of a task of Kapwa's into DataError."""
+    """Turn all errors in another tool's samples of one of Kapwa's tasks into DataError."""
     try:
         yield
     except DataError:
@@ -320,10 +332,10 @@ def reading_samples() -> Iterator[None]:
 
 
 def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
-    """Estimate, and write the run folder in ``out``, there whole or not at all; return it.
+    """Estimate, and write the run folder in ``out``, completely or not at all; return it.
 
-    Its name tells task, model and what was imported. Raises UsageError where it exists, unless ``overwrite``; a folder
-    that was not imported is never overwritten.
+    Its name has the task, the model and a digest of the import. Raises UsageError where it exists, unless
+    ``overwrite``; a folder that was not imported is never overwritten.
     """
     about = imported.manifest
     whole = digest({"scores": imported.scores.write_csv().encode(), "signature": str(about["signature"]).encode()})
@@ -335,7 +347,7 @@ def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
             raise UsageError(f"{folder} is not an import, so it is not overwritten.", hint="Name another folder.")
     judged = Judged(imported.scores, imported.tables)
     try:
-        tables = results(about, judged, imported.asked, imported.floors, imported.items)
+        tables = results(about, judged, imported.judged_items, imported.floors, imported.items)
     except DataError as error:
         error.path = error.path or about["imported"]["file"]
         raise
@@ -345,7 +357,7 @@ def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
 
 
 def open_task(name: str, *, data: str | None = None, **arguments: Any) -> Task:
-    """Open a task as :func:`kapwa.loading.load_task` does; where no sample pack holds its data, some are made."""
+    """Open a task as :func:`kapwa.loading.load_task` does; if no sample pack has its data, sample data are made."""
     suite = registry.load("suites", name.partition("/")[0])
     with tempfile.TemporaryDirectory() as parent:
         # Runs and signatures name their data by the folder, so this name is always the same.

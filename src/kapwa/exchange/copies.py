@@ -1,7 +1,7 @@
-"""Copies folders of results to and from wherever fsspec reaches: another disk, a bucket, a server.
+"""Copy folders of results to and from all locations that fsspec can use: another disk, a bucket, a server.
 
 A run is made on a disk of this computer, since its journal needs locks and renames that buckets do not have. Its
-folder is copied whole and its record (``run.json``) last, so an interrupted copy is not taken for a whole one.
+folder is copied completely and its record (``run.json``) last, so an interrupted copy does not look complete.
 """
 
 from __future__ import annotations
@@ -27,14 +27,13 @@ _WHOLE = "Copy it again: a copy without its record counts for nothing."
 
 
 def copy_results(sources: str | Path | Sequence[str | Path], destination: str | Path) -> list[str]:
-    """Copy folders of results into the folder ``destination``, and return where each lies.
+    """Copy folders of results into the folder ``destination``, and return the locations of the copies.
 
     ``sources``: run folders, or those of analyses and judgings, or folders of them, on this computer, and
     ``destination`` there or at an address of fsspec, such as "s3://bucket/runs"; or ``sources`` at addresses, and
-    ``destination`` on this computer. A folder that was copied before is copied anew where it lies elsewhere, and
-    refused on this computer. Locks and half-written files are left out. Raises UsageError for what is no folder of
-    results, and for an address whose library is not installed; RunError for a folder that is in use, and for what the
-    place refuses.
+    ``destination`` on this computer. An existing copy is replaced at an address, and refused on this computer. Locks
+    and incomplete files are left out. Raises UsageError for a folder that is not one of results, and for an address
+    whose library is not installed; RunError for a folder that is in use, and for errors of the other location.
     """
     listed = [sources] if isinstance(sources, str | Path) else list(sources)
     fetched = [is_address(source) for source in listed]
@@ -46,13 +45,18 @@ def copy_results(sources: str | Path | Sequence[str | Path], destination: str | 
     return [_send(folder, str(destination)) for source in listed for folder in _folders(Path(source))]
 
 
-def is_address(place: str | Path) -> bool:
-    """Whether a place is an address ("s3://…"), not a folder of this computer."""
-    return isinstance(place, str) and "://" in place
+def is_address(location: str | Path) -> bool:
+    """Whether a location is an address ("s3://…"), not a folder of this computer."""
+    return isinstance(location, str) and "://" in location
+
+
+def in_memory(place: str) -> bool:
+    """Whether an address, or one that it is chained to ("simplecache::memory://x"), is of this process' memory."""
+    return any(each.partition("://")[0] == "memory" for each in place.split("::")) and is_address(place)
 
 
 def _folders(source: Path) -> list[Path]:
-    """Return the folders of results that a folder is or holds."""
+    """Return the folders of results: the folder itself, or those within it."""
     inside = [source] if _has_record(source) else sorted(filter(_has_record, source.glob("*/")))
     if not inside:
         raise UsageError(f"{source} is not a folder of results.", hint=f"Such a folder holds {', '.join(RECORDS)}.")
@@ -81,14 +85,16 @@ def _opened(address: str) -> Iterator[tuple[AbstractFileSystem, str]]:
     except ValueError as error:
         raise UsageError(f"{shown} is not an address of fsspec: {error}.") from None
     except Exception as error:
-        raise RunError(f"{shown} cannot be used: {error or type(error).__name__}.", hint=_WHOLE) from error
+        hint = "Check the address, the keys in the environment and the network. Then copy again: it begins anew."
+        reason = str(error).rstrip(".") or type(error).__name__
+        raise RunError(f"{shown} cannot be used: {reason}.", hint=hint) from error
 
 
 def _send(folder: Path, destination: str) -> str:
     folder = folder.resolve()
     with run_lock(folder), _opened(destination) as (system, root):
         target = f"{root.rstrip('/')}/{folder.name}"
-        files = [file.relative_to(folder).as_posix() for file in sorted(folder.rglob("*")) if _is_kept(file)]
+        files = [file.relative_to(folder).as_posix() for file in sorted(folder.rglob("*")) if _is_result(file)]
         for name in filter(system.exists, (f"{target}/{record}" for record in RECORDS)):
             system.rm_file(name)  # until the copy is whole again
         for name in _records_last(files):
@@ -110,21 +116,21 @@ def _fetch(source: str, destination: Path) -> list[str]:
             target = destination / folder.rpartition("/")[2]
             if target.exists():
                 raise UsageError(f"{target} is there already.", hint="Name another folder, or delete that one.")
-            part = target.with_name(f".{target.name}.part")
-            shutil.rmtree(part, ignore_errors=True)  # of a copy that was cut off
+            partial_copy = target.with_name(f".{target.name}.part")
+            shutil.rmtree(partial_copy, ignore_errors=True)  # of a copy that was cut off
             for file in (file for file in files if file.startswith(f"{folder}/")):
-                here = part / file.removeprefix(f"{folder}/")
-                if not here.resolve().is_relative_to(part.resolve()):
+                here = partial_copy / file.removeprefix(f"{folder}/")
+                if not here.resolve().is_relative_to(partial_copy.resolve()):
                     raise RunError(f"{source} has a file whose name leads out of its folder: {file}.")
                 here.parent.mkdir(parents=True, exist_ok=True)
                 system.get_file(file, str(here))
-            part.rename(target)
+            partial_copy.rename(target)
             made.append(str(target))
     return made
 
 
-def _is_kept(file: Path) -> bool:
-    """Whether a file is one of the results: locks and half-written files begin with a dot."""
+def _is_result(file: Path) -> bool:
+    """Whether a file is one of the results: names of locks and incomplete files begin with a dot."""
     return file.is_file() and not file.is_symlink() and not file.name.startswith(".")
 
 

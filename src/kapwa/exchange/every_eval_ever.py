@@ -1,7 +1,7 @@
-"""A run as Every Eval Ever (https://evalevalai.com, schema 0.3.0) keeps results: one JSON, and answers beside it.
+"""A run in the format of Every Eval Ever (https://evalevalai.com, schema 0.3.0): one JSON, and answers beside it.
 
-The schema wants a direction for every metric, so metrics of which neither end is better stay out. What the schema wants
-and a run does not know is asked of the user (the organization) or said to be unknown (whether weights are open).
+The schema requires a direction for every metric, so metrics of which neither end is better are left out. Required facts
+that a run does not know come from the user (the organization) or are written as unknown (whether weights are open).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from kapwa.errors import UsageError, check_known
-from kapwa.exchange.base import PART, Files, expected, higher_is_better, overall, run_identity, sha256, write_text
+from kapwa.exchange.base import BREAKDOWN, Files, expected, higher_is_better, overall, run_identity, sha256, write_text
 from kapwa.records import OUTCOMES
 from kapwa.runs.directory import LEVEL, Run
 from kapwa.value_types import Cells, Json, JsonMapping, JsonObject, Row
@@ -104,7 +104,7 @@ def _model(manifest: JsonMapping) -> JsonObject:
 
 
 def _result_id(row: Mapping[str, object]) -> str:
-    return "/".join(str(row[name]) for name in (*PART, "metric"))
+    return "/".join(str(row[name]) for name in (*BREAKDOWN, "metric"))
 
 
 def _result(run: Run, row: Row) -> JsonObject:
@@ -133,7 +133,7 @@ def _result(run: Run, row: Row) -> JsonObject:
             "lower_is_better": not higher_is_better(run, row["metric"]),
             "score_type": "continuous",  # of the mean, also where each item is right or wrong
             **ends,
-            "additional_details": {name: str(row[name]) for name in PART},
+            "additional_details": {name: str(row[name]) for name in BREAKDOWN},
         },
         "score_details": {
             "score": row["value"],
@@ -148,11 +148,11 @@ def _result(run: Run, row: Row) -> JsonObject:
 
 
 def _samples(run: Run, evaluation_id: str) -> Iterator[Cells]:
-    """Yield each answer's score where it is right or wrong; the schema has no place for answers that are neither."""
+    """Yield each answer's score if it is right or wrong; the schema does not allow answers that are neither."""
     metrics = [name for name in run.manifest["metrics"] if higher_is_better(run, name)]
     keys = ("item_id", "variant", "culture")
     items = {tuple(row.get(key) for key in keys): row for row in run.items.iter_rows(named=True)}
-    texts: dict[tuple[Json, ...], str] = {}  # what was written; nothing where continuations were scored
+    texts: dict[tuple[Json, ...], str] = {}  # written answers; none where continuations were scored
     if "answers" in run.tables and {*keys, "sample", "text"} <= set(run.answers.columns):
         answers = run.answers.select(*keys, "sample", "text").drop_nulls("text")
         texts = {row[:-1]: row[-1] for row in answers.iter_rows()}
@@ -176,5 +176,5 @@ def _samples(run: Run, evaluation_id: str) -> Iterator[Cells]:
             "output": {"raw": [] if text is None else [text]},
             "answer_attribution": [],
             "evaluation": {"score": row["value"], "is_correct": row["outcome"] == "right"},
-            "metadata": {name: str(row[name]) for name in (*PART, "category", "topic") if row[name] is not None},
+            "metadata": {name: str(row[name]) for name in (*BREAKDOWN, "category", "topic") if row[name] is not None},
         }

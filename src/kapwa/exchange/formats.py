@@ -13,7 +13,7 @@ import yaml
 from kapwa.errors import DataError, UsageError, check_known
 from kapwa.exchange import every_eval_ever, inspect_export, lm_eval_export
 from kapwa.exchange.base import (
-    PART,
+    BREAKDOWN,
     Files,
     ItemDefaults,
     files_in,
@@ -50,8 +50,8 @@ _REPOSITORY = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 def _hub_files(run: Run, dataset: str | None = None, task_id: str = "default") -> Files:
     """Yield the first headline metric of each culture, language and variant as Hugging Face's ``.eval_results/*.yaml``.
 
-    The form: https://huggingface.co/docs/hub/eval-results. One file a score, since a benchmark's leaderboard shows one.
-    ``dataset``: the benchmark's repository on the Hub, which only the user can know; ``task_id``: which of its tasks.
+    See https://huggingface.co/docs/hub/eval-results. There is one file for each score, since a benchmark's leaderboard
+    shows one. ``dataset``: the benchmark's repository on the Hub, which only the user knows; ``task_id``: its task.
     Raises UsageError without a dataset or a score.
     """
     if dataset is None or not _REPOSITORY.fullmatch(dataset):
@@ -63,7 +63,7 @@ def _hub_files(run: Run, dataset: str | None = None, task_id: str = "default") -
         raise UsageError(f"{run.path} has no headline score.", hint="See: kapwa report")
     names: list[str] = []
     for row in rows:
-        name = "-".join(slug(str(word)) for word in (run.manifest["task"], *(row[column] for column in PART)))
+        name = "-".join(slug(str(word)) for word in (run.manifest["task"], *(row[column] for column in BREAKDOWN)))
         names.append(name if name not in names else f"{name}-{len(names)}")
         where = f"{row['metric']}, {row['culture']} ({row['language']}), {row['variant']}, {row['n']} items"
         interval = "" if row["low"] is None else f", 95 % interval {row['low']:.4f} to {row['high']:.4f}"
@@ -86,23 +86,22 @@ FORMATS: dict[str, Callable[..., Files]] = {
     "parquet": partial(_table_files, form="parquet"),
 }
 IMPORTS = ("inspect", "lm-eval")
-# Of files that cannot be imported, so many are shown.
+# The most files that cannot be imported to name in a message.
 _SHOWN = 5
-_USUAL = ("relationship", "other")  # which every format may be given
+_USUAL = ("relationship", "other")  # the default, which is allowed with every format
 _FORMAT_OF = {"organization": "eee", "relationship": "eee", "dataset": "hf-eval-results", "task_id": "hf-eval-results"}
 
 
 def export_run(
     run: Run | str | Path, out: str | Path, form: str, *, overwrite: bool = False, **options: str | None
 ) -> list[Path]:
-    """Write ``run`` in the form of another tool into the folder ``out``; return the files.
+    """Write ``run`` in the format of another tool into the folder ``out``; return the files.
 
-    ``form``: "eee" (Every Eval Ever), "lm-eval", "inspect", "hf-eval-results", "csv" or "parquet". ``options`` are what
-    the run does not know: ``organization`` (who evaluated) and ``relationship`` (to the model's maker, one of
-    ``every_eval_ever.RELATIONSHIPS``) go into eee; ``dataset`` and ``task_id`` name the benchmark of hf-eval-results.
-    All files are written, or none. Raises UsageError for an unknown format, for an option that is missing,
-    and, before anything is written, for an option that ``form`` has no place for, and where a file exists and
-    ``overwrite`` is False.
+    ``form``: "eee" (Every Eval Ever), "lm-eval", "inspect", "hf-eval-results", "csv" or "parquet". ``options``: facts
+    that the run does not know: ``organization`` (who evaluated) and ``relationship`` (to the model's maker, one of
+    ``every_eval_ever.RELATIONSHIPS``) are for eee; ``dataset`` and ``task_id`` name the benchmark of hf-eval-results.
+    All files are written, or none. Raises UsageError, before anything is written, for an unknown format, for an option
+    that is missing or that ``form`` does not use, and where a file exists and ``overwrite`` is False.
     """
     check_known(form, FORMATS, f"There is no format {form!r}.")
     opened = Run(run) if isinstance(run, str | Path) else run
@@ -132,7 +131,7 @@ def _chosen(form: str, options: dict[str, str | None]) -> dict[str, str]:
         if form != _FORMAT_OF[name]:
             option = f"--{name.replace('_', '-')}"
             hint = f"Leave it out; it belongs to --format {_FORMAT_OF[name]}."
-            raise UsageError(f"{form} has no place for {option}.", hint=hint)
+            raise UsageError(f"{form} does not use {option}.", hint=hint)
     return chosen
 
 
@@ -147,25 +146,25 @@ def import_result(
     language_from: str | None = None,
     overwrite: bool = False,
 ) -> list[Path]:
-    """Make runs in the folder ``out`` of another tool's results, one for each task; return their folders.
+    """Import another tool's results as runs in the folder ``out``, one for each task; return their folders.
 
     ``form``: "lm-eval" (``path``: its results_….json, with the samples beside it) or "inspect" (``path``: a log, .eval
-    or .json); or a folder that holds some, which are all imported. ``culture`` and ``language`` (a BCP-47 tag) are the
-    items', where the results do not say; ``culture_from`` and ``language_from``: the field of each document (lm-eval)
-    or of its metadata (Inspect) that tells, where items differ.
-    Raises UsageError for an unknown format, a culture or language that cannot be or is known already, and for a run
+    or .json). ``path`` may also be a folder of such files, which are all imported. ``culture`` and ``language`` (a
+    BCP-47 tag) are those of the items, if the results do not have them; ``culture_from`` and ``language_from``: the
+    field of each document (lm-eval) or of its metadata (Inspect) that has them, where items differ.
+    Raises UsageError for an unknown format, a culture or language that is not valid or known already, and for a run
     that exists; DataError naming file and row for results that are not what lm-eval or Inspect writes, or cannot become
     a run; MissingDependencyError without Inspect.
     """
     check_known(form, IMPORTS, f"There is no format {form!r} to import.")
     if culture is not None and (not culture.strip() or not culture.isprintable()):
-        raise UsageError(f"The culture cannot be {culture!r}.", hint="Name whose it is: --culture Filipino")
+        raise UsageError(f"The culture cannot be {culture!r}.", hint="Name a culture: --culture Filipino")
     if language is not None and not is_language_tag(language):
         hint = "Name the language by its code: --language fil"
         raise UsageError(f"{language!r} is not a language tag (BCP 47).", hint=hint)
     for name, value, field in (("culture", culture, culture_from), ("language", language, language_from)):
         if value is not None and field is not None:
-            message = f"--{name} is that of all items, --{name}-from the field that tells each."
+            message = f"--{name} is the {name} of all items, --{name}-from the field with that of each item."
             raise UsageError(message, hint="Leave one out.")
     defaults = ItemDefaults(culture, language, culture_from, language_from)
     if form == "inspect":

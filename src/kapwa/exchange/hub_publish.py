@@ -1,7 +1,7 @@
-"""Put a data set, or the numbers of runs, on the Hugging Face Hub: first what goes there, then the upload.
+"""Put a data set, or the numbers of runs, on the Hugging Face Hub: first a plan of the files, then the upload.
 
-A data set is a folder with a card, such as a release of the studio. Of runs only numbers go there, not the texts of
-items and answers, which belong to others. The hub's library reads the token and the address (HF_TOKEN, HF_ENDPOINT).
+A data set is a folder with a card, such as a release of the studio. For runs, only numbers are published, not the texts
+of items and answers, which belong to others. The hub's library reads the token and the address (HF_TOKEN, HF_ENDPOINT).
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from kapwa.value_types import JsonMapping
 
 RELEASE = "release.json"
 README = "README.md"
-# By this file the hub's boards know a benchmark, its tasks and where their items are.
+# The file by which the hub's boards know a benchmark, its tasks and their items.
 BOARD = "eval.yaml"
 _SUFFIXES = frozenset((".csv", ".json", ".jsonl", ".md", ".parquet", ".tsv", ".ods", ".txt", ".xlsx", ".yaml", ".yml"))
 _TABLES = (".csv", ".jsonl")
 _COMPRESSED = (".ods", ".parquet", ".xlsx")
 _NO_LICENCE = frozenset(("", "none", "unknown", "unlicensed", "proprietary", "all rights reserved", "todo", "tbd"))
-# What of a run is numbers: no text of an item or an answer.
+# The tables of a run with numbers only: no text of an item or an answer.
 _OF_RUNS = ("estimates", "floors", "comparisons", "scores")
 
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What would go to a data set repository of the hub: its files by their paths there.
+    """The planned content of a data set repository of the hub: its files by their paths there.
 
-    ``private``: only its owners see it. ``left_out``: files that stay here. ``notes``: what to know beforehand.
+    ``private``: only its owners see it. ``left_out``: files that are not published. ``notes``: warnings for the user.
     """
 
     repository: str
@@ -55,7 +55,7 @@ class Publication:
 
     @property
     def address(self) -> str:
-        """Where it can be looked at."""
+        """The address of its page."""
         return f"{endpoint()}/datasets/{self.repository}"
 
     @property
@@ -65,23 +65,23 @@ class Publication:
 
 
 def plan_publication(sources: Sequence[str | Path], repository: str, *, public: bool = False) -> Publication:
-    """Return what of ``sources``, one data set folder or several runs, would go to ``repository`` ("owner/name").
+    """Return what would be published of ``sources`` (one data set folder, or several runs) in ``repository``.
 
-    Nothing is asked or sent. Raises DataError and UsageError for what must not be published: private parts, data
-    without a licence or a card, a release that was changed.
+    ``repository``: "owner/name". Nothing is requested or sent. Raises DataError and UsageError for what must not be
+    published: private parts, data without a licence or a card, a release that was changed.
     """
     owner, slash, name = repository.partition("/")
     if not (owner and slash and name) or "/" in name:
-        raise UsageError(f"{repository!r} is no repository.", hint="Name its owner, too: --repo OWNER/NAME")
+        raise UsageError(f"{repository!r} is not a repository.", hint="Name its owner, too: --repo OWNER/NAME")
     paths = [Path(source) for source in sources]
     cards = [path for path in paths if (path / CARD_NAME).is_file()]
     if cards and len(paths) > 1:
-        raise UsageError(f"{cards[0]} is a data set, and goes to a repository alone.", hint="Name it without others.")
+        raise UsageError(f"{cards[0]} is a data set, which needs its own repository.", hint="Name it without others.")
     return _of_data(cards[0], repository, public) if cards else _of_runs(open_runs(list(paths)), repository, public)
 
 
 def publish(publication: Publication) -> str:
-    """Send a publication to the hub, making its repository where there is none; return the address of the commit.
+    """Send a publication to the hub, and create its repository if there is none; return the repository's address.
 
     Raises UsageError where the repository is public and the publication is not, and for what the hub refuses.
     """
@@ -122,7 +122,7 @@ def _holds_private_rows(file: Path) -> bool:
 
 
 def _release_files(folder: Path) -> tuple[dict[str, bytes], list[str]]:
-    """Return the files that a release names, as they were frozen; DataError where one is missing or was changed."""
+    """Return the files that a release names; raise DataError where one is missing or was changed after freezing."""
     try:
         known = dict(json.loads((folder / RELEASE).read_text(encoding="utf-8"))["sha256"])
     except (ValueError, KeyError, TypeError):
@@ -141,7 +141,7 @@ def _release_files(folder: Path) -> tuple[dict[str, bytes], list[str]]:
 
 
 def _folder_files(folder: Path) -> tuple[dict[str, bytes], list[str]]:
-    """Return the tables and pages of a data folder, and what else lies there, which stays."""
+    """Return the tables and pages of a data folder, and the names of other files, which are not published."""
     files: dict[str, bytes] = {}
     left_out: list[str] = []
     for entry in sorted(folder.iterdir()):
@@ -157,7 +157,7 @@ def _of_runs(runs: Sequence[Run], repository: str, public: bool) -> Publication:
     files: dict[str, bytes] = {}
     for run in runs:
         if is_private(json.dumps(run.manifest, ensure_ascii=False)):
-            hint = "Its numbers may be told, but item by item they tell what is in the private part."
+            hint = "You may report its scores, but scores of single items reveal the private part."
             raise UsageError(f"{run.path} is a run on a private part of a data set.", hint=hint)
         files |= {f"{run.path.name}/{name}": content for name, content in _run_files(run)}
     files[README] = _runs_page(runs)
@@ -185,7 +185,7 @@ def _head(head: Mapping[str, object]) -> str:
 
 
 def _board_tasks(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
-    """Return the tasks that the folder has data for, as "kalahi-mc", and the table each reads."""
+    """Return the tasks for which the folder has data, such as "kalahi-mc", and the table that each reads."""
     tables = [name for name in files if name.endswith(_TABLES)]
     board_tasks: dict[str, str] = {}
     for form, tasks in tasks_in(folder).items():
@@ -198,7 +198,7 @@ def _board_tasks(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
 def _board_page(card: Card, tasks: Mapping[str, str]) -> bytes:
     """Return the file that registers a benchmark on the hub (https://huggingface.co/docs/hub/eval-results).
 
-    It names no evaluation framework, as other benchmarks with scoring of their own do not.
+    It names no evaluation framework, like other benchmarks with their own scoring.
     """
     entries = [{"id": name, "config": Path(table).stem, "split": "train"} for name, table in tasks.items()]
     page = {"name": card.title, "description": " ".join(card.limits[0].split()), "tasks": entries}

@@ -1,4 +1,4 @@
-"""Kapwa's requests and answers on their way through Inspect: a sample's item, its output, and logs judged again."""
+"""Kapwa's requests and answers in Inspect: the item of a sample, its output, and judging logs again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from kapwa.exchange.inspect_logs import InspectLog
 
-METADATA = "kapwa"  # the key under which samples, requests and outputs keep what is Kapwa's alone
+METADATA = "kapwa"  # the key for Kapwa's own data in samples, requests and outputs
 # Arguments that are one name or several.
 _NAMES = ("variant", "language", "prompt", "country", "metrics")
 # Inspect's words for why a text ended, by the state of the answer.
@@ -31,7 +31,7 @@ _STOP_REASONS: Mapping[State, str] = {
     **{"answered": "stop", "empty": "stop", "declined": "content_filter", "filtered": "content_filter"},
     **{"unfinished": "max_tokens", "unknown": "unknown"},
 }
-# Settings of how answers are fetched and kept, which are not what is asked.
+# Settings of how answers are requested and cached, which do not change the question.
 _FETCHING = re.compile(
     "adaptive_connections|attempt_timeout|batch|cache|cache_prompt|extra_headers|fail_on_refusal|max_connections"
     "|max_retries|max_tool_output|stream_idle_timeout|timeout"
@@ -39,7 +39,7 @@ _FETCHING = re.compile(
 
 
 class OpenedTask:
-    """A task, its items by id and variant, and what is asked about each."""
+    """A task, its items by id and variant, and the requests about each."""
 
     def __init__(self, name: str, arguments: JsonMapping) -> None:
         """Open ``name`` ("kalahi/mc"); ``arguments``: of :func:`kapwa.loading.load_task`, and ``country``."""
@@ -66,9 +66,9 @@ _opened: dict[str, OpenedTask] = {}
 
 
 def open_new(name: str, arguments: Mapping[str, object]) -> OpenedTask:
-    """Open the task ``name`` and keep it for its samples; None leaves an argument at its default.
+    """Open the task ``name`` and store it for its samples; None leaves an argument at its default.
 
-    ``country`` names values of the column ``culture``, "all" every one. Raises what opening raises.
+    ``country`` names values of the column ``culture``; "all" means every one. Raises the errors of opening a task.
     """
     normal = _normal(arguments)
     _opened[_key(name, normal)] = opened = OpenedTask(name, normal)
@@ -76,9 +76,9 @@ def open_new(name: str, arguments: Mapping[str, object]) -> OpenedTask:
 
 
 def _normal(arguments: Mapping[str, object]) -> JsonObject:
-    """Return the arguments in the form that a log keeps: data as a text, names as a list.
+    """Return the arguments in the form that a log stores: data as a text, names as a list.
 
-    Inspect's command line reads a name that looks like a number as one.
+    Inspect's command line reads a name that looks like a number as a number.
     """
     normal = {key: str(value) if key == "data" else value for key, value in arguments.items() if value is not None}
     where = normal.get("where", {})
@@ -95,8 +95,8 @@ def find_item(
 ) -> tuple[OpenedTask, Item]:
     """Return the item that a sample's ``metadata`` name, and its task.
 
-    ``data``: where its data are now, if they were moved. ``only``: the task whose samples are wanted. Raises UsageError
-    for a sample that is not Kapwa's or of another task, and DataError where the data are not those it was made from.
+    ``data``: where its data are now, if they were moved. ``only``: the task whose samples are expected. Raises
+    UsageError for a sample that is not Kapwa's or of another task, and DataError where the data are not the same.
     """
     reference = metadata.get(METADATA)
     if not isinstance(reference, Mapping) or "task" not in reference:
@@ -129,8 +129,8 @@ def _names(wanted: object) -> list[str]:
 
 @contextmanager
 def errors_for_inspect() -> Iterator[None]:
-    """Let Inspect show what a user can mend as one message, without a traceback."""
-    # No public name: of all errors, Inspect shows this one alone without a traceback.
+    """Let Inspect show errors that a user can correct as one message, without a traceback."""
+    # This name is not public, but it is the only error that Inspect shows without a traceback.
     from inspect_ai._util.error import PrerequisiteError
     from rich.markup import escape
 
@@ -148,9 +148,9 @@ def request_config(request: Request) -> GenerateConfig:
 
 
 def output_of(model: str, request: Request, response: Response) -> ModelOutput:
-    """Return Kapwa's response as Inspect's output; log-probabilities go into its metadata, the likeliest into its text.
+    """Return Kapwa's response as Inspect's output; log-probabilities are in its metadata, the likeliest is its text.
 
-    Raises RuntimeError for a response that is an error: Inspect records it as the sample's.
+    Raises RuntimeError for a response that is an error: Inspect records it as an error of the sample.
     """
     from inspect_ai.model import ContentReasoning, ContentText, ModelOutput, ModelUsage
 
@@ -158,7 +158,7 @@ def output_of(model: str, request: Request, response: Response) -> ModelOutput:
         raise RuntimeError(response.error)
     scores = response.logprobs
     if scores is not None:
-        # For people who look at a log: the continuation with the highest log-probability per byte.
+        # For readers of a log: the continuation with the highest log-probability per byte.
         best = max(range(len(scores)), key=lambda i: scores[i].logprob_sum / max(1, scores[i].n_bytes))
         output = ModelOutput.from_content(model, request.continuations[best], stop_reason="stop")
         rows = {"continuations": list(request.continuations), "logprobs": [asdict(score) for score in scores]}
@@ -181,7 +181,7 @@ def output_of(model: str, request: Request, response: Response) -> ModelOutput:
 
 
 def joined(outputs: Sequence[ModelOutput]) -> ModelOutput:
-    """Return one output that holds the answers of several, in their order."""
+    """Return one output with the answers of several, in their order."""
     if len(outputs) == 1:
         return outputs[0]
     whole = outputs[0].model_copy()
@@ -194,9 +194,9 @@ def joined(outputs: Sequence[ModelOutput]) -> ModelOutput:
 
 
 def answers_of(requests: Sequence[Request], output: ModelOutput | None) -> list[Answer]:
-    """Return the answers that ``output`` holds to ``requests``: a text for each, or log-probabilities.
+    """Return the answers to ``requests`` in ``output``: a text for each, or log-probabilities.
 
-    Raises DataError for log-probabilities that are not those of the continuations asked for.
+    Raises DataError for log-probabilities of other continuations than those requested.
     """
     if output is None:
         return []
@@ -205,7 +205,9 @@ def answers_of(requests: Sequence[Request], output: ModelOutput | None) -> list[
     answers = []
     for request, rows in zip(requests, _scores(output), strict=False):
         if list(rows.get("continuations", ())) != list(request.continuations):
-            message = f"the log-probabilities kept for {request.item_id!r} are of other continuations than the item's."
+            message = (
+                f"the log-probabilities stored for {request.item_id!r} are of other continuations than the item's."
+            )
             raise DataError(message, hint="Score with the data that the log was made from.")
         scores = tuple(ContinuationScore(**row) for row in rows["logprobs"])
         answers.append(Answer(request, gate(Response(request.key, logprobs=scores))))
@@ -225,8 +227,8 @@ def is_kapwa_task(sample: EvalSample) -> bool:
 def judge_again(log: InspectLog) -> ImportedRun:
     """Return the run of Kapwa's task with the log's answers.
 
-    Raises DataError where the task's data are not at hand, are other data than the log's, or were asked about in other
-    words than Kapwa's now.
+    Raises DataError where the task's data are missing or differ from the log's, or where the prompts differ from
+    Kapwa's prompts today.
     """
     tasks: dict[str, OpenedTask] = {}
     items: dict[tuple[str, str], Item] = {}
@@ -255,7 +257,7 @@ def judge_again(log: InspectLog) -> ImportedRun:
 
 
 def _answers(sample: EvalSample, requests: Sequence[Request]) -> Iterator[Answer]:
-    """Yield what a sample answered; each epoch is a further set of draws."""
+    """Yield the answers in a sample; each epoch is a further set of draws."""
     if sample.error is not None:
         answers = [Answer(request, gate(Response(request.key, error=sample.error.message))) for request in requests]
     else:
@@ -268,9 +270,9 @@ def _answers(sample: EvalSample, requests: Sequence[Request]) -> Iterator[Answer
 
 
 def _other_messages(sample: EvalSample, request: Request) -> list[str]:
-    """Return what stood beside the item's own words, such as a system prompt; nothing where these were all.
+    """Return messages in addition to the item's own, such as a system prompt; nothing where there were none.
 
-    Raises DataError where the sample's input is not what Kapwa asks about that item now.
+    Raises DataError where the sample's input is not Kapwa's prompt for that item today.
     """
     wanted = [(message.role, message.content) for message in request.messages]
     original = sample.input
@@ -284,7 +286,7 @@ def _other_messages(sample: EvalSample, request: Request) -> list[str]:
 
 
 def _settings(log: EvalLog, request: Request) -> tuple[JsonObject, JsonObject]:
-    """Return the settings that bear on an answer, as asked and as Kapwa's; a task's stand above those of the model."""
+    """Return the settings that affect an answer, as used and as Kapwa's; a task's override those of the model."""
     usual: JsonObject = {"solver": "kapwa/ask"}
     settings = {"solver": " + ".join(step.solver for step in log.plan.steps)}
     for config in (log.eval.model_generate_config, log.plan.config):

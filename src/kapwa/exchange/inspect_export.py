@@ -1,12 +1,12 @@
 """A run as an Inspect log (``.eval``), which ``inspect view`` and Inspect's data frames read.
 
-One run is one log. Scores are one scorer's, ``kapwa``, with a value for each metric. Results hold Kapwa's estimates
-with their clustered standard errors, for each culture, language and variant; where these are several, one over all
-items stands first, since Inspect's lists show a single number of a log. What Inspect has no place for stands in the
-log's metadata.
+One run is one log. Scores are those of one scorer, ``kapwa``, with a value for each metric. Results are Kapwa's
+estimates with their clustered standard errors, for each culture, language and variant. If there are several of these,
+an estimate over all items comes first, since Inspect's lists show a single number of a log. Facts for which Inspect has
+no field are in the log's metadata.
 
-Inspect's public writer holds all samples until the end and looks through them for each one it adds. So the file is
-written here, as Inspect documents it: a zip file with a header, summaries and a member for each sample.
+Inspect's public writer stores all samples in memory until the end and searches them for each one it adds. So the file
+is written here, as Inspect documents it: a zip file with a header, summaries and a member for each sample.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import polars as pl
 from pydantic_core import to_json, to_jsonable_python
 
 from kapwa.errors import need_package
-from kapwa.exchange.base import ALL, PART, Files, expected, moment, overall, run_identity, short_hash
+from kapwa.exchange.base import ALL, BREAKDOWN, Files, breakdown_of, expected, moment, overall, run_identity, short_hash
 from kapwa.records import OUTCOMES, UNANSWERED
 from kapwa.runs.directory import LEVEL, Run, slug
 from kapwa.runs.store import JOURNAL
@@ -52,7 +52,7 @@ Tables = Mapping[str, Sequence[Row]]
 
 
 def need_inspect(purpose: str) -> None:
-    """Raise MissingDependencyError where Inspect is not installed, or lacks something that it imports.
+    """Raise MissingDependencyError where Inspect is not installed, or one of its dependencies is missing.
 
     Raises UnsupportedVersionError for a version that was not tested.
     """
@@ -60,7 +60,7 @@ def need_inspect(purpose: str) -> None:
 
 
 def files(run: Run) -> Files:
-    """Yield the log, by the name by which Inspect lists logs: time, task and id, the same for the same run."""
+    """Yield the log, with a name as in Inspect's lists of logs: time, task and id, the same for the same run."""
     need_inspect("An export in Inspect's form")
     task = slug(run.manifest["task"]).replace("_", "-")
     identity = run_identity(run, 11)
@@ -126,10 +126,12 @@ def _results(run: Run) -> EvalResults:
     draws = scores.group_by(*_KEY, "sample").agg((~pl.col("outcome").is_in(UNANSWERED)).any())
     counts = scores.group_by("metric").agg(known=pl.col("value").count(), rows=pl.len())
     known = {name: (n, rows - n) for name, n, rows in counts.iter_rows()}
-    groups = scores.select(PART).unique(maintain_order=True).sort(PART)
-    columns = _telling_apart(groups, PART) if groups.height > 1 else ()
-    labels = {tuple(row[c] for c in PART): ", ".join(row[c] for c in columns) for row in groups.iter_rows(named=True)}
-    rows = [*overall(run), *(_over_all_parts(run) if len(labels) > 1 else ())]
+    groups = scores.select(BREAKDOWN).unique(maintain_order=True).sort(BREAKDOWN)
+    columns = _telling_apart(groups, BREAKDOWN) if groups.height > 1 else ()
+    labels = {}
+    for row in groups.iter_rows(named=True):
+        labels[breakdown_of(row)] = ", ".join(row[column] for column in columns)
+    rows = [*overall(run), *(_over_all_subsets(run) if len(labels) > 1 else ())]
     headline = next((name for name in manifest["headline"] if any(row["metric"] == name for row in rows)), None)
     return EvalResults(
         total_samples=draws.height,
@@ -150,36 +152,36 @@ def _results(run: Run) -> EvalResults:
 
 
 def _telling_apart(rows: pl.DataFrame, columns: Sequence[str], first: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the fewest of ``columns``, those of ``first`` among them, whose values name every row apart."""
+    """Return the fewest of ``columns``, including those of ``first``, whose values identify every row."""
     ways = (way for n in range(1, len(columns) + 1) for way in itertools.combinations(columns, n))
     return next(way for way in ways if set(first) <= set(way) and rows.select(way).is_unique().all())
 
 
-def _over_all_parts(run: Run) -> Iterator[Cells]:
-    """Yield an estimate over all items of the run for each metric: the one number Inspect's lists show of a log."""
+def _over_all_subsets(run: Run) -> Iterator[Cells]:
+    """Yield an estimate over all items of the run for each metric: the number that Inspect's lists show of a log."""
     from kapwa.stats.missing import ranges_of
     from kapwa.stats.tables import estimate_table
 
     metrics = run.metrics
-    # An item asked in several ways keeps its cluster, so that the ways are not taken for independent.
-    apart = pl.concat_str("item_id", *PART, separator="\n").alias("item_id")
-    scores = run.scores.with_columns(apart, *(pl.lit(ALL).alias(name) for name in PART))
+    # All variants of an item have its cluster, so that they do not count as independent.
+    apart = pl.concat_str("item_id", *BREAKDOWN, separator="\n").alias("item_id")
+    scores = run.scores.with_columns(apart, *(pl.lit(ALL).alias(name) for name in BREAKDOWN))
     shares = {name: holds_shares(info, scores.filter(metric=name)["value"]) for name, info in metrics.items()}
     estimates = estimate_table(scores, metrics=shares, groups=(), ranges=ranges_of(metrics))
     for row in estimates.filter(pl.col("group") == ALL, pl.col("value").is_not_null()).iter_rows(named=True):
         yield {**row, "signature": run.manifest["signatures"][row["metric"]]}
 
 
-def _metrics(rows: Sequence[Row], labels: Mapping[tuple[str, ...], str]) -> dict[str, EvalMetric]:
-    """Return mean and standard error of one metric: of everything first, then of each culture, language and variant.
+def _metrics(rows: Sequence[Row], labels: Mapping[tuple[str, str, str], str]) -> dict[str, EvalMetric]:
+    """Return mean and standard error of one metric: over all items first, then of each culture, language and variant.
 
-    An estimate that belongs to no label is the one of everything. Every metric gets the same columns, in groups: only
-    then does Inspect's viewer show metrics in one table. What is not known (nothing to measure; too few clusters for an
-    error) is NaN, Inspect's own word for it.
+    An estimate without a label is the one over all items. Every metric gets the same columns, in groups: only then does
+    Inspect's viewer show metrics in one table. Unknown values (nothing to measure; too few clusters for an error) are
+    NaN, as usual in Inspect.
     """
     from inspect_ai.log import EvalMetric
 
-    by_label = {labels.get(tuple(row[name] for name in PART), ""): row for row in rows}
+    by_label = {labels.get(breakdown_of(row), ""): row for row in rows}
     metrics = {}
     for names in ([""], sorted(label for label in labels.values() if label)):
         for kind, label in itertools.product(("mean", "stderr"), names):
@@ -197,7 +199,7 @@ def _metrics(rows: Sequence[Row], labels: Mapping[tuple[str, ...], str]) -> dict
 def _details(row: Row) -> JsonObject:
     interval = {"low": row["low"], "high": row["high"], "level": LEVEL, "method": row["method"]}
     return {
-        **{name: row[name] for name in PART},
+        **{name: row[name] for name in BREAKDOWN},
         **(interval if row["low"] is not None else {}),
         "n": row["n"],
         "clusters": row["clusters"],
@@ -207,14 +209,14 @@ def _details(row: Row) -> JsonObject:
 
 
 def _stats(run: Run) -> EvalStats:
-    """Say when the run began and ended, and which tokens the model read and wrote, as the journal tells.
+    """Return when the run began and ended, and how many tokens the model read and wrote, according to the journal.
 
-    An imported run has no journal, and one that was moved or cut keeps nothing from export: tokens are no result.
+    An imported run has no journal; a missing or damaged journal does not prevent the export, as tokens are not results.
     """
     from inspect_ai.log import EvalStats
     from inspect_ai.model import ModelUsage
 
-    # Immutable: nothing is written beside the journal, which may lie in a read-only folder; the run is finished.
+    # Immutable, so that nothing is written beside the journal, which may be in a read-only folder; the run is finished.
     address = f"{(run.path / JOURNAL).resolve().as_uri()}?mode=ro&immutable=1"
     query = (
         "SELECT total(json_extract(payload, '$.usage[0]')), total(json_extract(payload, '$.usage[1]')) FROM responses"
@@ -237,8 +239,8 @@ def _samples(run: Run, identity: str) -> Iterator[EvalSample]:
         sample_id = "@".join(str(about[column]) for column in name)
         draws = sorted({row["sample"] for row in tables["scores"]})
         for draw in draws:
-            # Where an item's texts are measured together, they are answers of one sample. Rows of a table without
-            # draws belong to the first.
+            # If an item's texts are scored together, they are answers of one sample. Rows of a table without draws
+            # belong to the first draw.
             of_draw = {name: [row for row in rows if row.get("sample", 0) == draw] for name, rows in tables.items()}
             tables_of_draw = of_draw if len(draws) > 1 else tables
             name_of_sample = _SampleName(sample_id, draw + 1, identity)
@@ -248,7 +250,7 @@ def _samples(run: Run, identity: str) -> Iterator[EvalSample]:
 def _items(run: Run) -> Iterator[tuple[Row, Row, Tables]]:
     """Yield each item's columns and its rows of scores and other tables.
 
-    Only the joined columns are held; each item's rows are Python's one at a time.
+    Only the joined columns are in memory; each item's rows become Python objects one item at a time.
     """
     tables = {name: run.table(name) for name in _TABLES if name in run.tables}
     tables = {name: table for name, table in tables.items() if {*_KEY} <= set(table.columns)}
@@ -268,7 +270,7 @@ def _items(run: Run) -> Iterator[tuple[Row, Row, Tables]]:
 
 
 def _journal_answers(run: Run) -> pl.DataFrame | None:
-    """Return the texts of a run of a suite that leaves them in the journal; None for other runs."""
+    """Return the texts of a run of a suite that stores them only in the journal; None for other runs."""
     from kapwa.runs.answers import compares_texts, texts_of
 
     if not compares_texts(run.manifest["suite"]) or not (run.path / JOURNAL).is_file():
@@ -282,7 +284,7 @@ def _journal_answers(run: Run) -> pl.DataFrame | None:
 
 
 class _SampleName(NamedTuple):
-    """What tells a sample of a log from all others: its id, its epoch (from 1) and the identity of its run."""
+    """What identifies a sample of a log: its id, its epoch (from 1) and the identity of its run."""
 
     sample_id: str
     epoch: int
@@ -359,7 +361,7 @@ def _score(run: Run, tables: Tables, output: ModelOutput) -> Score:
 
 
 def _explanation(outcome: str, case: Row, continuations: Sequence[Row]) -> Iterable[str]:
-    """Say in Markdown, as Inspect's viewer reads it, what was expected, what came, and how likely each text was."""
+    """Yield Markdown for Inspect's viewer: the expected answer, the given one, and the likelihood of each text."""
     if outcome:
         yield f"Outcome: {outcome}"
     for word in ("expected", "got"):
@@ -378,5 +380,5 @@ def _explanation(outcome: str, case: Row, continuations: Sequence[Row]) -> Itera
 
 
 def _escaped_markdown(text: str) -> str:
-    """Keep a text from being read as Markdown, and its direction of writing from the words around it."""
+    """Escape a text for Markdown, and isolate its direction of writing from the words around it."""
     return f"\u2068{_MARKDOWN.sub(_ESCAPED, ' '.join(str(text).split()))}\u2069"

@@ -1,8 +1,8 @@
 """Inspect logs as runs, which report and compare like Kapwa's own.
 
-A log of one of Kapwa's tasks is judged again by that task (:mod:`kapwa.exchange.inspect_answers`), where its data are
-at hand. Of any other log nothing is invented: what its samples' metadata do not tell (culture, language, sampled unit)
-is "unknown", "und" and the sample itself, unless the user says better; notes say so.
+A log of one of Kapwa's tasks is judged again by that task (:mod:`kapwa.exchange.inspect_answers`), if its data are
+available. For any other log nothing is invented: what its samples' metadata do not have (culture, language, sampled
+unit) is "unknown", "und" and the sample itself, unless the user gives it; notes say so.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample, EvalScore
 
 _KNOWN = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
-Place = tuple[str, str | int | None]
+ValueKey = tuple[str, str | int | None]
 Value = tuple[float | None, Outcome]
 _RIGHT: Value = (1.0, "right")
 _WRONG: Value = (0.0, "wrong")
-# Inspect's letters and words, and what its metrics count them as (inspect_ai.scorer.value_to_float).
+# Inspect's letters and words, and their values in its metrics (inspect_ai.scorer.value_to_float).
 _WORDS: Mapping[str, Value] = {
     **{"C": _RIGHT, "I": _WRONG, "P": (0.5, "scored"), "N": (0.0, "refused")},
     **{"yes": _RIGHT, "true": _RIGHT, "no": _WRONG, "false": _WRONG},
@@ -46,7 +46,7 @@ _CLOSE = 1e-9
 
 
 def import_inspect(path: Path, out: Path, defaults: base.ItemDefaults, *, overwrite: bool = False) -> list[Path]:
-    """Make a run in ``out`` of the log at ``path``; return its folder."""
+    """Import the log at ``path`` as a run in ``out``; return its folder."""
     log = read_log(path)
     notes = []
     if is_kapwa_task(next(log.samples())):
@@ -61,16 +61,16 @@ def import_inspect(path: Path, out: Path, defaults: base.ItemDefaults, *, overwr
 
 
 class _Sample(NamedTuple):
-    """What an import keeps of a sample: as little as a run needs, so that the sample itself can go.
+    """The data of a sample that a run needs, so that the sample itself can be freed.
 
-    ``row``: its columns of items and answers. ``values``: what scorers gave, by scorer and, where it gave several, by
-    key or place: a number with its outcome, "scored" where it is no verdict, or a text, which is no number.
+    ``row``: its columns of items and answers. ``values``: the values of scorers, by scorer and, where it gave several,
+    by key or index: a number with its outcome ("scored" if it is not a verdict), or a text, if it is not a number.
     """
 
     id: int | str
     epoch: int
     row: Row
-    values: Mapping[Place, Value | str]
+    values: Mapping[ValueKey, Value | str]
 
 
 def _read_sample(sample: EvalSample, defaults: base.ItemDefaults) -> _Sample:
@@ -80,11 +80,11 @@ def _read_sample(sample: EvalSample, defaults: base.ItemDefaults) -> _Sample:
     target = sample.target if isinstance(sample.target, str) else "\n".join(sample.target)
     answer = _answer_of(sample)
     row = {
-        **{"variant": base.UNKNOWN, "category": None, "topic": None, "cluster": name, **base.NOT_TOLD},
+        **{"variant": base.UNKNOWN, "category": None, "topic": None, "cluster": name, **base.UNKNOWN_FIELDS},
         **tells,
-        # What the user says stands above what the metadata tell.
+        # The user's options override the metadata.
         **defaults.of(f"the sample {name!r}", sample.metadata),
-        # Samples of Kapwa's tasks are called after item and variant; others' metadata may say "item_id" of anything.
+        # Ids of samples of Kapwa's tasks have item and variant; in other metadata, "item_id" may mean anything.
         "item_id": tells.get("item_id", name) if is_kapwa_task(sample) else name,
         "prompt": "\n\n".join(prompts),
         "target": target or None,
@@ -93,7 +93,7 @@ def _read_sample(sample: EvalSample, defaults: base.ItemDefaults) -> _Sample:
         **about_answer(answer),
         "error": error,
     }
-    values: dict[Place, Value | str] = {}
+    values: dict[ValueKey, Value | str] = {}
     for scorer, score in (sample.scores or {}).items():
         missing = _REASONS.get(str(score.reason), "unparsed")
         by_key: Mapping[Untyped, Untyped] = {None: score.value}
@@ -104,7 +104,7 @@ def _read_sample(sample: EvalSample, defaults: base.ItemDefaults) -> _Sample:
 
 
 def _answer_of(sample: EvalSample) -> Response:
-    """Return what a sample answered, after the gate."""
+    """Return the answer in a sample, after the gate."""
     if sample.output.empty or not sample.output.choices:
         error = sample.error.message if sample.error else None
         return gate(Response("", error=error) if error is not None else Response("", text=sample.output.completion))
@@ -112,7 +112,7 @@ def _answer_of(sample: EvalSample) -> Response:
 
 
 def _value(value: Json, missing: Outcome) -> Value | str:
-    """Read a value as Inspect's metrics count it; return a text that is no number as it is."""
+    """Read a value as Inspect's metrics do; return a text that is not a number unchanged."""
     if isinstance(value, bool):
         return _RIGHT if value else _WRONG
     if isinstance(value, str) and (word := value if value in _WORDS else value.lower()) in _WORDS:
@@ -159,10 +159,10 @@ def _foreign(log: InspectLog, defaults: base.ItemDefaults, why_not_judged: Seque
     )
 
 
-def _metrics(log: InspectLog, samples: Sequence[_Sample]) -> tuple[dict[str, tuple[Place, JsonObject]], list[str]]:
-    """Return the metrics that are means over the samples (where these have them, and what a run tells of them).
+def _metrics(log: InspectLog, samples: Sequence[_Sample]) -> tuple[dict[str, tuple[ValueKey, JsonObject]], list[str]]:
+    """Return the metrics that are means over the samples (with their key and description), and why others are not.
 
-    And why others are not. A key that two scorers use carries the scorer's name.
+    A key that two scorers use gets the scorer's name as a prefix.
     """
     value_keys = list(dict.fromkeys(value_key for sample in samples for value_key in sample.values))
     keys = Counter(key for _, key in value_keys)
@@ -192,7 +192,7 @@ def _metrics(log: InspectLog, samples: Sequence[_Sample]) -> tuple[dict[str, tup
 
 
 def _why_not(results: Sequence[EvalScore], values: Sequence[tuple[int | str, Value | str]]) -> str:
-    """Say why a metric is not taken over: it is no number, or Inspect's mean is not its samples'. Else say nothing."""
+    """Return why a metric is not imported: it is not a number, or Inspect's mean is not its samples'. "" if it is."""
     by_item: dict[int | str, list[float]] = {}
     for item, value in values:
         if isinstance(value, str):
@@ -212,15 +212,15 @@ def _why_not(results: Sequence[EvalScore], values: Sequence[tuple[int | str, Val
     return ""
 
 
-def _score_rows(sample: _Sample, metrics: Mapping[str, tuple[Place, JsonObject]]) -> Iterator[Cells]:
+def _score_rows(sample: _Sample, metrics: Mapping[str, tuple[ValueKey, JsonObject]]) -> Iterator[Cells]:
     for name, (value_key, info) in metrics.items():
         value = sample.values.get(value_key, (None, "failed") if sample.row["error"] else "")
         if isinstance(value, str):
-            continue  # a scorer passed this sample over
+            continue  # a scorer skipped this sample
         number, outcome = value
         if outcome in ("right", "wrong", "scored") and number is not None:
-            outcome = "scored" if not info["binary"] else "right" if number else "wrong"
-        # The log's scorer judged what it was given; where the answer came, its state is told by the log.
+            outcome = base.foreign_outcome(number, binary=info["binary"])
+        # The log's scorer judged what it got; if there was an answer, its state is that in the log.
         state = sample.row["state"] if number is not None else state_of(outcome)
         yield {**sample.row, "metric": name, "value": number, "outcome": outcome, "state": state}
 

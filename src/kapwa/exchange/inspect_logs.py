@@ -1,4 +1,4 @@
-"""Read Inspect's logs: whole or refused, and their samples some at a time."""
+"""Read Inspect's logs: incomplete ones are refused, and samples are read in batches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kapwa.value_types import JsonObject, Untyped
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
 
-# A log is read some samples at a time, but one sample can be all of it, and a log as JSON is read whole.
+# A log is read in batches of samples, but one sample can be all of it, and a log as JSON is read at once.
 MOST_UNPACKED = 4 << 30
 _AT_ONCE, _BYTES_AT_ONCE = 500, 16 << 20
 _MEMBER = re.compile(r"samples/(.+)_epoch_([0-9]+)\.json", re.DOTALL)
@@ -29,7 +29,7 @@ _NOT_READ = {"events", "events_data", "timelines", "error_retries"}
 
 @dataclass(frozen=True, slots=True)
 class InspectLog:
-    """A finished log: its header (without samples), and what finds its samples.
+    """A finished log: its header (without samples), and the means to read its samples.
 
     ``members``: id, epoch and unpacked size of each sample of a log ``.eval``; ``loaded``: those of a ``.json``.
     """
@@ -40,7 +40,7 @@ class InspectLog:
     loaded: Sequence[EvalSample]
 
     def samples(self) -> Iterator[EvalSample]:
-        """Yield every sample, in the order of the file; those of a log ``.eval`` are read some at a time."""
+        """Yield every sample, in the order of the file; those of a log ``.eval`` are read in batches."""
         yield from self.loaded
         batch: list[tuple[str, int]] = []
         size = 0
@@ -58,11 +58,11 @@ class InspectLog:
         if not batch:
             return ()
         with _reading(self.file):
-            # One at a time: reading is this machine's work, and several would only be held at once.
+            # One at a time: reading needs this machine's processor, so reading several would only need more memory.
             return read_eval_log_samples_by_id(self.file, batch, concurrency=1, format="eval", exclude_fields=_NOT_READ)
 
     def origin(self) -> JsonObject:
-        """Return the parts of a manifest that tell who was asked, when, and by which versions."""
+        """Return the sections of a manifest on the model, the time, and the versions."""
         header = self.header
         packages = {name: str(value) for name, value in header.eval.packages.items()}
         return {
@@ -82,10 +82,10 @@ class InspectLog:
 
 
 def read_log(path: Path) -> InspectLog:
-    """Return the finished log at ``path``; its samples are yet to be read.
+    """Return the finished log at ``path``; its samples are not read yet.
 
-    Raises MissingDependencyError without Inspect, and DataError for what is no log, a damaged one, an export of
-    Kapwa's, and a log of an evaluation that did not finish or that lacks samples.
+    Raises MissingDependencyError without Inspect, and DataError for a file that is not a log, a damaged log, Kapwa's
+    own export, and a log of an evaluation that did not finish or that lacks samples.
     """
     need_inspect("An import of Inspect's logs")
     log = _opened(path)
@@ -118,7 +118,7 @@ def _opened(file: Path) -> InspectLog:
     members = {}
     if is_zipfile(file):
         with _reading(file), ZipFile(file) as archive:
-            # Of a sample that was logged again, the later counts, as for Inspect.
+            # If a sample was logged again, the later one counts, as in Inspect.
             members = {info.filename: info.file_size for info in archive.infolist()}
         size = sum(members.values())
     if size > MOST_UNPACKED:
@@ -136,12 +136,12 @@ def _opened(file: Path) -> InspectLog:
 
 @contextmanager
 def _reading(file: Path) -> Iterator[None]:
-    """Say in one message that ``file`` is no log, or a damaged one."""
+    """Raise one error for a ``file`` that is not a log, or a damaged one."""
     try:
         yield
     except MemoryError:
         raise
-    except Exception as error:  # noqa: BLE001 - what Inspect's reader raises is not told, and includes zlib's and zstd's
+    except Exception as error:  # noqa: BLE001 - Inspect's reader raises undocumented errors, also of zlib and zstd
         why = f"{type(error).__name__}: {str(error).partition(chr(10))[0][:120]}"
         hint = "Name a log that 'inspect view' opens: a file ….eval, or ….json as Inspect writes them."
         raise DataError(f"is not an Inspect log, or a damaged one ({why}).", path=file, hint=hint) from None

@@ -1,9 +1,10 @@
 """The provider ``kapwa``: Kapwa's models inside Inspect, ``--model kapwa/smollm2`` or ``kapwa/hf:<id or folder>``.
 
-A local model's texts can depend on what shared their batch, and Kapwa plans batches from the whole list of requests. So
-when a sample of one of Kapwa's tasks is asked for, its whole planned batch is answered, and the other answers are kept
-until their samples come: the texts are those of ``kapwa run`` with the same task, selection and model, whatever the
-order in which Inspect asks. Everything else (other tasks, changed settings or messages) is answered alone.
+A local model's texts can depend on the other requests in their batch, and Kapwa plans batches from the whole list of
+requests. So when Inspect requests a sample of one of Kapwa's tasks, its whole planned batch is answered, and the other
+answers are cached until their samples come: the texts are those of ``kapwa run`` with the same task, selection and
+model, whatever the order of Inspect's requests. Everything else (other tasks, changed settings or messages) is answered
+alone.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ from kapwa.runs.requests import requests_of
 from kapwa.suites.items import grouped
 from kapwa.value_types import JsonMapping
 
-_READ = ("text", "reasoning")  # of a reasoning model's earlier turns the text alone is shown
+_READ = ("text", "reasoning")  # only the text is used of a reasoning model's earlier turns
 _REFUSED = (
     *("best_of", "frequency_penalty", "logit_bias", "logprobs", "presence_penalty"),
     *("prompt_logprobs", "response_schema", "top_k", "top_logprobs"),
 )
-_LONGEST = 2048  # tokens of an answer where a task does not say, as of Inspect's other providers
+_LONGEST = 2048  # the default limit of tokens of an answer, as in Inspect's other providers
 _OPEN = 256  # calls open at once; a served model's own limit is below it
 _threads: RunVar[anyio.CapacityLimiter] = RunVar("kapwa_threads")  # one for each run of an event loop
 
@@ -49,7 +50,7 @@ def kapwa() -> type[ModelAPI]:
 
 
 class KapwaAPI(ModelAPI):
-    """A model of Kapwa's as Inspect asks one; its weights are loaded when it is first asked, not to score a log."""
+    """One of Kapwa's models for Inspect; its weights are loaded at the first request, and not for scoring a log."""
 
     def __init__(
         self,
@@ -71,7 +72,7 @@ class KapwaAPI(ModelAPI):
         self._draws: Counter[str] = Counter()
 
     def max_tokens(self) -> int | None:
-        """Return the longest answer where a task does not say."""
+        """Return the default limit of tokens of an answer."""
         return _LONGEST
 
     def close(self) -> None:
@@ -88,7 +89,7 @@ class KapwaAPI(ModelAPI):
         tool_choice: ToolChoice,  # noqa: ARG002 - Inspect's signature
         config: GenerateConfig,
     ) -> ModelOutput:
-        """Answer one request; raises RuntimeError for one that failed, PrerequisiteError for what users can mend."""
+        """Answer one request; raise RuntimeError if it failed, PrerequisiteError for errors that users can correct."""
         limiter = _threads.get(None)
         if limiter is None:
             _threads.set(limiter := anyio.CapacityLimiter(_OPEN))
@@ -119,11 +120,11 @@ class KapwaAPI(ModelAPI):
         drawn = planned if planned.kind == "score" else replace(planned, sample=int(reference["sample"]))
         sent = replace(drawn.params, seed=sample_seed(drawn))
         if drawn.messages != messages or not (drawn.kind == "score" or params == sent):
-            # The user changed what is asked (a system message, another temperature): the plan is of other requests.
+            # The user changed the request (a system message, another temperature), so it is not in the plan.
             changed = params if drawn.kind == "generate" else drawn.params
             return self._answer_unplanned(model, replace(drawn, messages=messages, params=changed))
         if drawn.sample != planned.sample and drawn.params.temperature > 0:
-            return self._answer_unplanned(model, drawn)  # the plan is of one epoch; a further one is drawn anew
+            return self._answer_unplanned(model, drawn)  # the plan is for one epoch; others are drawn separately
         if not model.atomic_batches:
             return planned, _answer_to(model, planned)
         with self._lock:
@@ -131,7 +132,7 @@ class KapwaAPI(ModelAPI):
 
     def _answer_unplanned(self, model: Model, request: Request) -> tuple[Request, Response]:
         if request.params.temperature > 0 and not request.item_id:
-            # Asked again, a prompt gets another draw: seeds come from keys, which hold the sample's number.
+            # A repeated prompt gets another draw: seeds come from keys, which include the sample's number.
             key = request_key(replace(request, sample=0), model.fingerprint)
             with self._lock:
                 request, self._draws[key] = replace(request, sample=self._draws[key]), self._draws[key] + 1
@@ -141,10 +142,10 @@ class KapwaAPI(ModelAPI):
 
 
 class _Plan:
-    """Every request of a task, in the batches that Kapwa would ask them in, and the answers that are there."""
+    """Every request of a task, in the batches that Kapwa would send, and the answers so far."""
 
     def __init__(self, model: Model, opened: OpenedTask) -> None:
-        self._opened = opened  # kept, so that its id stays its own
+        self._opened = opened  # a reference, so that no other object gets its id
         self._model = model
         self._answers: dict[str, Response] = {}
         self._batch: dict[str, list[Request]] = {}
@@ -158,7 +159,7 @@ class _Plan:
                 self._batch |= {request.key: batch for request in batch}
 
     def answer(self, request: Request) -> Response:
-        """Return the answer to ``request``, which a batch that was asked before may have brought."""
+        """Return the answer to ``request``, which may come from an earlier batch."""
         if request.key not in self._answers:
             batch = self._batch[request.key]
             self._answers |= {response.request_key: response for response in answers(self._model, request.kind, batch)}
@@ -184,7 +185,7 @@ def _messages(turns: Sequence[ChatMessage]) -> tuple[Message, ...]:
 
 
 def _params(config: GenerateConfig) -> Params:
-    """Return Inspect's settings as Kapwa's; what Kapwa has not (top_k, penalties) is refused, not passed over."""
+    """Return Inspect's settings as Kapwa's; settings that Kapwa lacks (top_k, penalties) are refused, not ignored."""
     for name in _REFUSED:
         if getattr(config, name):
             hint = "Use temperature, top_p, stop_seqs and seed."

@@ -1,10 +1,10 @@
 """Kapwa's tasks, scorers and model provider inside Inspect: ``inspect eval kapwa/blend_saq -T country=Mexico``.
 
-Inspect loads this module by its entry point; it registers every task that Kapwa knows, suites of others and folders of
-data among them. A sample is one item in one variant. Its input is Kapwa's prompt, its metadata say whose it is, and
-generation settings are those of Kapwa's requests. Kapwa's own tasks judge; there is no second way to score. Scorers
-find the item by the sample's metadata and read the answers from its output, so that they score a log again
-(``inspect score LOG --scorer kapwa/kalahi_mc``) with neither the model nor its weights.
+Inspect loads this module by its entry point; it registers every task that Kapwa knows, including those of other suites
+and folders of data. A sample is one item in one variant. Its input is Kapwa's prompt, its metadata identify the item,
+and generation settings are those of Kapwa's requests. Kapwa's own tasks judge; there is no second way to score. Scorers
+find the item by the sample's metadata and read the answers from its output, so they can score a log again
+(``inspect score LOG --scorer kapwa/kalahi_mc``) without the model and its weights.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from kapwa import registry
 from kapwa.errors import KapwaError, ModelError, UsageError
-from kapwa.exchange.base import PART, expected, means
+from kapwa.exchange.base import BREAKDOWN, expected, means
 from kapwa.exchange.inspect_answers import (
     METADATA,
     OpenedTask,
@@ -55,16 +55,16 @@ def mean() -> Metric:
 def stderr(binary: bool = False) -> Metric:
     """Clustered standard error of the mean; ``binary``: of values from 0 to 1. NaN where the data cannot tell.
 
-    Inspect's own ``stderr(cluster="cluster")`` is the same formula, but says 0 where that formula is silent: for items
-    of one cluster, and where every answer is right or every one wrong. Kapwa says "not known" (NaN) to the first and
-    takes one more right and one more wrong answer for the second (:mod:`kapwa.stats.intervals`).
+    Inspect's own ``stderr(cluster="cluster")`` uses the same formula, but returns 0 where that formula does not apply:
+    for items of one cluster, and where all answers are right or all are wrong. Kapwa returns NaN for the former and
+    counts one more right and one more wrong answer for the latter (:mod:`kapwa.stats.intervals`).
     """
     return _measure("se", binary=binary)
 
 
 @metric
 def group_mean() -> Metric:
-    """Mean of each culture, language and variant, where there are several; what Kapwa's reports tell."""
+    """Mean of each culture, language and variant, where there are several, as in Kapwa's reports."""
     return _measure("value", grouped=True)
 
 
@@ -78,15 +78,15 @@ def _measure(field: Literal["value", "se"], *, binary: bool = False, grouped: bo
     """Return the metric that is ``field`` of Kapwa's estimate, of all scores or of each culture and variant."""
 
     def of_scores(scores: Sequence[SampleScore]) -> float:
-        # In Kapwa's order, so that sums are the same to the last digit.
-        ordered = sorted(scores, key=lambda score: [_about(score, name) for name in (*PART, "item_id")])
+        # Sorted in Kapwa's order, so that sums are the same to the last digit.
+        ordered = sorted(scores, key=lambda score: [_about(score, name) for name in (*BREAKDOWN, "item_id")])
         values = [score.score.as_float() for score in ordered]
         clusters = [_about(score, "cluster") for score in ordered]
         value: float | None = getattr(mean_estimates(values, clusters or None, binary=binary)[0], field)
         return math.nan if value is None else value
 
     def of_groups(scores: list[SampleScore]) -> Value:
-        groups = grouped_by(scores, lambda score: tuple(_about(score, name) for name in PART))
+        groups = grouped_by(scores, lambda score: tuple(_about(score, name) for name in BREAKDOWN))
         if len(groups) == 1:
             return {}
         return {f"{culture} {variant}": of_scores(group) for (culture, _, variant), group in sorted(groups.items())}
@@ -100,7 +100,7 @@ def _about(score: SampleScore, name: str) -> str:
 
 @solver
 def ask() -> Solver:
-    """Ask each of Kapwa's requests about the sample's item: one text, several samples of one, or likelihoods."""
+    """Send each of Kapwa's requests about the sample's item: for one text, several samples of it, or likelihoods."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         model = get_model()
@@ -127,7 +127,7 @@ def ask() -> Solver:
 
 
 def _settings(state: TaskState, model: Model, request: Request, index: int) -> JsonObject:
-    """Return what this request has of its own: the seed of its sample and, for Kapwa's provider, which it is."""
+    """Return the settings of this request alone: its sample's seed and, for Kapwa's provider, its identity."""
     settings: JsonObject = {"seed": sample_seed(request)}
     if isinstance(model.api, KapwaAPI):
         settings["extra_body"] = {METADATA: {**state.metadata[METADATA], "request": index, "sample": request.sample}}
@@ -135,7 +135,7 @@ def _settings(state: TaskState, model: Model, request: Request, index: int) -> J
 
 
 def _check_scores(model: Model, name: str) -> None:
-    """Raise ModelError for a model that cannot say how likely it finds a given text; "none/none" asks for nothing."""
+    """Raise ModelError for a model that cannot return the likelihood of a given text; "none/none" needs none."""
     if not isinstance(model.api, KapwaAPI) and str(model) != "none/none":
         raise ModelError(
             f"{name} compares how likely the model finds given texts; {model} gives no log-probability of a given text "
@@ -172,13 +172,13 @@ def _inspect_task(name: str, options: Mapping[str, object]) -> Task:
         if not opened.items:
             raise UsageError(f"{name} has no items to ask about.", hint="Loosen where or variant.")
         if "score" in opened.task.needs:
-            # As soon as it can be known, rather than at the first sample; a task made in Python may have no model yet.
+            # As early as possible, not at the first sample; a task made in Python may have no model yet.
             with suppress(ValueError):
                 _check_scores(get_model(), name)
     kapwa_task, items = opened.task, list(opened.items.values())
     rows = kapwa_task.item_table(items).to_dicts()
     samples = [_sample(opened, item, row) for item, row in zip(items, rows, strict=True)]
-    # The same settings for all of a task, but for the seed of each sample.
+    # All samples of a task have the same settings, except for the seed.
     first = opened.requests(items[0])[0]
     source = {
         "name": kapwa_task.data.name,
@@ -201,7 +201,7 @@ def _inspect_task(name: str, options: Mapping[str, object]) -> Task:
 
 def _sample(opened: OpenedTask, item: Item, row: Mapping[str, object]) -> Sample:
     names = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
-    # No choices: Inspect's viewer would show them as part of what the model was asked.
+    # Without choices: Inspect's viewer would show them as if they were in the prompt.
     return Sample(
         id=f"{item.id}/{item.variant}",
         input=chat(opened.requests(item)[0].messages),
@@ -235,7 +235,7 @@ def _scorer_of(name: str) -> Callable[..., Scorer]:
 
 
 def _task_of(name: str) -> Callable[..., Task]:
-    # Inspect passes on whatever -T names; opening the task refuses what it does not know.
+    # Inspect passes all arguments of -T; opening the task refuses unknown ones.
     def make(**options: object) -> Task:
         return _inspect_task(name, options)
 

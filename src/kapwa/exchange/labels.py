@@ -1,4 +1,4 @@
-"""People's labels as Inspect reads them, and what labels could correct of another tool's log."""
+"""People's labels in Inspect's format, and which scores in another tool's log labels could correct."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from kapwa.errors import KapwaError, UsageError
-from kapwa.exchange.base import NOT_TOLD
+from kapwa.exchange.base import UNKNOWN_FIELDS
 from kapwa.exchange.formats import import_result
 from kapwa.files import slug
 from kapwa.labels.audits.audit import audit_plan
@@ -22,10 +22,10 @@ from kapwa.value_types import Cells
 def write_inspect_labels(verdicts: pl.DataFrame, folder: Path) -> list[Path]:
     """Write a file of labels for each system, as Inspect's ``precomputed_scores`` reads them; return their paths.
 
-    The ids are those of samples of Kapwa's tasks, "item/variant"; a value is the mean of what people say.
+    The ids are those of samples of Kapwa's tasks, "item/variant"; a value is the mean of people's labels.
     """
     if verdicts["system"].n_unique() != len({slug(name) for name in verdicts["system"].unique()}):
-        raise UsageError("Two systems have names that differ in signs alone, so their files would be one.")
+        raise UsageError("Two systems have names that differ in signs alone, so they would have the same file.")
     files = []
     for (system,), group in (
         of_answers(verdicts).filter(pl.col("value").is_not_null()).group_by("system", maintain_order=True)
@@ -47,17 +47,17 @@ def write_inspect_labels(verdicts: pl.DataFrame, folder: Path) -> list[Path]:
 
 
 def audits_possible(log: str | Path, form: str, folder: Path) -> list[Cells]:
-    """What labels could correct of another tool's log: facts of each run that it becomes, in ``folder``.
+    """Return facts on each run that another tool's log becomes in ``folder``, and which scores labels could correct.
 
-    ``form``: as of :func:`kapwa.import_result`, which see for what it raises. ``strata``: for each culture and
-    language the labels that it takes for the half-widths :data:`kapwa.labels.audits.planning.WIDTHS`, if people and
-    the metric ``audited`` judge 85 % alike; ``why_not``: where none corrects its scores. ``unknown``: what the log does
-    not tell.
+    ``form``: as in :func:`kapwa.import_result`, and so are the errors. ``strata``: for each culture and language the
+    number of labels for the half-widths :data:`kapwa.labels.audits.planning.WIDTHS`, if people and the metric
+    ``audited`` agree on 85 % of answers; ``why_not``: why labels cannot correct its scores, or "". ``unknown``: facts
+    that the log does not have.
     """
     facts: list[Cells] = []
     for run in map(Run, import_result(log, form, out=folder)):
         manifest = run.manifest
-        unknown = [name for name, word in NOT_TOLD.items() if (run.items[name] == word).any()]
+        unknown = [name for name, word in UNKNOWN_FIELDS.items() if (run.items[name] == word).any()]
         about = {"task": manifest["task"], "model": manifest["model"]["id"], "items": manifest["counts"]["items"]}
         about |= {"metrics": list(manifest["metrics"]), "audited": manifest["headline"][0], "unknown": unknown}
         try:

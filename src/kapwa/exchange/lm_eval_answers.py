@@ -1,6 +1,6 @@
-"""Kapwa's tasks as lm-eval asks them: requests as lm-eval's arguments, and its answers judged again; needs no lm-eval.
+"""Kapwa's tasks in lm-eval: requests as lm-eval's arguments, and judging its answers again; lm-eval is not needed.
 
-The task inside lm-eval judges by this, and so does an import of lm-eval's samples: there is one way to read an answer.
+The task inside lm-eval uses this module, and so does an import of lm-eval's samples: answers are read in one way.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ SETTINGS = ("data", "variants", "where", "limit", "options")
 _LEFT_OUT = (
     "lm-eval gives no token counts and scores no closing tokens: metrics per token, and as released, are missing."
 )
-# What lm-eval does not tell of a continuation: its tokens, and whether one of them spans prompt and text.
+# Facts on a continuation that lm-eval does not log: its tokens, and whether one of them spans prompt and text.
 _NOT_KNOWN = ("n_tokens", "boundary")
-# Right and wrong, and shares of texts, come out as they did; what is made of likelihoods may differ by float32.
+# Right and wrong, and shares of texts, are reproduced exactly; values from likelihoods may differ by float32.
 _CLOSE = 1e-5
 
 
 def task_of(name: str, metadata: JsonMapping) -> Task:
     """Open the Kapwa task of the lm-eval task ``name``.
 
-    ``metadata["kapwa"]``: the YAML's, with ``task`` ("kalahi/mc") and its default ``options``. ``metadata[name]``: what
-    the user gave with ``--metadata``: an object of :data:`SETTINGS`. ``data``: folder, file or hub id (none: the sample
+    ``metadata["kapwa"]``: from the YAML, with ``task`` ("kalahi/mc") and its default ``options``. ``metadata[name]``:
+    from the user's ``--metadata``: an object of :data:`SETTINGS`. ``data``: folder, file or hub id (none: the sample
     packs, or questions built from them). ``variants``: names, in a list or a text with commas. ``where``: values of
     columns. ``limit``: the first items of each culture and variant. ``options``: the task's own.
-    Raises UsageError for unknown settings, and what opening the task raises.
+    Raises UsageError for unknown settings, and the errors of opening a task.
     """
     defaults, settings = metadata["kapwa"], metadata.get(name, {})
     if not isinstance(settings, Mapping):
@@ -54,12 +54,12 @@ def task_of(name: str, metadata: JsonMapping) -> Task:
 
 
 def is_available(metric: str, task: Task) -> bool:
-    """Whether lm-eval's likelihoods give the metric: not per token, nor with closing tokens."""
+    """Whether the metric can be computed from lm-eval's likelihoods: not those per token, nor with closing tokens."""
     return "score" not in task.needs or not metric.endswith(("_token", "_reference"))
 
 
 def generation_settings(params: Params) -> JsonObject:
-    """Return lm-eval's settings for a text that Kapwa asks for."""
+    """Return lm-eval's settings for a text that Kapwa requests."""
     # No stop texts: lm-eval adds the model's own end token, which is where Kapwa's replies end.
     return {"until": [], "do_sample": False, "max_gen_toks": params.max_new_tokens}
 
@@ -79,8 +79,8 @@ def responses_of(requests: Sequence[Request], results: Sequence[Json]) -> list[R
     """Return the responses to the requests about one item: ``results`` are texts, or pairs whose first is a likelihood.
 
     A likelihood after those of a request's continuations is that of the white space before them, which lm-eval scores
-    with each continuation and Kapwa with none, so it is taken off. Raises ModelError for a number of likelihoods that
-    cannot be theirs.
+    with each continuation and Kapwa does not, so it is subtracted. Raises ModelError where the number of likelihoods
+    does not fit.
     """
     if requests[0].kind == "generate":
         return [Response(request.key, text=text) for request, text in zip(requests, results, strict=True)]
@@ -94,7 +94,7 @@ def responses_of(requests: Sequence[Request], results: Sequence[Json]) -> list[R
         n = len(request.continuations)
         space = float(left[n][0]) if spaces else 0.0
         scores = tuple(
-            # lm-eval tells no token count; what is divided by it is not reported (is_available).
+            # lm-eval does not log token counts; metrics divided by them are not reported (is_available).
             ContinuationScore(float(result[0]) - space, n_tokens=1, n_bytes=len(text.encode()), n_chars=len(text))
             for text, result in zip(request.continuations, left, strict=False)
         )
@@ -106,8 +106,8 @@ def responses_of(requests: Sequence[Request], results: Sequence[Json]) -> list[R
 def judge_again(results: JsonMapping, samples: TaskSamples, origin: JsonMapping) -> ImportedRun:
     """Return the run of Kapwa's task with the answers that lm-eval logged.
 
-    ``origin``: who was asked, when, by which version. Raises DataError where the task's data are not at hand, are other
-    data than lm-eval asked about, or the samples are not as Kapwa's tasks make them.
+    ``origin``: the model, the time and the version. Raises DataError where the task's data are missing or differ from
+    those in lm-eval, or the samples are not as Kapwa's tasks make them.
     """
     config = results["configs"][samples.name]
     with reading_samples():
@@ -139,17 +139,17 @@ def judge_again(results: JsonMapping, samples: TaskSamples, origin: JsonMapping)
     notes += _disagreements(results, samples, judged.scores, config["metadata"]["kapwa"].get("version"))
     if settings:
         origin["model"]["description"]["generation"] = settings
-    settings_asked = {**settings, **({"system_message": str(system)} if system else {})}
-    both = (settings_asked, generation_settings(requests[0][0].params) if settings else {})
+    used_settings = {**settings, **({"system_message": str(system)} if system else {})}
+    both = (used_settings, generation_settings(requests[0][0].params) if settings else {})
     return judged_run(task, ordered, answers, judged=judged, metrics=metrics, origin=origin, settings=both, notes=notes)
 
 
 def _answers(sample: Sample, requests: Sequence[Request]) -> Iterator[tuple[Request, Response]]:
-    """Yield what was answered, as it came, about one item; each repeat of a text is a further draw.
+    """Yield the logged answers about one item; each repeat of a text is a further draw.
 
-    Repeats of a likelihood are one number: the first is taken, as lm-eval does.
+    Repeats of a likelihood are the same number: the first is used, as in lm-eval.
     """
-    _check_asked(sample, requests)
+    _check_requests(sample, requests)
     if requests[0].kind == "score":
         draws: list[Sequence[Json]] = [[(float(response[0][0]), False) for response in sample.resps]]
     else:
@@ -162,13 +162,13 @@ def _answers(sample: Sample, requests: Sequence[Request]) -> Iterator[tuple[Requ
             yield replace(request, sample=draw * len(requests) + request.sample), response
 
 
-def _check_asked(sample: Sample, requests: Sequence[Request]) -> None:
-    """Raise DataError where the model was asked something else than Kapwa asks now: other words or other texts."""
+def _check_requests(sample: Sample, requests: Sequence[Request]) -> None:
+    """Raise DataError where the requests differ from Kapwa's today: another prompt or other texts to score."""
     left = sample.requests
     for request in requests:
         prompt = left[0][0]
         content = request.messages[-1].content.strip()
-        # A rendered prompt holds the message as it is, or as JSON for a chat server.
+        # A rendered prompt contains the message unchanged, or as JSON for a chat server.
         if content not in prompt and json.dumps(content, ensure_ascii=False)[1:-1] not in prompt:
             raise DataError(f"{sample.title} was asked in other words than Kapwa's now.")
         if request.kind == "generate":
@@ -181,7 +181,7 @@ def _check_asked(sample: Sample, requests: Sequence[Request]) -> None:
 
 
 def _only_known(task: Task, metrics: Sequence[str], judged: Judged) -> Judged:
-    """Leave out what lm-eval's numbers do not give."""
+    """Leave out metrics and columns that lm-eval's numbers do not give."""
     if "score" not in task.needs:
         return judged
     tables = {
@@ -194,10 +194,10 @@ def _only_known(task: Task, metrics: Sequence[str], judged: Judged) -> Judged:
 def _disagreements(
     results: JsonMapping, samples: TaskSamples, scores: pl.DataFrame, version: str | None
 ) -> Iterator[str]:
-    """Yield a sentence for each metric whose value, of an item or of all, is not the one that lm-eval states.
+    """Yield a sentence for each metric whose value, of an item or of all, differs from lm-eval's.
 
     ``scores``: of the same answers, judged now. ``version``: of the Kapwa that judged inside lm-eval, if it is known.
-    lm-eval counts the first answer to an item alone, so that is what is compared.
+    Only the first answer to each item is compared, because lm-eval counts no others.
     """
     first = scores.filter(pl.col("sample") == 0, pl.col("value").is_not_null())
     columns = ("item_id", "variant", "metric", "value")

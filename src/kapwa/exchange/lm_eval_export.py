@@ -1,8 +1,8 @@
 """A run as lm-eval writes results: one JSON of aggregates, and a JSON-lines file of samples for each task.
 
-lm-eval has no cultures and variants, so each culture, language and variant becomes a task of its own. Fields as in
-lm-eval 0.4.13, ``loggers/evaluation_tracker.py`` and ``result_schema.py``; what lm-eval has no place for stands under
-the key ``kapwa``.
+lm-eval has no cultures and variants, so each culture, language and variant becomes a separate task. Fields are as in
+lm-eval 0.4.13, ``loggers/evaluation_tracker.py`` and ``result_schema.py``; facts for which lm-eval has no field are
+under the key ``kapwa``.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from kapwa.runs.directory import Run, slug
 from kapwa.suites.items import grouped
 from kapwa.value_types import Cells, Json
 
-_ABOUT = (*base.PART, "category", "topic", "cluster")
+_ABOUT = (*base.BREAKDOWN, "category", "topic", "cluster")
 TaskKey = tuple[str, str, str]
 
 
 def files(run: Run) -> base.Files:
     """Yield the results, then the samples of each culture, language and variant."""
-    # lm-eval names files by the moment at which it ended, in UTC.
+    # lm-eval names files by the time at which it ended, in UTC.
     ended = base.moment(run.manifest, "finished", "started")
     if ended is not None and ended.tzinfo:
         ended = ended.astimezone(UTC).replace(tzinfo=None)
@@ -40,7 +40,7 @@ def files(run: Run) -> base.Files:
 def _task_keys(run: Run) -> dict[str, TaskKey]:
     """Return the tasks that a run becomes, in the order of its estimates; names are unique and safe as file names."""
     tasks: dict[str, TaskKey] = {}
-    for key in run.scores.select(base.PART).unique(maintain_order=True).sort(base.PART).rows():
+    for key in run.scores.select(base.BREAKDOWN).unique(maintain_order=True).sort(base.BREAKDOWN).rows():
         name = "_".join(slug(word).replace("-", "_").replace(".", "_") for word in (run.manifest["task"], *key))
         tasks[name if name not in tasks else f"{name}_{len(tasks)}"] = key
     return tasks
@@ -49,7 +49,7 @@ def _task_keys(run: Run) -> dict[str, TaskKey]:
 def _write_results(run: Run, tasks: Mapping[str, TaskKey], path: Path) -> None:
     manifest, model = run.manifest, run.manifest["model"]
     rows = list(base.overall(run))
-    estimates = {name: [row for row in rows if tuple(row[c] for c in base.PART) == key] for name, key in tasks.items()}
+    estimates = {name: [row for row in rows if base.breakdown_of(row) == key] for name, key in tasks.items()}
     sizes = {name: _of_task(run.scores, key)["item_id"].n_unique() for name, key in tasks.items()}
     kind = "multiple_choice" if "continuations" in run.tables else "generate_until"
     value = {
@@ -59,7 +59,7 @@ def _write_results(run: Run, tasks: Mapping[str, TaskKey], path: Path) -> None:
             name: {
                 "task": name,
                 "output_type": kind,
-                "metadata": {**dict(zip(base.PART, key, strict=True)), "data": manifest["data"]["name"]},
+                "metadata": {**dict(zip(base.BREAKDOWN, key, strict=True)), "data": manifest["data"]["name"]},
             }
             for name, key in tasks.items()
         },
@@ -87,7 +87,7 @@ def _aggregates(name: str, rows: list[Cells], size: int) -> Cells:
 
 
 def _write_samples(run: Run, key: TaskKey, path: Path) -> None:
-    """Write one JSON object a line: one for each item, the mean of its samples as its score."""
+    """Write one JSON object a line for each item, with the mean of its samples as its score."""
     tables = (_of_task(run.items, key), _answers(run, key), _of_task(run.scores, key))
     documents, answers, scores = (table.rows_by_key("item_id", named=True, include_key=True) for table in tables)
     lines = []
@@ -102,13 +102,13 @@ def _sample(doc_id: int, rows: list[Cells], document: Cells, answers: list[Cells
     expected = str(base.expected(document))
     prompt = str(document.get("prompt") or "")
     scored = [row for row in answers if "logprob_sum" in row]
-    # Whether a continuation is what greedy decoding would write is not measured, so it stands as null. lm-eval knows
-    # no missing answer, so one stands as an empty text.
+    # Whether a continuation is what greedy decoding would write is not measured, so it is null. lm-eval has no missing
+    # answers, so these are empty texts.
     responses: list[Json] = [[[str(row["logprob_sum"]), None]] for row in scored]
     arguments = [(prompt, row["text"]) for row in scored] or [(prompt, {})]
     if not scored:
         responses = [[row["text"] or "" for row in answers]]
-    # What has no value is left out, as lm-eval does.
+    # Metrics without a value are left out, as in lm-eval.
     measured = grouped([row for row in rows if row["value"] is not None], lambda row: str(row["metric"]))
     means = {metric: sum(row["value"] for row in known) / len(known) for metric, known in measured.items()}
     return {
@@ -133,7 +133,7 @@ def _sample(doc_id: int, rows: list[Cells], document: Cells, answers: list[Cells
 
 
 def _answers(run: Run, key: TaskKey) -> pl.DataFrame:
-    """Return what the model answered: continuations with their log-probabilities, or texts."""
+    """Return the model's answers: continuations with their log-probabilities, or texts."""
     name = "continuations" if "continuations" in run.tables else "answers"
     if name not in run.tables or "text" not in run.table(name).columns:
         return pl.DataFrame(schema={"item_id": pl.String})
@@ -142,6 +142,6 @@ def _answers(run: Run, key: TaskKey) -> pl.DataFrame:
 
 
 def _of_task(table: pl.DataFrame, key: TaskKey) -> pl.DataFrame:
-    """Return the rows of one part; a table may lack some of the columns that tell parts apart."""
-    known = [(name, value) for name, value in zip(base.PART, key, strict=True) if name in table.columns]
+    """Return the rows of one lm-eval task; a table may lack some of the columns that distinguish tasks."""
+    known = [(name, value) for name, value in zip(base.BREAKDOWN, key, strict=True) if name in table.columns]
     return table.filter(pl.col(name) == value for name, value in known)

@@ -1,9 +1,9 @@
 """lm-eval's results and samples as runs, which report and compare like Kapwa's own.
 
-Samples of Kapwa's own tasks are judged again (:mod:`kapwa.exchange.lm_eval_answers`). Of other tasks nothing is
-invented: lm-eval knows no cultures, languages of its texts, categories or sampled units, so these are "unknown", "und"
-(undetermined), null and the item itself, unless the user says better; a note says so. Only metrics whose aggregate is
-the mean of their items are taken over. Fields as in lm-eval 0.4.13, ``loggers/evaluation_tracker.py``,
+Samples of Kapwa's own tasks are judged again (:mod:`kapwa.exchange.lm_eval_answers`). For other tasks nothing is
+invented: lm-eval has no cultures, languages of its texts, categories or sampled units, so these are "unknown", "und"
+(undetermined), null and the item itself, unless the user gives them; a note says so. Only metrics whose aggregate is
+the mean of their items are imported. Fields are as in lm-eval 0.4.13, ``loggers/evaluation_tracker.py``,
 ``evaluator.py`` and ``result_schema.py``.
 """
 
@@ -29,17 +29,17 @@ from kapwa.value_types import Cells, Json, JsonMapping, JsonObject, Untyped
 
 # Right or wrong by definition in lm-eval (api/metrics.py), its tasks and Kapwa's; others are averaged as numbers.
 _BINARY = re.compile(r"(.+_)?(acc|accuracy)(_.+)?|exact_match|mc1(_.+)?")
-# Shares by definition, right or wrong or in parts: no true value lies below 0 or above 1.
+# Shares by definition, right or wrong or fractional: no true value lies below 0 or above 1.
 _SHARE = re.compile(rf"{_BINARY.pattern}|(.+_)?(em|f1|recall|precision|mc2|mc3)(_.+)?")
 _CLOSE = 1e-9
 _SUITE = "lm-eval"  # of runs with lm-eval's own scores
 _CELLS = dict.fromkeys(("text", "state", "thought"), pl.String)
-_LOADERS = (None, "", "arrow", "csv", "json", "parquet", "text")  # of local files: no name of a dataset
+_LOADERS = (None, "", "arrow", "csv", "json", "parquet", "text")  # of local files: these are not names of datasets
 _TYPES = ("generate_until", "multiple_choice")
 
 
 def import_lm_eval(path: Path, out: Path, defaults: base.ItemDefaults, *, overwrite: bool = False) -> list[Path]:
-    """Make a run in ``out`` of every task of the results in the file ``path``; return the folders."""
+    """Import every task of the results in the file ``path`` as a run in ``out``; return the folders."""
     results = read_results(path)
     imported = list(_imported(path, results, defaults))
     if all(run.manifest["suite"] != _SUITE for run in imported):
@@ -66,9 +66,9 @@ def _imported(file: Path, results: JsonMapping, defaults: base.ItemDefaults) -> 
 
 
 def _origin(results: JsonMapping, samples: TaskSamples) -> JsonObject:
-    """Return the parts of a manifest that tell who was asked, with what, and when.
+    """Return the sections of a manifest on the model, its settings, and the time.
 
-    Not lm-eval's ``model_args``, where keys are often given.
+    lm-eval's ``model_args`` are left out, since they often have keys.
     """
     config = results.get("config") or {}
     name = str(results.get("model_name") or config.get("model") or base.UNKNOWN)
@@ -111,7 +111,7 @@ def _foreign(
         raise DataError("has no metric that is a mean over its items.", path=samples.path, hint="; ".join(left_out))
     shots = (results.get("n-shot") or {}).get(name)
     documents, data = samples.documents(), config.get("dataset_path")
-    usual = {"variant": base.UNKNOWN if shots is None else f"{shots}-shot", **base.NOT_TOLD}
+    usual = {"variant": base.UNKNOWN if shots is None else f"{shots}-shot", **base.UNKNOWN_FIELDS}
     about = {
         sample.doc_id: {**usual, **defaults.of(f"row {sample.row} of {samples.path.name}", sample.doc)}
         for sample in documents
@@ -144,8 +144,8 @@ def _metric_name(metric: str, kind: str) -> str:
 def _metrics(results: JsonMapping, samples: TaskSamples) -> tuple[dict[str, JsonObject], list[str]]:
     """Return the metrics that are means of their items, and why others are not.
 
-    A metric's name says what its values should be: one task's accuracy is in parts all the same, another's f1 in per
-    cent, so its values are looked at too.
+    A metric's name suggests its kind of values; but one task's accuracy is fractional, another's f1 in per cent, so the
+    values are checked too.
     """
     values_of: dict[tuple[str, str], list[Untyped]] = {}
     for sample in samples.samples:
@@ -186,14 +186,14 @@ def _score_rows(
             name = _metric_name(metric, sample.filter)
             if name in metrics:
                 value = float(sample.value(metric))
-                outcome = ("right" if value else "wrong") if metrics[name]["binary"] else "scored"
+                outcome = base.foreign_outcome(value, binary=bool(metrics[name]["binary"]))
                 same = {"item_id": item_id, "cluster": item_id, "sample": 0}
                 judged = {"value": value, "outcome": outcome, "state": "unknown"}  # lm-eval keeps no reason of the end
                 yield {**about[sample.doc_id], **same, "metric": name, **judged}
 
 
 def _target(sample: Sample) -> str | None:
-    """What was expected: lm-eval writes the place of the right choice where there are choices."""
+    """The expected answer: lm-eval writes the index of the right choice where there are choices."""
     target = sample.target
     choices = [follows for _, follows in sample.requests if isinstance(follows, str)]
     choice_of = {str(number): choice.strip() for number, choice in enumerate(choices)}
@@ -203,7 +203,7 @@ def _target(sample: Sample) -> str | None:
 
 
 def _tables(documents: Sequence[Sample], about: Mapping[int, Mapping[str, str]]) -> dict[str, pl.DataFrame]:
-    """Return the items, and what the model wrote or the log-probabilities of what it was given."""
+    """Return the items, and the model's texts or the log-probabilities of given texts."""
     items: list[Cells] = []
     answers: list[Cells] = []
     scored: list[Cells] = []
@@ -219,7 +219,7 @@ def _tables(documents: Sequence[Sample], about: Mapping[int, Mapping[str, str]])
             else:
                 texts = response if isinstance(response, list) else [response]
                 answers += [{**key, "sample": draw, "text": str(text)} for draw, text in enumerate(texts)]
-    # lm-eval does not say how a text ended, and a thought that was cut off stands as the answer.
+    # lm-eval does not log how a text ended, and logs a thought that was cut off as the answer.
     read = gated([Response("", text=row["text"]) for row in answers])
     answers = [
         {**row, "text": answer.text, "state": answer.state, "thought": answer.thought}

@@ -16,7 +16,7 @@ from kapwa.tables import refuse_half
 from kapwa.value_types import Json, JsonMapping, JsonObject
 
 _RESULTS = re.compile(r".*_(\d{4}-\d\d-\d\dT[\d.-]+|undated)\.json")
-_TOGETHER = "Keep its files together, as they were named: samples are found by the date in the name."
+_TOGETHER = "Keep its files together, with their names: samples are found by the date in the name."
 _NAME = "Name lm-eval's results_<date>.json"
 _COPY_AGAIN = "Copy the file again as lm-eval wrote it, or run lm-eval again with --log_samples."
 
@@ -48,16 +48,16 @@ class Sample(BaseModel):
 
     @property
     def title(self) -> str:
-        """How messages call a sample of Kapwa's tasks."""
+        """The name of a sample of Kapwa's tasks in messages."""
         return f"the item {self.item_key[0]!r}, variant {self.item_key[1]!r} (row {self.row} of the samples),"
 
     def value(self, metric: str) -> Json:
-        """Return the value of a metric as it stands; None where there is none."""
+        """Return the value of a metric unchanged; None where there is none."""
         return (self.model_extra or {}).get(metric) if metric in self.metrics else None
 
 
 def _prompt(logged: object) -> str:
-    """Return a prompt as text: that of a chat server is its turns as JSON, which lm-eval logs in a list."""
+    """Return a prompt as text; for a chat server, this is the JSON of its turns, which lm-eval logs in a list."""
     if isinstance(logged, list) and len(logged) == 1 and isinstance(logged[0], str):
         return logged[0]
     return logged if isinstance(logged, str) else json.dumps(logged, ensure_ascii=False)
@@ -65,7 +65,7 @@ def _prompt(logged: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TaskSamples:
-    """One task: its name, the file of its samples, and these."""
+    """One task: its name, its samples, and their file."""
 
     name: str
     path: Path
@@ -97,7 +97,7 @@ def read_results(file: Path) -> JsonObject:
 
 
 def _parsed(text: str, **cell: object) -> Json:
-    """Return what JSON says; raise DataError for half a character, which no file of a run could hold."""
+    """Return the value of a JSON text; raise DataError for half a character, which no file of a run could store."""
     value = json.loads(text)
     if "\\u" in text:
         refuse_half(json.dumps(value, ensure_ascii=False), **cell)
@@ -105,7 +105,7 @@ def _parsed(text: str, **cell: object) -> Json:
 
 
 def read_samples(file: Path, name: str, results: JsonMapping) -> TaskSamples:
-    """Return the samples of a task, which lie beside ``file``: lm-eval gives both the same moment in their names."""
+    """Return the samples of a task from the file beside ``file`` whose name has the same time."""
     date = _RESULTS.fullmatch(file.name)
     if date is None:
         raise DataError("is not named as lm-eval names results (results_<date>.json).", path=file, hint=_TOGETHER)

@@ -1,14 +1,14 @@
-"""A Kapwa task as lm-evaluation-harness 0.4.13 wants one; what the YAML files in ``lm_eval_yaml`` name.
+"""A Kapwa task as a task of lm-evaluation-harness 0.4.13; the YAML files in ``lm_eval_yaml`` name this class.
 
-Kapwa's readers give the documents, Kapwa's requests what is asked, Kapwa's scorers the values: there is no second way
-to score. lm-eval asks the model, in its own way, which differs from Kapwa's in three things that can be seen:
+Documents come from Kapwa's readers, prompts from Kapwa's requests, and values from Kapwa's scorers: there is no second
+way to score. lm-eval sends the requests in its own way, with three visible differences from Kapwa:
 
-- It moves white space at the end of a prompt into what is scored, so that the sum holds the newline with which a chat
-  template opens an answer. That newline is scored once by itself and taken off
+- It moves white space at the end of a prompt into the scored text, so that the sum includes the newline with which a
+  chat template opens an answer. That newline is scored once by itself and subtracted
   (:func:`kapwa.exchange.lm_eval_answers.responses_of`).
-- It tells no token counts, so that metrics per token are left out; and its chat templates do not render how a turn
-  closes, so that the metrics as released (``_reference``) of tasks by likelihood are left out.
-- Its standard errors take the items for independent; Kapwa's are clustered.
+- It does not log token counts, so metrics per token are left out; and its chat templates do not render the end of a
+  turn, so the metrics as released (``_reference``) of tasks by likelihood are left out.
+- Its standard errors assume independent items; Kapwa's are clustered.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class KapwaTask(Task):  # type: ignore[misc]
         if "generate" in self.kapwa.needs:
             first = next(iter(self.kapwa.requests(items[:1])))
             settings["generation_kwargs"] = lm_eval_answers.generation_settings(first.params)
-        # lm-eval writes this into its results: an import learns from it which data these were.
+        # lm-eval writes this into its results, so that an import knows which data were used.
         source = {**metadata["kapwa"], "digest": self.kapwa.data.digest, "version": version("kapwa")}
         self._config = TaskConfig(**{**settings, "metadata": {**metadata, "kapwa": source}})
         self.OUTPUT_TYPE = self._config.output_type
         self._items = {(item.id, item.variant): item for item in items}
         self._docs: list[Cells] = self.kapwa.item_table(items).to_dicts()
-        # What people or a judging model say comes after an import; lm-eval has no place for it.
+        # Verdicts of people or a judging model are added after an import; lm-eval has no field for them.
         judged_here = [name for name, info in self.kapwa.metrics.items() if info.judged_by != "verdicts"]
         self._metrics = [name for name in judged_here if lm_eval_answers.is_available(name, self.kapwa)]
         self._training_docs = self._fewshot_docs = self._instances = None
@@ -57,7 +57,7 @@ class KapwaTask(Task):  # type: ignore[misc]
         self.fewshot_rnd = None
 
     def has_training_docs(self) -> bool:
-        """No: Kapwa asks without examples."""
+        """No: Kapwa's prompts have no examples."""
         return False
 
     def has_validation_docs(self) -> bool:
@@ -77,7 +77,7 @@ class KapwaTask(Task):  # type: ignore[misc]
         return str(doc["prompt"])
 
     def doc_to_target(self, doc: Mapping[str, object]) -> str:
-        """Return what lm-eval's logs show as the right answer."""
+        """Return the right answer for lm-eval's logs."""
         return str(expected(doc))
 
     def aggregation(self) -> dict[str, Callable[[Sequence[float]], float]]:
@@ -85,7 +85,7 @@ class KapwaTask(Task):  # type: ignore[misc]
         return dict.fromkeys(self._metrics, mean)
 
     def higher_is_better(self) -> dict[str, bool]:
-        """Return which way each metric points: up where it points neither way, for which lm-eval has no word."""
+        """Return the direction of each metric; higher where it has none, which lm-eval cannot express."""
         return {name: self.kapwa.metrics[name].higher_is_better is not False for name in self._metrics}
 
     def fewshot_context(self, doc: JsonMapping, num_fewshot: int, **settings: Json) -> list[str]:
@@ -122,7 +122,7 @@ class KapwaTask(Task):  # type: ignore[misc]
         ]
 
     def process_results(self, doc: Mapping[str, object], results: Sequence[object]) -> dict[str, float]:
-        """Judge one item as Kapwa does; metrics that have nothing to measure in it are absent."""
+        """Judge one item as Kapwa does; metrics without a value for it are absent."""
         requests = self._requests(doc)
         answers = list(map(Answer, requests, gated(lm_eval_answers.responses_of(requests, results))))
         values = means(self.kapwa.score([self._item(doc)], answers).scores)

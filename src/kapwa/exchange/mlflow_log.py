@@ -1,4 +1,4 @@
-"""Scores of checkpoints for MLflow: ``--to mlflow:FILE.db``, a database, or ``--to mlflow:FOLDER``, its old files."""
+"""Log scores of checkpoints to MLflow: ``--to mlflow:FILE.db``, a database, or ``--to mlflow:FOLDER``, old files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def log(destination: str, scores: LoggedSeries) -> int:
 
 
 def _added(client: Untyped, scores: LoggedSeries) -> int:
-    """Log the new points with a metric of their own that tells which are there."""
+    """Log the new points, with an additional metric that marks the steps that are there."""
     kapwa_experiment = client.get_experiment_by_name(PROJECT)
     experiment = client.create_experiment(PROJECT) if kapwa_experiment is None else kapwa_experiment.experiment_id
     runs = client.search_runs([experiment], f"tags.`{_KEY}` = '{scores.key}'")

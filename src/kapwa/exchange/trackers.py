@@ -1,7 +1,8 @@
-"""Scores of checkpoints for experiment trackers that keep them on this computer: Trackio, MLflow, W&B's offline files.
+"""Log scores of checkpoints to experiment trackers on this computer: Trackio, MLflow, W&B's offline files.
 
-A tracker is a function ``log(place, scores) -> int`` under the entry points ``kapwa.trackers``: it adds the points of
-``scores`` that ``place`` does not have yet, and returns how many it added. Packages add more. Nothing is sent anywhere.
+A tracker is a function ``log(destination, scores) -> int`` under the entry points ``kapwa.trackers``: it adds the
+points of ``scores`` that ``destination`` does not have yet, and returns how many it added. Other packages can add
+trackers. Nothing is sent to a server.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from kapwa.runs.checkpoints import Checkpoint, Series, scores_to_log
 from kapwa.value_types import Untyped
 
 PROJECT = "kapwa"
-# What every tracker takes in a name; other signs become "_".
+# Signs that not every tracker accepts in a name; they become "_".
 _UNSAFE = re.compile(r"[^\w.\- /]")
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedPoint:
-    """What is logged of one checkpoint: numbers by name, at a step."""
+    """The logged values of one checkpoint: numbers by name, at a step."""
 
     step: int
     checkpoint: str
@@ -34,7 +35,7 @@ class LoggedPoint:
 
 @dataclass(frozen=True, slots=True)
 class LoggedSeries:
-    """What is logged of a series: ``name`` is for readers; ``key`` tells it apart from every other series."""
+    """The logged data of a series: ``name`` is for readers; ``key`` identifies the series."""
 
     name: str
     key: str
@@ -43,24 +44,25 @@ class LoggedSeries:
 
 
 class Tracker(Protocol):
-    """A tracker that keeps scores at ``place``."""
+    """A tracker that stores scores at ``destination``."""
 
     def __call__(self, destination: str, scores: LoggedSeries) -> int:
-        """Add the points that are new, and return how many these are."""
+        """Add the new points, and return their number."""
         ...
 
 
 def log_series(series: Sequence[Series], to: str) -> int:
     """Log series to the tracker that ``to`` names, "NAME:PLACE", and return how many checkpoints were new there.
 
-    Raises UsageError for an unknown tracker, one whose package is not installed, and a place it cannot write to.
+    Raises UsageError for an unknown tracker, one whose package is not installed, and a destination that is not
+    writable.
     """
     log, destination = find_tracker(to)
     return sum(log(destination, _logged(each)) for each in series)
 
 
 def find_tracker(to: str) -> tuple[Tracker, str]:
-    """Return the tracker and the place that "NAME:PLACE" names; raise UsageError for another form or name."""
+    """Return the tracker and the destination of "NAME:PLACE"; raise UsageError for another form or name."""
     name, colon, destination = to.partition(":")
     if not name or not colon or not destination:
         hint = "For example: trackio:my-project, mlflow:mlruns or wandb:wandb"

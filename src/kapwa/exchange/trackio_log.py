@@ -1,4 +1,4 @@
-"""Scores of checkpoints for Trackio: ``--to trackio:PROJECT``, in the folder that ``TRACKIO_DIR`` names."""
+"""Log scores of checkpoints to Trackio: ``--to trackio:PROJECT``, in the folder that ``TRACKIO_DIR`` names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def log(destination: str, scores: LoggedSeries) -> int:
         new = [point for point in scores.points if point.step not in known]
         if not new:
             return 0
-        with redirect_stdout(sys.stderr):  # it tells of itself on standard output
+        with redirect_stdout(sys.stderr):  # Trackio writes messages to standard output
             options = {"embed": False, "auto_log_gpu": False, "auto_log_cpu": False}
             run = trackio.init(destination, name=name, config=dict(scores.facts), resume="allow", **options)
             for point in new:

@@ -1,4 +1,4 @@
-"""Scores of checkpoints for Weights & Biases: ``--to wandb:FOLDER``, as its offline files, for ``wandb sync``."""
+"""Log scores of checkpoints to Weights & Biases: ``--to wandb:FOLDER``, as offline files for ``wandb sync``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kapwa.exchange.trackers import PROJECT, LoggedSeries, tracker_package
 
 
 def log(destination: str, scores: LoggedSeries) -> int:
-    """Write the whole series as one offline run, always under the same id: offline files cannot be added to."""
+    """Write the whole series as one offline run, always with the same id, since offline files cannot be extended."""
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
     wandb = tracker_package("wandb", "wandb")
     folder = Path(destination)

@@ -24,7 +24,7 @@ from kapwa.languages.schema import Denials, People, ReplyWords, Words
 from kapwa.value_types import Untyped
 
 _AMPERSAND = regex.compile(r"(?<=\w{2})\s*&\s*(?=\w{2})")
-# No word of the languages whose affixes Kapwa strips is longer; beyond it stands something else.
+# No word of the languages whose affixes Kapwa strips is longer; a longer token is not a word.
 _LONGEST_STRIPPED = 40
 
 
@@ -56,10 +56,10 @@ class LanguageInfo:
 class Language:
     """One language. Pure and deterministic; callers memoise the results of :meth:`keys`.
 
-    ``tools`` are functions, so that no version is looked up at import, and give None for what is not installed;
-    ``rules`` is the version of the rules and lists ("" without any). ``fold`` returns a text in the spelling matching
-    compares: NFKC, lower case, the language's own foldings. ``tokens`` cuts folded text into words; ``variants`` gets
-    such a word and gives further keys (lemma, stem, stripped forms). The other fields are those of
+    ``tools`` are functions, so that no version is looked up at import; they return None for what is not installed.
+    ``rules`` is the version of the rules and lists ("" without any). ``fold`` returns a text in the spelling that
+    matching compares: NFKC, lower case, the language's own foldings. ``tokens`` cuts folded text into words;
+    ``variants`` returns further keys of such a word (lemma, stem, stripped forms). The other fields are those of
     :class:`kapwa.languages.schema.LanguageFile`.
     """
 
@@ -84,7 +84,7 @@ class Language:
 
     @cached_property
     def words(self) -> Words:
-        """The words of numbers, dates and times, folded: when first asked for, since folding may load a library."""
+        """The words of numbers, dates and times, folded when first used, since folding may load a library."""
         return self.quantities.folded(self.fold)
 
     @cached_property
@@ -94,7 +94,7 @@ class Language:
 
     @cached_property
     def info(self) -> LanguageInfo:
-        """What this is, and what it is made with."""
+        """The language and its tools, as ``kapwa languages`` shows them."""
         rules = [Tool(f"kapwa rules ({self.code})", self.rules, "Apache-2.0")] if self.rules else []
         tools = (*filter(None, (tool() for tool in self.tools)), *rules)
         return LanguageInfo(self.code, self.name, tools, self.resource, self.reviewed, self.notes)
@@ -155,9 +155,9 @@ def stemmed() -> frozenset[str]:
 
 
 def stripped_forms(word: str, strip: Callable[[str], Iterable[str]]) -> set[str]:
-    """Return ``word`` and all that is left of it when ``strip`` (a word to it minus one affix) is applied repeatedly.
+    """Return ``word`` and all forms that result when ``strip`` (which removes one affix) is applied repeatedly.
 
-    ``strip`` must give shorter words, or words it does not lengthen again. Words over 40 characters stay whole.
+    ``strip`` must give shorter words, or words it does not lengthen again. Words over 40 characters are not stripped.
     """
     forms = {word}
     fresh = forms if len(word) <= _LONGEST_STRIPPED else set()

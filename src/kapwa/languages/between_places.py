@@ -1,4 +1,4 @@
-"""How far places lie apart, and what they share that makes blocks of a map: regions, languages, branches of these."""
+"""Distances between countries, and what they share: regions, languages and branches of languages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EARTH_RADIUS_KM = 6371.0088  # mean radius (IUGG)
 def geographic_distance(iso3s: Sequence[str]) -> Floats:
     """Return great-circle distances between capitals in km, float64 (m, m); NaN where there is no country ("").
 
-    Raises UsageError for a code that is no place's.
+    Raises UsageError for an unknown code.
     """
     nowhere = (math.nan, math.nan)
     spots = [(place.latitude, place.longitude) if place else nowhere for place in checked_places(iso3s)]
@@ -33,7 +33,13 @@ def geographic_distance(iso3s: Sequence[str]) -> Floats:
 
 def other_region(iso3s: Sequence[str]) -> Floats:
     """Return 0 within a subregion of M49 ("Western Africa"), ½ within a continent, 1 beyond; float64 (m, m)."""
-    return _pairwise(iso3s, lambda a, b: 0.0 if a.subregion == b.subregion else 0.5 if a.region == b.region else 1.0)
+
+    def gap(a: Place, b: Place) -> float:
+        if a.subregion == b.subregion:
+            return 0.0
+        return 0.5 if a.region == b.region else 1.0
+
+    return _pairwise(iso3s, gap)
 
 
 def other_language(iso3s: Sequence[str]) -> Floats:
@@ -42,11 +48,11 @@ def other_language(iso3s: Sequence[str]) -> Floats:
 
 
 def shared_blocks(iso3s: Sequence[str]) -> tuple[Floats, ...]:
-    """Return how much two countries share of what makes blocks of a map, from 0 to 1; float64 (m, m) each.
+    """Return how much each two countries have in common, from 0 to 1; float64 (m, m) each.
 
-    Their region and subregion by M49; the first of their official or working languages, and its branch, such as Slavic;
-    all of these languages, and all branches: the cosine of what each has, so that every matrix is a covariance. Raises
-    UsageError for a code that is no place's.
+    There is a matrix for: region and subregion by M49; the first of the official or working languages, and its branch,
+    such as Slavic; all of these languages, and all branches. The values are cosines, so every matrix is a covariance.
+    Raises UsageError for an unknown code.
     """
     places = checked_places(iso3s)
     kinds: tuple[Callable[[Place], Iterable[str]], ...] = (
@@ -61,16 +67,16 @@ def shared_blocks(iso3s: Sequence[str]) -> tuple[Floats, ...]:
 
 
 def _cosines(sets: Sequence[Set[str]]) -> Floats:
-    """The cosine of each two sets as vectors of 0 and 1; a set without a member is like itself alone."""
-    size = [math.sqrt(len(one)) or math.inf for one in sets]
-    shared = [[len(a & b) / (s * t) for b, t in zip(sets, size, strict=True)] for a, s in zip(sets, size, strict=True)]
-    matrix = np.array(shared, np.float64).reshape(len(sets), len(sets))
+    """The cosine of each two sets as vectors of 0 and 1; an empty set has a cosine of 1 with itself and 0 else."""
+    shared = np.array([[len(a & b) for b in sets] for a in sets], np.float64).reshape(len(sets), len(sets))
+    size = np.array([math.sqrt(len(one)) or math.inf for one in sets], np.float64)
+    matrix = shared / np.outer(size, size)
     np.fill_diagonal(matrix, 1.0)
     return matrix
 
 
 def checked_places(iso3s: Sequence[str]) -> list[Place | None]:
-    """Return the places of codes, None for ""; raise UsageError for a code that is no place's."""
+    """Return the countries of codes, None for ""; raise UsageError for an unknown code."""
     places = [place_of(code) if code else None for code in iso3s]
     for code, place in zip(iso3s, places, strict=True):
         if code and place is None:

@@ -1,7 +1,7 @@
 """Codes of languages: how each is spelled, which belong together, their English names and their scripts.
 
-Languages written in Latin letters alone are left out of the scripts: a text in them cannot be told from English by its
-letters. Scripts are those in common use by CLDR 46 (supplemental language data); a language with several has each.
+Languages written only in Latin letters have no entry among the scripts, since the letters of a text do not distinguish
+them from English. Scripts are those in common use by CLDR 46 (supplemental language data); a language may have several.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from kapwa import registry
 from kapwa.files import table_rows
 
 _ROWS = table_rows(Path(__file__).with_name("codes.csv"))
-# How the identifier, users and data sets write a code otherwise.
+# Other codes that the identifier, users and data sets use for a language.
 _ALIASES = {alias: row["code"] for row in _ROWS for alias in row["also"].split()}
-# English names: the first is what people are shown.
+# English names: the first one is displayed.
 _NAMES = {name.casefold(): row["code"] for row in _ROWS for name in row["names"].split("|")}
 _SHOWN = {row["code"]: row["names"].partition("|")[0] for row in _ROWS}
 # Those of ISO 639-3, by the codes that occur here.
 _MACROLANGUAGES = {row["code"]: row["macrolanguage"] or row["code"] for row in _ROWS}
 # Unicode names (the property Script), as the module regex knows them.
 _SCRIPTS = {row["code"]: tuple(row["scripts"].split()) for row in _ROWS}
-# A script that a tag names itself goes before the language's ("pa-Arab", "ru-Latn"); "" is not looked at.
+# A script named in a tag ("pa-Arab", "ru-Latn") takes precedence over the language's; "" is not checked.
 _SCRIPTS_OF_TAGS = {row["tag"]: row["script"] for row in table_rows(Path(__file__).with_name("scripts.csv"))}
 
 # The shape of a BCP-47 tag (RFC 5646 without grandfathered tags): language, script, region, variants, extensions.
@@ -38,7 +38,7 @@ NO_TAG = "{!r} is not a BCP-47 language tag such as 'fil', 'ar' or 'zh-Hant'."
 
 
 def name_of(code: str) -> str:
-    """Return the English name of a language ("Sundanese" for "su"), whatever is installed; else its BCP-47 code."""
+    """Return the English name of a language ("Sundanese" for "su"), whatever is installed; if unknown, its code."""
     return _SHOWN.get(canonical(code), code)
 
 
@@ -51,7 +51,7 @@ def canonical(code: str) -> str:
 
 @cache
 def family(code: str) -> str:
-    """Return the ISO 639-3 macrolanguage of a code ("msa" for Indonesian), itself where it is in none."""
+    """Return the ISO 639-3 macrolanguage of a code ("msa" for Indonesian), or the code itself if it has none."""
     known = canonical(code)
     return _MACROLANGUAGES.get(known, known)
 
@@ -59,8 +59,8 @@ def family(code: str) -> str:
 def same_language(a: str, b: str) -> bool:
     """Whether two BCP-47 codes name one language, or languages of one ISO 639-3 macrolanguage.
 
-    Script and region are ignored (zh-Hans = zh-Hant). Filipino and Tagalog are one language. Indonesian
-    and Malay, the Arabics, the Chineses, the Norwegians and Serbo-Croatian count as same each.
+    Script and region are ignored (zh-Hans = zh-Hant). Filipino and Tagalog are one language. Indonesian and Malay count
+    as the same language, and so do the varieties of Arabic, Chinese, Norwegian and Serbo-Croatian.
     """
     return family(a) == family(b)
 

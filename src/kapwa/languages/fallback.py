@@ -1,10 +1,10 @@
 """Any language: its own file, or else what Unicode and the shared libraries know of it.
 
-A language without a file is folded as all are (:mod:`kapwa.languages.folding`), cut at what Unicode calls no letter,
-and where a script has no spaces between words (Thai, Lao, Khmer, Burmese, Japanese, Chinese) by ICU's dictionaries, if
-the extra ``icu`` is installed; simplemma and Snowball add keys where they know the language. Nobody wrote rules for it
-and nobody reviewed what comes of it: ``NO_RULES`` says so among its tools, and so in tables and signatures. A language
-of a macrolanguage that has a file (Cantonese of Chinese, Egyptian Arabic) takes that file's rules.
+A language without a file is folded like all others (:mod:`kapwa.languages.folding`) and cut at characters that are not
+letters in Unicode. Scripts without spaces between words (Thai, Lao, Khmer, Burmese, Japanese, Chinese) are cut by ICU's
+dictionaries, if the extra ``icu`` is installed. simplemma and Snowball add keys where they know the language. Nobody
+wrote rules for it, and nobody reviewed the results: ``NO_RULES`` says so among its tools, and so in tables and
+signatures. A language of a macrolanguage with a file (Cantonese of Chinese, Egyptian Arabic) uses that file's rules.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from kapwa.value_types import Untyped
 NO_RULES = "no rules, unreviewed"
 # Scripts without spaces between words that ICU has dictionaries for.
 _UNSPACED = ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar")
-# Where no word can be cut out, an answer of so many characters counts inside a run of letters.
+# Where words cannot be cut out, an answer of this many characters or more counts inside a run of letters.
 _INSIDE = 2
-# Turkish, Crimean Tatar, Gagauz and Tatar part dotted and dotless i as Azerbaijani does.
+# Turkish, Crimean Tatar, Gagauz and Tatar distinguish dotted and dotless i as Azerbaijani does.
 _DOTLESS = ("tr", "crh", "gag", "tt")
-# A sentence names so many languages.
+# The most languages that a sentence names.
 _MOST_NAMES = 12
-# simplemma's name for what belongs to a macrolanguage under another.
+# simplemma's codes that differ from those of the macrolanguage.
 _LEMMAS = {"nor": "nb"}
 
 
 def has_rules(tag: str) -> bool:
-    """Whether a file brings rules for the language of a BCP-47 tag."""
+    """Whether the language of a BCP-47 tag has a file with rules."""
     return canonical(tag) in registry.available("languages")
 
 
 def without_rules(tags: Iterable[str]) -> list[str]:
-    """Say in a sentence which of these languages have no rules; nothing where all have."""
+    """Return a sentence on which of these languages have no rules; nothing where all have."""
     codes = [code for code in dict.fromkeys(map(canonical, tags)) if not has_rules(code)]
     how = "by Unicode folding and what libraries know of the language, or by the rules of its macrolanguage"
     sentence = "Kapwa has no rules for {}: replies in it are compared {}. No speaker has reviewed how well this works."
@@ -59,7 +59,7 @@ def without_rules(tags: Iterable[str]) -> list[str]:
 
 
 def without_words(tags: Iterable[str]) -> list[str]:
-    """Say in a sentence in which of these languages refusals and "I don't know" cannot be told from wrong answers."""
+    """Return a sentence on the languages where refusals and "I don't know" look like wrong answers."""
     words = {code: reply_words().get(code, ReplyWords()) for code in map(canonical, tags)}
     without = {
         "refusals": [code for code, lists in words.items() if not lists.refusal],
@@ -79,7 +79,7 @@ def _names(codes: Sequence[str]) -> str:
 
 
 def needs_icu(tag: str) -> bool:
-    """Whether words of this language can be cut only with the extra ``icu``, and it is not installed."""
+    """Whether cutting this language into words needs the extra ``icu``, which is not installed."""
     return language_for(tag).inside > 0 and not has_rules(tag) and not has_rules(canonical(family(tag)))
 
 
@@ -129,7 +129,7 @@ def _variants(lemmas: str, algorithm: str, token: str) -> Iterator[str]:
 
 
 def _whole(text: str) -> str:
-    """The vowel signs am of Thai and Lao, which NFKC takes apart and dictionaries write in one."""
+    """Join the vowel signs am of Thai and Lao, which NFKC splits and dictionaries write as one character."""
     return text.replace("\u0e4d\u0e32", "\u0e33").replace("\u0ecd\u0eb2", "\u0eb3")
 
 
@@ -142,9 +142,10 @@ def _cut(folded: str) -> tuple[str, ...]:
     tokens = spaced_tokens(folded)
     if breaker is None:
         return tokens
-    return tuple(
-        word for token in tokens for word in (breaker(token, "und") if has_script(token, _UNSPACED) else (token,))
-    )
+    words: list[str] = []
+    for token in tokens:
+        words += breaker(token, "und") if has_script(token, _UNSPACED) else [token]
+    return tuple(words)
 
 
 @cache

@@ -14,10 +14,10 @@ from itertools import chain
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
-# Joiners, soft hyphens, direction marks, variation selectors, fillers: they change how a word looks, not which it is.
+# Joiners, soft hyphens, direction marks, variation selectors, fillers: they change how a word looks, not its identity.
 _INVISIBLE = regex.compile(r"[\p{Cf}\p{Default_Ignorable_Code_Point}]+")
 _GAPS = regex.compile(r"[\s\p{Cc}\p{Cs}]+")
-# A number with its separators is one token, so that no part of it (the 5 of 1.5) is a word; letters beside it are not.
+# A number with its separators is one token, so that no piece of it (the 5 of 1.5) is a word; adjacent letters are not.
 _TOKEN = regex.compile(
     r"\d+(?:[.,:/]\d+)*|[\p{L}\p{M}]+(?:'(?=\p{L})[\p{L}\p{M}]+)*(?:\+{1,2}(?![\p{L}\p{N}]))?|[\p{Nl}\p{No}]+"
 )
@@ -45,7 +45,7 @@ def ascii_digits(text: str) -> str:
     """Return ``text`` with the decimal digits of all scripts (٣ ۳ ৩ ３) written 0-9."""
     if text.isascii():
         return text
-    # The module regex may know of digits that this Python does not: these stay.
+    # The module regex may know digits that this Python does not know: these are not changed.
     return str(_DIGIT.sub(lambda hit: str(unicodedata.decimal(hit.group(), hit.group())), text))
 
 
@@ -58,7 +58,7 @@ def visible(text: str, keep: str = "") -> str:
 
 @lru_cache(maxsize=65536)
 def unaccented(text: str, keep: str = "") -> str:
-    """Return NFC ``text`` without its nonspacing marks (é → e); letters in ``keep`` (such as ñ) stay whole."""
+    """Return NFC ``text`` without its nonspacing marks (é → e); letters in ``keep`` (such as ñ) keep theirs."""
     if text.isascii():
         return text
     pieces = (
@@ -114,5 +114,5 @@ class Folding:
         return self.last(unicodedata.normalize("NFC", ascii_digits(_GAPS.sub(" ", text).strip())))
 
 
-# Languages that part dotted and dotless i: Azerbaijani, Turkish, Tatar.
+# Languages that distinguish dotted and dotless i: Azerbaijani, Turkish, Tatar.
 DOTLESS = Folding(before=str.maketrans("Iİ", "ıi"), replace=(("ı\u0307", "i"), ("i\u0307", "i")))

@@ -1,13 +1,13 @@
-"""Say which language a text is in, offline; never used to gate a score, only to report.
+"""Identify the language of a text, offline; this is only reported, and never decides a score.
 
-py3langid (a naive Bayes model over byte n-grams, 140 languages) gives probabilities; Kapwa adds them up
-within ISO 639-3 macrolanguages, because it cannot tell Indonesian from Malay, or written Arabic from
-Egyptian, and nobody is served by a verdict that changes with the toss of a coin.
+py3langid (a naive Bayes model over byte n-grams, 140 languages) gives probabilities. Kapwa adds them up
+within ISO 639-3 macrolanguages, because the model cannot distinguish Indonesian from Malay, or written Arabic
+from Egyptian, and a verdict that changes at random would help nobody.
 
-Measured with the limits below: of the 948 Kalahi responses (short Filipino sentences) 99.7 % are called
-Filipino, 0.3 % undecided, none another language; of 7,000 BLEnD questions in 12 languages 99.7 % are right,
-none wrong. Of fragments of eight letters 62 % are named rightly, 0.3 % wrongly. Blind spots: Cebuano
-passes for Filipino, Sundanese for Javanese or Indonesian (neither is among the model's languages).
+Measured with the limits below: of the 948 Kalahi responses (short Filipino sentences) 99.7 % are identified as
+Filipino, 0.3 % are undecided, none is identified as another language; of 7,000 BLEnD questions in 12 languages
+99.7 % are right, none wrong. Of fragments of eight letters 62 % are right, 0.3 % wrong. Known errors: Cebuano
+is identified as Filipino, Sundanese as Javanese or Indonesian (the model knows neither language).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kapwa.value_types import Untyped
 MIN_LETTERS = 8
 MIN_CONFIDENCE = 0.7
 
-# Languages the identifier does not know, and what it takes them for: such an answer proves nothing.
+# Languages that the identifier does not know, and those that it mistakes them for: such a result proves nothing.
 _MISTAKEN_FOR = {
     "su": frozenset({"jv", "id", "ms", "ace", "bcl"}),
     "ceb": frozenset({"fil", "bcl"}),
@@ -48,7 +48,7 @@ def _identifier() -> Untyped:
 
 
 def identify(text: str) -> Identification:
-    """Return the language of ``text``; None below 8 letters or 0.7 confidence, or for no language at all."""
+    """Return the language of ``text``; None for fewer than 8 letters, confidence below 0.7, or no language at all."""
     if sum(map(str.isalpha, text)) < MIN_LETTERS:
         return Identification(None, 0.0)
     ranked: list[tuple[str, float]] = _identifier().rank(text)
@@ -66,15 +66,15 @@ def identify(text: str) -> Identification:
 
 @cache
 def identifiable(code: str) -> bool:
-    """Whether :func:`identify` can ever answer with this language or its macrolanguage."""
+    """Whether :func:`identify` can ever return this language or its macrolanguage."""
     return family(code) in set(map(family, _identifier().labels)) - {_NO_LANGUAGE}
 
 
 def differs(expected: str, identified: Identification) -> bool | None:
     """Whether a text that was ``identified`` is in another language than ``expected``; None if undecidable.
 
-    Undecidable are: a text without a verdict, and a verdict that the identifier also gives to ``expected``
-    because it does not know that language.
+    It is undecidable where the text has no verdict, or a verdict that the identifier would also give to texts in
+    ``expected``, because it does not know that language.
     """
     if identified.language is None or not expected.strip():
         return None

@@ -1,4 +1,4 @@
-"""The words of replies in every language, put together: what a model writes does not follow what it was asked in.
+"""The words of replies in all languages together, since a model may not reply in the language of the question.
 
 Each language declares them in its file (:class:`kapwa.languages.schema.ReplyWords`); languages without rules have files
 of such words alone. None of the lists was reviewed by a native speaker.
@@ -16,7 +16,7 @@ from kapwa.languages.reading import DATA, REPLIES, read_file, shipped_file
 from kapwa.languages.schema import ReplyWords
 from kapwa.languages.words import words
 
-# A refusal is looked for in so many characters at the start of a text.
+# A refusal is searched for in this many characters at the start of a text.
 OPENING = 240
 _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'"})
 
@@ -26,7 +26,7 @@ def reply_words() -> Mapping[str, ReplyWords]:
     """Return the reply words of every language by its code: English, then those with rules, then the others."""
     shipped = {path.stem for path in DATA.glob("*.yaml")}
     codes = sorted({*shipped, *registry.installed("languages")}, key=lambda code: (code != "en", code))
-    # A file holds the words; what else a language is made of is made only of those that are asked in.
+    # The file is enough for the words; a whole language is only made where questions are asked in it.
     words = {
         code: shipped_file(code).replies if code in shipped else registry.load("languages", code).replies
         for code in codes
@@ -44,7 +44,7 @@ def any_of(name: str) -> str:
 def spaced_and_not(name: str) -> tuple[str, str]:
     """Return the alternatives under one name as :func:`any_of`: of languages with spaces between words, and without.
 
-    Written without spaces (or, in Korean, with particles on words), a word may stand against another.
+    In languages without spaces (or, as in Korean, with particles on words), a word may directly follow another.
     """
     spaced = {code: getattr(words, name) for code, words in reply_words().items()}
     unspaced = [spaced.pop(code) for code in ("ja", "ko", "th", "zh")]
@@ -53,7 +53,7 @@ def spaced_and_not(name: str) -> tuple[str, str]:
 
 @cache
 def non_answers(language: str) -> tuple[str, ...]:
-    """Return what stands for "no answer" in a language (BCP-47), the usual wordings first, and then in English."""
+    """Return texts that mean "no answer" in a language (BCP-47), the usual wordings first, then those in English."""
     every = reply_words()
     lists = (every[code].non_answers for code in (canonical(language), "en") if code in every)
     return tuple(text for texts in lists for text in texts.split("|") if text)
@@ -61,7 +61,7 @@ def non_answers(language: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=65_536)
 def is_non_answer(text: str, language: str) -> bool:
-    """Whether a text says no more than that there is no answer, in a language or in English."""
+    """Whether a text only says that there is no answer, in a language or in English."""
     return words(text) in _in_words(canonical(language))
 
 
@@ -78,10 +78,10 @@ def _refusal() -> re.Pattern[str]:
 def is_refusal(text: str) -> bool:
     """Whether ``text`` opens like a refusal to answer.
 
-    A heuristic, and reported as one: it looks in the first 240 characters for a first person who cannot or will not
-    help, and for "as an AI ... I cannot", in every language that lists them (models often decline in English whatever
-    they were asked in). It misses other wordings, and takes an answer that declines first and advises after for a
-    refusal. No score depends on it.
+    This is a heuristic, and reported as one: it searches the first 240 characters for a first person who cannot or will
+    not help, and for "as an AI ... I cannot", in every language that lists them (models often decline in English
+    whatever the language of the question). It misses other wordings, and counts an answer that first declines and then
+    advises as a refusal. No score depends on it.
     """
     opening = " ".join(text[: 2 * OPENING].split())[:OPENING].lower().translate(_APOSTROPHES)
     return _refusal().search(opening) is not None

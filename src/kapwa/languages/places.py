@@ -1,11 +1,11 @@
 """Which country a name means: nationalities, demonyms, country names and ISO codes, and which of them are ambiguous.
 
-The table ``places.csv`` beside this module holds the members and observers of the United Nations, the territories
-that surveys treat as countries of their own (Hong Kong, Taiwan, Puerto Rico, Kosovo, Northern Ireland ...), the
-place of each capital, official or working languages, and the region by the United Nations' M49 standard (Kosovo and
-Taiwan, which M49 does not list, stand with their neighbours). A name that stands in the rows of two places is
-ambiguous, and nothing here chooses for the reader. ``branches.csv`` says to which branch of a family, about as old as
-Germanic or Bantu, each of these languages belongs; one without relatives in the table is a branch of its own.
+The table ``places.csv`` beside this module holds the members and observers of the United Nations, and the territories
+that surveys treat as countries (Hong Kong, Taiwan, Puerto Rico, Kosovo, Northern Ireland ...), with the coordinates of
+each capital, official or working languages, and the region by the United Nations' M49 standard (Kosovo and Taiwan,
+which M49 does not list, have the regions of their neighbours). A name in the rows of two countries is ambiguous, and
+this module never chooses between them. ``branches.csv`` has the branch of a family, about as old as Germanic or Bantu,
+to which each of these languages belongs; one without relatives in the table is its own branch.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from kapwa.files import table_rows
 
-# Attributes whose values are names of places; a language or a religion has no country, however it is spelt.
+# Attributes whose values are names of countries; a language or a religion has no country, however it is spelt.
 PLACE_ATTRIBUTES = ("nationality", "country")
 
 _CODE = re.compile(r"[A-Z]{2}|[A-Z]{3}|GB-[A-Z]{3}")
@@ -61,7 +61,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Ambiguous:
-    """A name that means more than one place: ``text`` as it was given, and the places in order of their codes."""
+    """A name that means more than one country: ``text`` as it was given, and the countries in order of their codes."""
 
     text: str
     candidates: tuple[Place, ...]
@@ -71,10 +71,10 @@ class Ambiguous:
 
 
 def resolve(text: str, *, attribute: str = "nationality") -> Place | Ambiguous | None:
-    """Say which place ``text`` names: a nationality, demonym, country name or (in capitals) ISO code.
+    """Return the country that ``text`` names: by nationality, demonym, country name or (in capitals) ISO code.
 
-    Case, accents and punctuation do not matter, misspelt names are never guessed (see :func:`nearest`). None when
-    nothing has that name, or when ``attribute`` is not one whose values are places.
+    Case, accents and punctuation do not matter; misspelt names are never guessed (see :func:`nearest`). None when
+    nothing has that name, or when ``attribute`` is not one whose values are countries.
     """
     if attribute not in PLACE_ATTRIBUTES:
         return None
@@ -89,7 +89,7 @@ def resolve(text: str, *, attribute: str = "nationality") -> Place | Ambiguous |
 
 
 def _places_named(text: str) -> tuple[Place, ...]:
-    """Return the places that a name may mean, also one with an addition that says the same: "Türkiye (Turkey)"."""
+    """Return the countries that a name may mean, also with an addition that means the same: "Türkiye (Turkey)"."""
     candidates = next(filter(None, map(_index().names.get, _readings(text))), ())
     addition = _ADDITION.fullmatch(text.strip())
     if candidates or not addition:
@@ -101,10 +101,10 @@ def _places_named(text: str) -> tuple[Place, ...]:
 
 
 def shared_names(groups: Iterable[Collection[str]]) -> dict[str, str]:
-    """Return the name of the country for each name of a culture that another group writes otherwise.
+    """Return the name of the country for each name of a culture that another group spells differently.
 
-    ``groups``: the cultures of one benchmark each, such as "South_Korea" here and "Korea, Republic of" there. A group
-    that has two names of one country means two cultures, and both stay as they are.
+    ``groups``: the cultures of one benchmark each, such as "South_Korea" here and "Korea, Republic of" there. If a
+    group has two names of one country, these are two cultures, and both keep their names.
     """
     spelled: defaultdict[Place, list[str]] = defaultdict(list)
     apart: set[Place] = set()
@@ -127,7 +127,7 @@ def is_code(text: str) -> bool:
 
 
 def place_of(iso3: str) -> Place | None:
-    """Return the place with the code ``iso3`` (as in :attr:`Place.iso3`), or None."""
+    """Return the country with the code ``iso3`` (as in :attr:`Place.iso3`), or None."""
     return _index().codes.get(iso3)
 
 
@@ -142,15 +142,15 @@ def _branches() -> Mapping[str, str]:
 
 
 def places() -> tuple[Place, ...]:
-    """Return every place, in order of its code."""
+    """Return every country, in order of its code."""
     return _index().places
 
 
-def part_of(text: str) -> Place | None:
-    """Return the country that a name with an addition starts with, such as "Belgium French", where it is one.
+def country_at_start(text: str) -> Place | None:
+    """Return the country that a name with an addition starts with, such as "Belgium French"; None where there is none.
 
-    For names that :func:`resolve` does not know: surveys split countries by language, region or group. Whether the
-    row is a part of that country is for people to say.
+    For names that :func:`resolve` does not know: surveys split countries by language, region or group. People must
+    decide whether the row belongs to that country.
     """
     words = fold(text).split()
     for length in range(len(words) - 1, 0, -1):
@@ -161,21 +161,21 @@ def part_of(text: str) -> Place | None:
 
 
 def nearest(text: str, count: int = 3) -> tuple[Place, ...]:
-    """Return up to ``count`` places with a name like ``text``, the likest first; none when nothing is near."""
+    """Return up to ``count`` countries with a name like ``text``, the most similar first; () when none is similar."""
     index = _index()
     near = difflib.get_close_matches(fold(text), index.names, n=4 * count, cutoff=0.82)
     return tuple(dict.fromkeys(place for name in near for place in index.names[name]))[:count]
 
 
 def suggestion(text: str) -> str:
-    """Return "Did you mean ...?" for a name that is not known, "" when no known name is near."""
+    """Return "Did you mean ...?" for an unknown name, "" when no known name is similar."""
     near = [f"{place.identity} ({place.country})" for place in nearest(text)]
     return f"Did you mean {' or '.join(near)}?" if near else ""
 
 
 def fold(text: str) -> str:
-    """Return ``text`` as names are compared: no case, accents, punctuation or leading "the"; "St." is "saint"."""
-    # Twice: mathematical and full-width capitals have small letters only once they are plain letters.
+    """Return ``text`` as names are compared: without case, accents, punctuation or leading "the"; "St." is "saint"."""
+    # Twice: mathematical and full-width capitals have small letters only after they become plain letters.
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
     plain = re.sub(r"[.'’ʼ‘`]", "", plain.replace("&", " and "))
@@ -184,7 +184,7 @@ def fold(text: str) -> str:
 
 
 def _readings(text: str) -> Iterator[str]:
-    """Yield the name, then as it reads without an inversion ("Gambia, The"), then without its form of state."""
+    """Yield the name, then without an inversion ("Gambia, The"), then without its form of state ("Republic of")."""
     name = fold(text)
     yield name
     head, comma, tail = text.partition(",")
@@ -199,7 +199,7 @@ _TEXTS = ("identity", "country", "iso2", "iso3", "numeric", "region", "subregion
 
 
 class _Index(NamedTuple):
-    """Every place, in order of its code; by each of its codes, and by every folded name of any."""
+    """Every country, in order of its code; by each of its codes, and by each folded name."""
 
     places: tuple[Place, ...]
     codes: Mapping[str, Place]

@@ -1,6 +1,6 @@
-"""Languages out of their files: those that ship with Kapwa (``languages/data``), and those of other packages.
+"""Make languages from their files: those that ship with Kapwa (``languages/data``), and those of other packages.
 
-A file is read when its language is first asked for, and kept.
+A file is read when its language is first used, and cached.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kapwa.languages.schema import LanguageFile
 DATA = Path(__file__).with_name("data")
 # Words of replies in languages that have no rules.
 REPLIES = DATA / "replies"
-# Fields that a language has as its file has them.
+# Fields that a language copies from its file.
 _SAME_NAME = "name resource rules scripts inside notes function_words quantities replies denials people"
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every value is text: "no" is a word, not false
 
@@ -43,7 +43,7 @@ def read_file(path: Path) -> LanguageFile:
 
 
 def language_from(file: LanguageFile, rules: Callable[[LanguageFile], Rules] | None = None) -> Language:
-    """Make a language of its file, with the code of ``rules``; None: that of its tag in Kapwa, else the file alone."""
+    """Make a language from its file, with the code of ``rules``; None: the code of its tag, if any, else no code."""
     code = (rules or BY_TAG.get(file.tag, rules_of_file))(file)
     known = {name: getattr(file, name) for name in _SAME_NAME.split()}
     known["ampersand"] = file.spelling.ampersand
@@ -54,7 +54,7 @@ def language_from(file: LanguageFile, rules: Callable[[LanguageFile], Rules] | N
 def file_of(tag: str) -> Path:
     """Return the file of a language that ships with Kapwa, with rules or with words of replies only.
 
-    Raises UsageError for a language without a file: what it is read by, and how to begin one.
+    Raises UsageError for a language without a file, which says what is used instead and how to begin a file.
     """
     files = {path.stem: path for folder in (REPLIES, DATA) for path in folder.glob("*.yaml")}
     code = canonical(tag)

@@ -1,11 +1,11 @@
 """What a language file (``languages/data/<tag>.yaml``) may hold: one schema, for reading, checking and showing it.
 
-The forms of a value are four. *Words* are separated by commas ("am, morning"). *Lines* are a block of text, one entry a
-line ("not" and beneath it "instead of"), so that no quotes are needed. *Pairs* are lines with " = " between two sides
+There are four forms of a value. *Words* are separated by commas ("am, morning"). *Lines* are a block of text, one entry
+a line ("not" and below it "instead of"), so that no quotes are needed. *Pairs* are lines with " = " between two sides
 ("color = colour"). A *table* gives each number or letter its words ("20: twenty"). Patterns are lines that are regular
-expressions in lower case, of which any may match; a space that begins or ends one is written ``[ ]``.
+expressions in lower case, of which any may match; a space at the start or end of a pattern is written ``[ ]``.
 
-Every description is an entry on the page that ``kapwa languages show`` prints.
+``kapwa languages show`` prints every description.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _HOURS = re.compile(r"([0-9]+)-([0-9]+)")
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise ValueError("must be text: put yes, no, on, off and numbers in quotes")  # YAML gives these another type
+        raise ValueError("must be text: put yes, no, on, off and numbers in quotes")  # which are not text in YAML
     return value
 
 
@@ -77,7 +77,7 @@ def _valued(value: object) -> dict[str, int]:
 
 
 def _combined(line: str, words: Mapping[str, int]) -> dict[str, int]:
-    """Return the numbers made by one rule, such as "{units} belas = +10", of the words of its group."""
+    """Return the numbers that one rule, such as "{units} belas = +10", makes of the words of its group."""
     rule = _COMBINED.fullmatch(line)
     if rule is None or "{units}" not in line:
         raise ValueError(f"the rule {line!r} is not like '{{units}} belas = +10', '= x10' or '{{tens}}{{units}}'")
@@ -137,7 +137,8 @@ def _letters(value: object) -> dict[str, str]:
     return letters
 
 
-def _letter_places(value: object) -> dict[str, int]:
+def _letter_positions(value: object) -> dict[str, int]:
+    """Read lines of signs as signs and the position of their line, from 0."""
     return {sign.replace("_", " "): rank for rank, line in enumerate(lines_of(value)) for sign in line.split()}
 
 
@@ -168,14 +169,14 @@ Numbers = Annotated[Mapping[str, int], BeforeValidator(_numbers)]
 DayParts = Annotated[Mapping[str, tuple[int, int]], BeforeValidator(_day_parts)]
 Kinds = Annotated[Mapping[str, tuple[str, ...]], BeforeValidator(_kinds)]
 Clock = Annotated[Mapping[str, int], BeforeValidator(_clock)]
-Places = Annotated[Mapping[str, int], BeforeValidator(_letter_places)]
+Positions = Annotated[Mapping[str, int], BeforeValidator(_letter_positions)]
 Scripts = Annotated[tuple[str, ...], BeforeValidator(_scripts)]
 Resource = Literal["high", "mid", "low", ""]
 Affix = Annotated[Mapping[int, tuple[str, ...]], BeforeValidator(_affixes)]
 
 
 class FileSection(BaseModel):
-    """A part of a language file; unknown fields are errors, and YAML's numbers are taken for text."""
+    """A section of a language file; unknown fields are errors, and YAML's numbers are read as text."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
@@ -242,7 +243,7 @@ class Words(FileSection):
     hours: Valued = Field(default={}, description="Forms of hours that are used only in such times.")
 
     def folded(self, fold: Callable[[str], str]) -> Words:
-        """Return these words in the spelling that texts are compared in."""
+        """Return these words in the folded spelling in which texts are compared."""
         changed: JsonObject = {}
         for name, value in self:
             if isinstance(value, Mapping):
@@ -276,6 +277,9 @@ class ReplyWords(FileSection):
     correction: Pattern = Field(default="", description="Takes an earlier answer back: 'no, wait'.")
     mistake: Pattern = Field(default="", description="Takes it back in a remark of its own: 'that is wrong,'.")
     yes: Pattern = Field(default="", description="Says that the option before it is the answer: 'yes'.")
+    wrong: Pattern = Field(default="", description="Says that the option before it is not the answer: 'no', 'false'.")
+    between: Pattern = Field(default="", description="Stands before two options, one of which is chosen: 'between'.")
+    among: Pattern = Field(default="", description="Stands after them: Chinese 之间.")
     conclusion: Pattern = Field(default="", description="Opens a conclusion: 'therefore'.")
     contrast: Pattern = Field(default="", description="Stands before what holds elsewhere: 'in contrast', 'whereas'.")
     connector: Pattern = Field(default="", description="Follows a letter that is an option, not a word: 'A because'.")
@@ -283,10 +287,11 @@ class ReplyWords(FileSection):
     copula: Pattern = Field(default="", description="'Is', where it is written on the letter of an option.")
     bearer: Pattern = Field(default="", description="A letter after it is not an option: 'Vitamin C'.")
     borne: Pattern = Field(default="", description="A letter before it is not an option: 'C vitamini'.")
-    letters: Places = Field(default={}, description="Letters of options: one option per line, with all its signs.")
-    numerals: Places = Field(
+    letters: Positions = Field(default={}, description="Letters of options: one option per line, with all its signs.")
+    numerals: Positions = Field(
         default={}, description="Numbers and ordinals of options, one option per line; a_b: two words."
     )
+    cardinal: Pattern = Field(default="", description="Those of the numerals that count: 'one', 'two'.")
     number_sign: Pattern = Field(default="", description="Stands between 'option' and its number: 'number', 'no.'.")
     number_end: Pattern = Field(default="", description="Stands between a number and 'option': 'nd', Chinese 个.")
     lead: Pattern = Field(default="", description="'Is', where nothing parts it from the option after it.")

@@ -8,13 +8,13 @@ from functools import lru_cache
 import regex  # type: ignore[import-untyped, unused-ignore]
 
 # Scripts written without spaces between words. A grapheme (a letter with its marks) is the smallest
-# unit such text can be cut into without a dictionary, and the one that every version cuts alike.
+# unit into which such text can be cut without a dictionary, and all versions cut it in the same way.
 _NAMES = "Han Hiragana Katakana Bopomofo Thai Lao Khmer Myanmar Tai_Le New_Tai_Lue Tai_Tham Tai_Viet Javanese Balinese"
 _UNSPACED = "".join(rf"\p{{Script={name}}}" for name in _NAMES.split())
 _GRAPHEME = rf"[[\p{{L}}\p{{M}}\p{{N}}]&&[{_UNSPACED}]]\p{{M}}*"
 _WORD = regex.compile(rf"{_GRAPHEME}|[[\p{{L}}\p{{M}}\p{{N}}]--[{_UNSPACED}]]+", regex.V1)
 _UNSPACED_GRAPHEME = regex.compile(_GRAPHEME, regex.V1)
-# Scripts written without spaces are counted by characters, of which a word has about two.
+# In scripts written without spaces, characters are counted: a word has about two.
 _TWO_A_WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 # Joiners, soft hyphens and direction marks change how a word looks, not which word it is.
 _INVISIBLE = regex.compile(r"\p{Cf}+")

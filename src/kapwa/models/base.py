@@ -137,6 +137,8 @@ class Responses(Iterator[Response], Protocol):
         ...
 
 
+# Backends whose models run in this process.
+LOCAL_BACKENDS = ("smollm2", "hf")
 # A local model answers several items in one pass, so it is asked so many of a culture at once.
 LOCAL_BLOCK = 32
 

@@ -42,7 +42,7 @@ class Seen(NamedTuple):
     low: float
     high: float
     half: float
-    kept: float
+    variance_left: float
     difference: float | None = None
     difference_low: float | None = None
     difference_high: float | None = None
@@ -181,7 +181,7 @@ class Looks:
         low, high = float(partial.low[1]), float(partial.high[2])
         # Beyond the width of what was measured: from the middle of one worst case to that of the other.
         half = float(np.max(partial.half)) + float(partial.value[2] - partial.value[1]) / 2
-        seen = Seen(float(partial.value[0]), low, high, half, float(partial.kept[0]))
+        seen = Seen(float(partial.value[0]), low, high, half, float(partial.variance_left[0]))
         if math.isnan(old) or self._until is None or self._until.margin is None:
             return seen
         bound = decision_half(partial, error)

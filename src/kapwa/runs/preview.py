@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kapwa.errors import ModelError, RunError, UsageError
-from kapwa.models.base import ModelOptions
+from kapwa.models.base import LOCAL_BACKENDS, ModelOptions
 from kapwa.models.encoding import Encoder
 from kapwa.models.template_thinking import settle
 from kapwa.models.templates import EncodingError, choose
@@ -25,7 +25,6 @@ MEASURED = 2000
 ENOUGH = 20  # answers that tell what others will take
 # More than the largest published study asks (3.7 million texts).
 MOST_LISTED = 5_000_000
-_LOCAL = ("smollm2", "hf")
 _CHARACTERS = "by characters, four to a token: that fits English, other scripts take more"
 
 
@@ -88,7 +87,7 @@ def count_tokens(requests: Sequence[Request], backend: str, name: str, options: 
     """
     encoder, room = _encoder(backend, name, options)
     chosen = requests[:: max(1, -(-len(requests) // MEASURED))]
-    counted = [_read(request, encoder, once=backend in _LOCAL) for request in chosen]
+    counted = [_read(request, encoder, once=backend in LOCAL_BACKENDS) for request in chosen]
     read = round(sum(counted) * len(requests) / len(chosen))
     written = sum(request.params.max_new_tokens + room for request in requests if request.kind == "generate")
     how = _CHARACTERS if encoder is None else "by the model's own tokenizer"
@@ -124,7 +123,7 @@ def _encoder(backend: str, name: str, options: ModelOptions) -> tuple[Encoder | 
     budget = wish.budget if wish.likely else 0
     try:
         path = weights_file() if backend == "smollm2" else None
-        if backend not in _LOCAL or (backend == "smollm2" and path is None):
+        if backend not in LOCAL_BACKENDS or (backend == "smollm2" and path is None):
             return None, budget
         tokenizer = weights.tokenizer_at_hand(weights.locate(str(path or name)), options)
         if tokenizer is None:

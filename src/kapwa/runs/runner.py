@@ -31,6 +31,8 @@ from kapwa.runs.manifest import (
 )
 from kapwa.runs.media import keep_media
 from kapwa.runs.progress import Meter, showing
+from kapwa.runs.request_items import NAME as REQUESTS
+from kapwa.runs.request_items import write_request_items
 from kapwa.runs.requests import AnswerReader, RequestIndex, requests_of
 from kapwa.runs.responses import unused_note
 from kapwa.runs.results import results, write_results
@@ -85,6 +87,9 @@ def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Seque
         described |= _order(store, RUN.peek(folder), settings.limits)
         begun = BegunRun(folder, RUN.peek(folder) or {}, index.distinct_total, model)
         looks = _looks(task, items, store, settings, begun)
+        if store.counts().answered < index.distinct_total:
+            with writing(folder, _KEPT):
+                write_request_items(folder, items, index)
         shorter = _earlier(folder, task, model, opened) if model.continues else None
         if settings.plan is not None or "plan" in begun.manifest:
             described |= _under_plan(begun, store, settings)
@@ -114,6 +119,7 @@ def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Seque
         done["counts"] |= {"loops": loops} if loops else {}
         done["cost"] = cost_of(done, store.spent(), settings.limits.prices, model.retries, earlier)
         _write(folder, items, described, tables, done)
+        (folder / REQUESTS).unlink(missing_ok=True)  # its scores tell which items were asked
         if "looks" not in tables:
             (folder / "looks.parquet").unlink(missing_ok=True)  # of a rule that the run has gone beyond
         meter.enter("done")

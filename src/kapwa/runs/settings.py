@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict
 
-from kapwa.errors import UsageError
+from kapwa.errors import UsageError, check_whole
 from kapwa.runs.progress import Progress
 from kapwa.runs.stopping import Limits
 from kapwa.value_types import JsonMapping
@@ -70,6 +70,8 @@ class RunSettings:
         if self.until is None:
             hint = "Add --until, or leave out --margin, --control and --look-every."
             raise UsageError("A margin, a control and looks go with a rule by which a run ends.", hint=hint)
+        if self.look_every is not None:
+            check_whole("look_every", self.look_every)
         from kapwa.runs.until import Until
 
         rule = Until.parse(self.until, margin=self.margin, control=self.control)

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from kapwa.errors import UsageError
+from kapwa.models.base import LOCAL_BACKENDS, LOCAL_BLOCK
 from kapwa.records import Item
 from kapwa.runs.directory import Run
 from kapwa.runs.looks import Looks
@@ -84,18 +85,27 @@ class AssumedLooks(Looks):
         return float(self._random.random() < self._means.get(item.culture, _UNKNOWN))
 
 
-def plan_until(task: Task, until: Until, *, pilot: Run | None = None, seed: int = 0, least: int = 1) -> UntilPlan:
+def block_of(specs: Sequence[str]) -> int:
+    """Return how many items of a culture a run of these models asks between two looks at least, as far as names tell.
+
+    A provider's batch interface, which is switched on by an option of the run, does not show in a name.
+    """
+    local = any(spec.partition(":")[0] in LOCAL_BACKENDS for spec in specs)
+    return LOCAL_BLOCK if local else 1
+
+
+def plan_until(task: Task, until: Until, *, pilot: Run | None = None, seed: int = 0, look_every: int = 1) -> UntilPlan:
     """Plan a run that stops early: what it would ask if its model answered as ``pilot`` did.
 
     Without a pilot, half of the answers are taken as right, at random: of shares, the most that could be needed.
-    ``least``: items of a culture that are asked at once. Raises UsageError for a decision against an earlier run, or
-    a control, without a pilot: how alike the two models are is what such a plan rests on.
+    ``look_every``: how many items of a culture are asked between two looks at least. Raises UsageError for a decision
+    against an earlier run, or a control, without a pilot: how alike the two models are is what such a plan rests on.
     """
     if pilot is None and (until.decided or until.control) is not None:
         hint = "Name a run of a model like the new one with --pilot, such as another checkpoint's."
         raise UsageError("How alike the answers of two models are is not known without a pilot.", hint=hint)
     items = task.items()
-    looks = AssumedLooks(task, items, BlockOrder(seed, least), until, pilot)
+    looks = AssumedLooks(task, items, BlockOrder(seed, look_every), until, pilot)
     if not looks.share and pilot is None:
         hint = "Name a run with --pilot."
         raise UsageError(f"{looks.metric} is no share, so how much it varies is not known without a pilot.", hint=hint)

@@ -114,7 +114,7 @@ def bootstrap_interval(
     needed.
     """
     check_replicates(replicates)
-    check_known(coefficient, _PARTS, f"There is no coefficient {coefficient!r}.")
+    check_known(coefficient, _STATISTICS, f"There is no coefficient {coefficient!r}.")
     table = encode_ratings(ratings, numeric=coefficient in ("krippendorff-ordinal", "krippendorff-interval"))
     rated = (table.codes >= 0).sum(axis=1) >= 2
     units, raters = int(rated.sum()), table.codes.shape[1]
@@ -132,10 +132,12 @@ def bootstrap_interval(
             undefined=0.0,
             method=mean.method,
         )
-    kept = table.codes[rated]
-    used = np.bincount(kept[kept >= 0], minlength=1)
+    rated_codes = table.codes[rated]
+    used = np.bincount(rated_codes[rated_codes >= 0], minlength=1)
     rarest = int(np.argmin(np.where(used > 0, used, used.max() + 1)))
-    statistics, finish = _PARTS[coefficient](Ratings(np.vstack([kept, np.full(raters, rarest)]), table.categories))
+    statistics, finish = _STATISTICS[coefficient](
+        Ratings(np.vstack([rated_codes, np.full(raters, rarest)]), table.categories)
+    )
     _, codes = np.unique(codes, return_inverse=True)
     groups = int(codes.max(initial=-1)) + 1
     totals = np.zeros((groups + 1, statistics.shape[1]))
@@ -315,7 +317,7 @@ def _alpha_ordinal(table: Ratings) -> tuple[FloatArray, Finish]:
     return coincidence.reshape(len(m), k * k), finish
 
 
-_PARTS: dict[Coefficient, Callable[[Ratings], tuple[FloatArray, Finish]]] = {
+_STATISTICS: dict[Coefficient, Callable[[Ratings], tuple[FloatArray, Finish]]] = {
     "percent": _percent,
     "cohen": _cohen,
     "fleiss": _fleiss,

@@ -32,8 +32,8 @@ class ClusterSums(NamedTuple):
     that holds most of the items gives far less, as it should.
 
     ``kish_size``: effective sample size if all values of a cluster were the same, n² / Σ n_g² (Kish 1965).
-    ``design_effect``: clustered variance over the variance of as many independent values; NaN without spread. Held at 1
-    from below: an estimate under 1 is nearly always noise and would narrow the interval.
+    ``design_effect``: clustered variance over the variance of as many independent values; NaN without spread. It is at
+    least 1: an estimate under 1 is nearly always noise and would narrow the interval.
     """
 
     sizes: FloatArray
@@ -62,7 +62,7 @@ def cluster_sums(values: FloatArray, codes: IntArray, weights: FloatArray | None
         heavy *= np.nan_to_num(_divide(present.sum(axis=0), heavy.sum(axis=0)))
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    sizes, totals = (np.add.reduceat(part[order], starts, axis=0) for part in (heavy, heavy * filled))
+    sizes, totals = (np.add.reduceat(matrix[order], starts, axis=0) for matrix in (heavy, heavy * filled))
     n, groups = sizes.sum(axis=0), np.count_nonzero(sizes, axis=0)
     mean = _divide(totals.sum(axis=0), n)
     centre = np.nan_to_num(mean)

@@ -21,12 +21,12 @@ COMPONENTS = ("culture", "prompt", "culture × prompt", "item", "item × prompt"
 class Component(NamedTuple):
     """One source of variance.
 
-    ``variance``: its unbiased estimate, in squared units of the score; below 0 where chance has it so; None where the
-    design cannot tell (one culture, one prompt, one sample: then it is part of the next that it can tell). ``error``:
-    what it adds to the squared standard error of one culture's mean over items, prompts and samples (on average over
-    the cultures), at least 0; None for ``culture``, as a culture is taken as it is. ``low``–``high``: 95 % interval of
-    the variance, if what it is of varies normally; the low end may be below 0. ``freedom``: degrees of freedom of what
-    tells it, such as wordings − 1.
+    ``variance``: its unbiased estimate, in squared units of the score, which may by chance be below 0; None where the
+    design cannot separate it (one culture, one prompt or one sample: it is then included in the next component that the
+    design can estimate). ``error``: what it adds to the squared standard error of one culture's mean over items,
+    prompts and samples (on average over the cultures), at least 0; None for ``culture``, as the cultures are fixed.
+    ``low``–``high``: 95 % interval of the variance if its effects are normally distributed; the low end may be below 0.
+    ``freedom``: degrees of freedom of the estimate, such as wordings − 1.
     """
 
     name: str
@@ -49,14 +49,14 @@ class Decomposition(NamedTuple):
 
 
 def variance_components(values: ArrayLike, cultures: ArrayLike | None = None) -> Decomposition:
-    """Take the variance of scores apart, by the expected mean squares of the crossed design (method of moments).
+    """Split the variance of scores into components, by the expected mean squares of the crossed design (moments).
 
     ``values``: (items, prompts, samples), one score of every sample of every item in every prompt; items with a NaN are
-    left out. ``cultures``: (items,) whose each is; None: of one. Items are nested in cultures and crossed with prompts,
-    samples nested in both; items, prompts and samples count as draws from more of their kind (Searle, Casella and
+    left out. ``cultures``: (items,) the culture of each item; None: all of one culture. Items are nested in cultures
+    and crossed with prompts, samples are nested in both; all three are random effects (Searle, Casella and
     McCulloch 1992, *Variance Components*, chapter 4; for evaluations Miller 2024, arXiv 2411.00640). Cultures may have
-    unlike numbers of items, of which each needs two. With one prompt its component and those that cross it are None and
-    part of ``item``; with one sample ``sample`` is None and part of ``item × prompt``.
+    different numbers of items; each needs at least two. With one prompt, its component and those that cross it are None
+    and included in ``item``; with one sample, ``sample`` is None and included in ``item × prompt``.
     """
     scores = np.asarray(values, dtype=np.float64)
     if scores.ndim != 3:
@@ -79,7 +79,7 @@ class _Square(NamedTuple):
 
     value: float
     freedom: int
-    parts: dict[str, float]
+    coefficients: dict[str, float]
 
 
 def _mean_squares(y: FloatArray, codes: IntArray, sizes: FloatArray) -> list[_Square]:
@@ -94,7 +94,7 @@ def _mean_squares(y: FloatArray, codes: IntArray, sizes: FloatArray) -> list[_Sq
     np.add.at(by_culture, codes, cell)
     by_culture /= sizes[:, None]
     within = cell - by_culture[codes]
-    # With one prompt what crosses it is part of the item, with one culture of the prompt.
+    # With one prompt, what crosses it is included in the item; with one culture, in the prompt.
     crossed = "item × prompt" if prompts > 1 else "item"
     squares = []
     if samples > 1:
@@ -102,18 +102,18 @@ def _mean_squares(y: FloatArray, codes: IntArray, sizes: FloatArray) -> list[_Sq
         squares.append(_Square(square, items * prompts * (samples - 1), {"sample": 1, crossed: -1 / samples}))
     if prompts > 1:
         rest = within - within.mean(axis=1, keepdims=True)
-        parts = {"item × prompt": 1, "item": -1 / prompts}
+        coefficients = {"item × prompt": 1, "item": -1 / prompts}
         wider = {"culture × prompt": -inverse, "culture": inverse / prompts} if cultures > 1 else {"prompt": -inverse}
         degrees = freedom * (prompts - 1)
-        squares.append(_Square(float((rest**2).sum()) / degrees, degrees, parts | wider))
+        squares.append(_Square(float((rest**2).sum()) / degrees, degrees, coefficients | wider))
     square = prompts * float((within.mean(axis=1) ** 2).sum()) / freedom
-    parts = {"item": 1 / prompts} | ({"culture": -inverse / prompts} if cultures > 1 else {})
-    squares.append(_Square(square, freedom, parts))
+    coefficients = {"item": 1 / prompts} | ({"culture": -inverse / prompts} if cultures > 1 else {})
+    squares.append(_Square(square, freedom, coefficients))
     profile = by_culture.mean(axis=0) - by_culture.mean()
     if prompts > 1 and cultures > 1:
         both, degrees = by_culture - by_culture.mean(axis=1, keepdims=True) - profile, (cultures - 1) * (prompts - 1)
-        parts = {"culture × prompt": 1, "prompt": -1 / cultures, "culture": -1 / prompts}
-        squares.append(_Square(float((both**2).sum()) / degrees, degrees, parts))
+        coefficients = {"culture × prompt": 1, "prompt": -1 / cultures, "culture": -1 / prompts}
+        squares.append(_Square(float((both**2).sum()) / degrees, degrees, coefficients))
     if prompts > 1:
         squares.append(_Square(float((profile**2).sum()) / (prompts - 1), prompts - 1, {"prompt": 1}))
     if cultures > 1:
@@ -148,7 +148,7 @@ def _interval(terms: Sequence[tuple[float, int]], tail: float) -> tuple[float, f
 def _named(squares: Sequence[_Square], sizes: FloatArray, n_prompts: int, n_samples: int) -> tuple[Component, ...]:
     """The components with their intervals, and what each adds to the error of a culture's mean."""
     per_item = float((1 / sizes).mean())
-    parts = {
+    error_factors = {
         **dict.fromkeys(("prompt", "culture × prompt"), 1 / n_prompts),
         "item": per_item,
         "item × prompt": per_item / n_prompts,
@@ -156,12 +156,13 @@ def _named(squares: Sequence[_Square], sizes: FloatArray, n_prompts: int, n_samp
     }
     components = []
     for name in COMPONENTS:
-        terms = [(square.value * square.parts[name], square.freedom) for square in squares if name in square.parts]
-        if not any(factor > 0 for square in squares for part, factor in square.parts.items() if part == name):
+        contributing = [square for square in squares if name in square.coefficients]
+        terms = [(square.value * square.coefficients[name], square.freedom) for square in contributing]
+        if not any(square.coefficients[name] > 0 for square in contributing):
             components.append(Component(name, None, None, None, None, None))
             continue
         variance = sum(value for value, _ in terms)
-        error = max(variance, 0.0) * parts[name] if name in parts else None
+        error = max(variance, 0.0) * error_factors[name] if name in error_factors else None
         # Its own mean square is the widest.
         components.append(Component(name, variance, error, *_interval(terms, 0.025), terms[-1][1]))
     return tuple(components)

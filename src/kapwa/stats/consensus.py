@@ -21,11 +21,11 @@ ONE_CULTURE = 3.0
 LEAST_PEOPLE, LEAST_ITEMS = 4, 10
 MISSING = -1
 _ROUNDS, _TOLERANCE = 200, 1e-10
-# A side to be seen where there is one: so large a part of the people gives another answer to such a part of the items.
+# The smallest second side to detect: this share of the people gives another answer to this share of the items.
 SIDE_OF_PEOPLE, SIDE_OF_ITEMS = 0.25, 0.25
-# Up to such a competence, agreement on the likelier answer of people who know nothing looks the same.
+# People who know nothing but agree on a popular answer look as if they had a competence of up to this.
 POPULAR = 0.5
-# Nobody's answer decides alone, and nobody's answer counts against itself.
+# The largest competence that is used, so that no single answer decides alone.
 _SUREST = 0.99
 
 
@@ -33,14 +33,16 @@ class Consensus(NamedTuple):
     """What people's answers say of a shared key.
 
     ``competence``: (people,) the share of answers that each knows, and does not guess, in [−1, 1]; below 0 somebody
-    answers against all others. ``second_side``: (people,) where there are two cultures, who stands on
-    which side: the two who agree least are on one each, the others with the one they agree with more (with somebody
-    who shares no item with them, they agree no more than guesses do). ``ratio``: the
-    first eigenvalue over the second, infinite where there is no second. Of simulated studies with these people and
-    items, ``p_one`` is the share of those of one culture whose ratio is as low, ``p_against`` of those whose lowest
-    competence is as low, ``p_two`` of those in which a quarter of the people have another answer to a quarter of the
-    items whose ratio is as high, ``p_guess`` of those in which all guess that agree as much, and ``p_popular`` of those
-    in which everybody names a popular answer to every second item, and guesses else, whose mean competence is as high.
+    answers against all others. ``second_side``: (people,) where there are two cultures, who belongs to
+    which: the two people who agree least are on different sides, and everybody else is on the side of the one of these
+    two with whom they agree more (people who share no item count as agreeing by guessing alone). ``ratio``: the
+    first eigenvalue over the second, infinite where there is no second.
+
+    The p-values are shares of simulated studies with these people and items. ``p_one``: with one culture, the ratio is
+    as low; ``p_against``: with one culture, the lowest competence is as low. ``p_two``: a quarter of the people have
+    another answer to a quarter of the items, and the ratio is as high. ``p_guess``: everybody guesses, and people agree
+    as much. ``p_popular``: everybody gives a popular answer to every second item and guesses the others, and the mean
+    competence is as high.
     """
 
     competence: FloatArray
@@ -54,10 +56,11 @@ class Consensus(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """What the authors' rules say, where nothing else explains it: guesses, a popular answer, or a second side.
+        """What the authors' rules say, unless guesses, a popular answer or a second side explain the answers as well.
 
-        Four people who all guess on 12 items have a ratio of 3 and more in nine studies of ten; and so have two camps
-        that contradict each other, where one then has negative competences, and two whose keys are mostly the same.
+        A ratio of 3 or more is no proof of one culture. Four people who all guess on 12 items reach it in nine of ten
+        studies. So do two camps that contradict each other (one camp then has negative competences), and two camps
+        whose keys are mostly the same.
         """
         lowest = float(self.competence.min())
         if self.p_guess >= 0.05:
@@ -65,7 +68,7 @@ class Consensus(NamedTuple):
         alone = self.ratio >= ONE_CULTURE and lowest >= 0 and self.p_two < 0.05
         if alone and self.p_popular < 0.05:
             return "one culture"
-        # Two tests, each at half of 5 %. One question that is disputed is no second culture.
+        # Two tests, each at 2.5 %. One disputed question does not make a second culture.
         several = self.p_one < 0.025 or (lowest < 0 and self.p_against < 0.025)
         return "several cultures" if several and self.p_two >= 0.05 else "cannot be told"
 
@@ -101,9 +104,9 @@ def corrected_matches(answers: ArrayLike, options: ArrayLike) -> FloatArray:
 def competences(matches: FloatArray) -> FloatArray:
     """Return the competences whose products fit the known ``matches`` off the diagonal best (minimum residuals).
 
-    Each in turn becomes Σ_j M_ij D_j / Σ_j D_j² over the others, cut to [−1, 1], until none moves (Comrey's method; for
-    three people exactly D_1 = √(M_12 M_13 / M_23)). The sign is chosen so that most are positive. 0 for somebody who
-    shares no item.
+    Each in turn becomes Σ_j M_ij D_j / Σ_j D_j² over the others, cut to [−1, 1], until none changes (Comrey's method;
+    for three people exactly D_1 = √(M_12 M_13 / M_23)). The sign is chosen so that their sum is positive. A person who
+    shares no item gets 0.
     """
     known = ~np.isnan(matches)
     filled, d = np.where(known, matches, 0.0), np.full(len(matches), 0.5)
@@ -120,7 +123,7 @@ def competences(matches: FloatArray) -> FloatArray:
 def consensus(answers: ArrayLike, options: ArrayLike, *, seed: int = 0, replicates: int = 100) -> Consensus:
     """Fit the model; see :func:`corrected_matches` for the arguments, and :class:`Consensus` for what it says.
 
-    Raises UsageError for fewer than four people, or ten items that two of them answered: nothing can be told then.
+    Raises UsageError for fewer than four people, or fewer than ten items that two of them answered.
     """
     codes, sizes = _checked(answers, options)
     shared = int(((codes != MISSING).sum(axis=0) > 1).sum())
@@ -149,28 +152,28 @@ def consensus(answers: ArrayLike, options: ArrayLike, *, seed: int = 0, replicat
 
 
 def answer_key(answers: ArrayLike, options: ArrayLike, competence: ArrayLike) -> list[KeyedAnswer]:
-    """Return each item's likeliest answer and its posterior probability, all alternatives being alike beforehand.
+    """Return each item's likeliest answer and its posterior probability, with equal prior probabilities.
 
-    Somebody of competence D gives the right one of L answers with probability D + (1 − D)/L, each other with
-    (1 − D)/L. Competences are cut to [0, 0.99]. Of free texts (infinite ``options``) L is one more than the different
-    ones given: one that nobody gave may be right. The lower code wins a tie. An item that nobody answered has
-    :data:`MISSING`, confidence NaN.
+    A person of competence D gives the right one of L answers with probability D + (1 − D)/L, and each other with
+    (1 − D)/L. Competences are cut to [0, 0.99]. For free texts (infinite ``options``) L is the number of different
+    texts plus one, since a text that nobody gave may be right. The lower code wins a tie. An item that nobody answered
+    has :data:`MISSING` and confidence NaN.
     """
     codes, sizes = _checked(answers, options)
     d = np.clip(np.asarray(competence, dtype=np.float64), 0.0, _SUREST)
     keyed = []
     for column, size in zip(codes.T, sizes.tolist(), strict=True):
         made = column != MISSING
-        texts, places = np.unique(column[made], return_inverse=True)
+        texts, indices = np.unique(column[made], return_inverse=True)
         if not texts.size:
             keyed.append(KeyedAnswer(MISSING, np.nan, 0, 0))
             continue
         alternatives = len(texts) + 1 if np.isinf(size) else max(size, len(texts))
         weights = np.log((d[made] * (alternatives - 1) + 1) / (1 - d[made]))
-        support = np.bincount(places, weights=weights)
+        support = np.bincount(indices, weights=weights)
         best = int(support.argmax())
         others = np.exp(support - support[best]).sum() + (alternatives - len(texts)) * np.exp(-support[best])
-        keyed.append(KeyedAnswer(int(texts[best]), float(1 / others), int((places == best).sum()), int(made.sum())))
+        keyed.append(KeyedAnswer(int(texts[best]), float(1 / others), int((indices == best).sum()), int(made.sum())))
     return keyed
 
 
@@ -184,7 +187,7 @@ def _checked(answers: ArrayLike, options: ArrayLike) -> tuple[IntArray, FloatArr
 def _factors(matches: FloatArray) -> tuple[FloatArray, float]:
     """Return competences, and the ratio of the first two eigenvalues.
 
-    Unknown matches are taken as one factor has them, and the diagonal as communalities.
+    Unknown matches and the diagonal are replaced by the products of competences (the diagonal: communalities).
     """
     d = competences(matches)
     second, first = np.linalg.eigvalsh(np.where(np.isnan(matches), np.outer(d, d), matches))[-2:].tolist()
@@ -197,9 +200,9 @@ def _strength(matches: FloatArray) -> float:
 
 
 def _drawn(d: FloatArray, codes: IntArray, sizes: FloatArray, random: np.random.Generator, *, sides: bool) -> IntArray:
-    """Draw answers of people of such competences, whose key is code 0; of free texts hardly two wrong ones match.
+    """Draw answers of people with competences ``d``, whose key is code 0; wrong free texts hardly ever match.
 
-    With ``sides`` a quarter of them, two at least, has the key 1 for a quarter of the items.
+    With ``sides``, a quarter of the people (at least two) have the key 1 for a quarter of the items.
     """
     key = np.zeros(codes.shape, dtype=np.int64)
     if sides:

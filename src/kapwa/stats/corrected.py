@@ -1,8 +1,8 @@
 """Scores that a sample of people's labels corrects: the mean by the scorer, by people, and by both together.
 
-An automatic scorer judged every answer, people a random sample of them, drawn with known chances. What the scorer says
-of all answers is corrected by how far it is off on the labelled ones; the part of it that is used, ``weight``, is the
-one that leaves the smallest error. ``docs/explanation/statistics.md``, "Audited scores", has formulas and coverage.
+An automatic scorer judged every answer; people judged a random sample, drawn with known probabilities. The scorer's
+mean of all answers is corrected by its error on the labelled ones. The scorer enters with the ``weight`` that leaves
+the smallest error. ``docs/explanation/statistics.md``, "Audited scores", has formulas and coverage.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from kapwa.stats.intervals import effective_size, mean_estimates, paired_values,
 from kapwa.stats.pooled import bounded_centre, pooled_error, pooled_mean
 from kapwa.stats.raters import RaterError, RaterLabels, rater_error
 
+# Which mean to print.
+Use = Literal["corrected", "people", "none"]
 # With fewer labels the interval of people's labels by themselves is printed.
 FEW_LABELS = 40
-# So few in one of several strata do not show what the scorer's mistakes there do to their mean.
+# With fewer labels in one of several strata, the effect of the scorer's mistakes there is not known well enough.
 FEW_IN_STRATUM = 20
 # A scorer that saves less than this is not worth a second number.
 LEAST_SAVING = 1.05
@@ -34,14 +36,14 @@ PSEUDO_LABELS = 2.0
 class Corrected(NamedTuple):
     """A mean by the scorer, by people, and corrected: of one stratum, or over all, each counting alike (stratum "").
 
-    ``n`` answers, ``labelled`` of them by people, who saw ``clusters`` clusters. ``value``–``low``–``high``: the
+    ``n`` answers, of which people labelled ``labelled`` in ``clusters`` clusters. ``value``–``low``–``high``: the
     corrected mean; intervals are of 95 %. ``bias``: automatic less people, on the labelled answers. ``weight``: the
-    part of the scorer that is used, 0 to 1. ``saving``: how many labels people by themselves would need for as small an
+    weight of the scorer, 0 to 1. ``saving``: how many labels people by themselves would need for as small an
     error, over the labels at hand. ``use``: what to print, and the ``reason`` where it is not the corrected mean:
-    "few-labels", "no-saving", "all-labelled", "no-labels". ``p_value``: of a difference only, that the printed one is
-    0, two-sided. None: the data cannot tell. ``raters``: the people who labelled, 0 where nobody says who did;
-    ``rater_sd``: how far they differ (standard deviation), None of too few. Intervals hold for other people like them
-    where it is known, and are ``widened`` by such a factor; else for these people alone, had they labelled everything.
+    "few-labels", "no-saving", "all-labelled", "no-labels". ``p_value``: of a difference only, two-sided, that the
+    printed one is 0. None: the data cannot tell. ``raters``: how many people labelled, 0 where this is not recorded;
+    ``rater_sd``: how far they differ (standard deviation), None where there are too few. Where it is known, intervals
+    hold for other people like them, and are ``widened`` by this factor; else they hold for these people alone.
     """
 
     stratum: str
@@ -79,7 +81,7 @@ class _Mean(NamedTuple):
 
 
 class _Audit(NamedTuple):
-    """What was audited, an entry an answer: ``labels`` NaN and ``weights`` (1/probability) 0 where people saw it not.
+    """The audited answers, one entry each: ``labels`` is NaN and ``weights`` (1/probability) 0 without a label.
 
     ``signed``: these are differences of two runs, from -1 to 1, not scores from 0 to 1.
     """
@@ -97,16 +99,16 @@ class _Audit(NamedTuple):
         """Where the labelled answers are."""
         return np.flatnonzero(~np.isnan(self.labels))
 
-    def rows(self, kept: NDArray[Any]) -> _Audit:
+    def rows(self, selected: NDArray[Any]) -> _Audit:
         """Return some of the answers."""
-        scores, labels, weights = (column[kept] for column in self[:3])
-        by_rater = self.by_rater and self.by_rater.of(np.arange(len(self.scores))[kept])
+        scores, labels, weights = (column[selected] for column in self[:3])
+        by_rater = self.by_rater and self.by_rater.of(np.arange(len(self.scores))[selected])
         return _Audit(
             scores=scores,
             labels=labels,
             weights=weights,
-            strata=self.strata[kept],
-            clusters=self.clusters[kept],
+            strata=self.strata[selected],
+            clusters=self.clusters[selected],
             signed=self.signed,
             by_rater=by_rater,
         )
@@ -123,14 +125,14 @@ def corrected_means(
 ) -> list[Corrected]:
     """Correct the mean score of every stratum, in sorted order of the strata.
 
-    ``scores``: (n,) what the scorer says of each answer, 0 to 1; ``labels``: (n,) what people say, 0 to 1, NaN where
-    they were not asked; ``probabilities``: (n,) the chance of each answer to be drawn for labelling, above 0 where it
+    ``scores``: (n,) the scorer's value of each answer, 0 to 1; ``labels``: (n,) people's, 0 to 1, NaN without a label;
+    ``probabilities``: (n,) the probability of each answer to be drawn for labelling, above 0 where it
     was; ``strata``, ``clusters``: (n,) labels. ``by_rater``: the labels of each person, of which ``labels`` are the
     means; without it, intervals hold for these people alone. Raises UsageError or DataError for input that does not
     fit.
     """
     audit = _read(scores, labels, probabilities, strata, clusters)._replace(by_rater=by_rater)
-    return [_corrected(part, name) for name, part in _by_stratum(audit, strata)]
+    return [_corrected(stratum_audit, name) for name, stratum_audit in _by_stratum(audit, strata)]
 
 
 def corrected_over_strata(
@@ -144,8 +146,8 @@ def corrected_over_strata(
 ) -> Corrected:
     """Correct the mean over strata, each counting alike; a cluster that strata share is one piece of evidence.
 
-    Arguments as of :func:`corrected_means`. One part of the scorer serves all strata, so that this is not the mean of
-    the values there. Without a label in some stratum there is no such mean.
+    Arguments as for :func:`corrected_means`. The scorer has one weight in all strata, so this is not the mean of their
+    corrected means. There is no such mean if some stratum has no label.
     """
     return _corrected(_read(scores, labels, probabilities, strata, clusters)._replace(by_rater=by_rater), "")
 
@@ -161,12 +163,12 @@ def corrected_difference(
     *,
     by_rater: RaterLabels | None = None,
 ) -> list[Corrected]:
-    """Correct how much A scores above B, by stratum and, of several, over all of them in the last row.
+    """Correct how much A scores above B, by stratum; of several strata, the last row is over all of them.
 
     Both answered the same items, a row each; an item counts as labelled where both answers are. The differences
-    themselves are corrected, so that an error which the scorer makes on both sides cancels, and so does how mild a
-    person is who labelled both answers: ``by_rater`` has differences of labels of one person. Other arguments as of
-    :func:`corrected_means`; the row over strata is as :func:`corrected_over_strata`.
+    themselves are corrected, so an error which the scorer makes on both sides cancels, and so does the mildness of a
+    person who labelled both answers: ``by_rater`` has differences of labels of one person. Other arguments as for
+    :func:`corrected_means`; the row over strata is as in :func:`corrected_over_strata`.
     """
     a, b = (_read(*values, probabilities, strata, clusters) for values in ((scores_a, labels_a), (scores_b, labels_b)))
     scores, labels = (
@@ -174,7 +176,7 @@ def corrected_difference(
     )
     weights = np.where(np.isnan(labels), 0.0, a.weights)
     both = a._replace(scores=scores, labels=labels, weights=weights, signed=True, by_rater=by_rater)
-    rows = [_corrected(part, name) for name, part in _by_stratum(both, strata)]
+    rows = [_corrected(stratum_audit, name) for name, stratum_audit in _by_stratum(both, strata)]
     return [*rows, _corrected(both, "")] if len(rows) > 1 else rows
 
 
@@ -189,29 +191,34 @@ def _read(
             f"There are {n} scores, {len(people)} labels and {chances.size} probabilities.",
             hint="Give one of each for every answer; NaN is the label of an answer that people did not see.",
         )
-    if not n or np.isnan(automatic).any():
-        missing = f"the answer at position {int(np.argmax(np.isnan(automatic))) + 1} has" if n else "no answer has"
-        raise DataError(f"{missing} an automatic score missing.", hint="Leave out answers that were not scored.")
-    asked = ~np.isnan(people)
-    wrong = np.flatnonzero(~((chances >= 0) & (chances <= 1)) | (asked & (chances == 0)))
+    if not n:
+        raise DataError("there are no answers.", hint="Give at least one answer with an automatic score.")
+    if np.isnan(automatic).any():
+        position = int(np.argmax(np.isnan(automatic))) + 1
+        raise DataError(
+            f"the answer at position {position} has no automatic score.", hint="Leave out answers that were not scored."
+        )
+    labelled = ~np.isnan(people)
+    wrong = np.flatnonzero(~((chances >= 0) & (chances <= 1)) | (labelled & (chances == 0)))
     if len(wrong):
         raise DataError(
-            f"the probability to be drawn is {chances[wrong[0]]:g} at position {wrong[0] + 1}.",
-            hint="It lies between 0 and 1, above 0 for a labelled answer: labels count only from a recorded draw.",
+            f"the probability of being drawn is {chances[wrong[0]]:g} at position {wrong[0] + 1}.",
+            hint="It must lie between 0 and 1; a labelled answer needs one above 0, as only recorded draws count.",
         )
-    weights = np.divide(1.0, chances, out=np.zeros(n), where=asked)
+    weights = np.divide(1.0, chances, out=np.zeros(n), where=labelled)
     return _Audit(automatic, people, weights, cluster_codes(strata, n), cluster_codes(clusters, n))
 
 
 def _by_stratum(audit: _Audit, strata: ArrayLike) -> list[tuple[str, _Audit]]:
     """Split an audit into its strata, with their names."""
     names, order = np.asarray(strata, dtype=object), np.argsort(audit.strata, kind="stable")
-    parts = []
+    stratum_audits = []
     for rows in np.split(order, np.flatnonzero(np.diff(audit.strata[order])) + 1):
-        part = audit.rows(rows)
-        clusters = np.unique(part.clusters, return_inverse=True)[1]
-        parts.append((str(names[rows[0]]), part._replace(strata=np.zeros(len(rows), dtype=np.intp), clusters=clusters)))
-    return parts
+        stratum_audit = audit.rows(rows)
+        clusters = np.unique(stratum_audit.clusters, return_inverse=True)[1]
+        one_stratum = np.zeros(len(rows), dtype=np.intp)
+        stratum_audits.append((str(names[rows[0]]), stratum_audit._replace(strata=one_stratum, clusters=clusters)))
+    return stratum_audits
 
 
 def _corrected(audit: _Audit, stratum: str) -> Corrected:
@@ -219,20 +226,15 @@ def _corrected(audit: _Audit, stratum: str) -> Corrected:
     labelled, n = audit.labelled, len(audit.scores)
     largest = 1.0 if audit.signed else 0.0
     automatic, people, both, bias = _mean(audit, audit.scores, None, largest), _Mean(), _Mean(), _Mean()
-    use: Literal["corrected", "people", "none"] = "people"
+    use: Use = "none"
     reason, weight, saving = "no-labels", 0.0, None
-    if len(np.unique(audit.strata[labelled])) <= audit.strata.max():
-        use = "none"
-    else:
+    if len(np.unique(audit.strata[labelled])) > audit.strata.max():
         people = _mean(audit, audit.labels, audit.weights, largest)
         bias = _mean(audit, audit.scores - audit.labels, audit.weights, largest + 1)
-        both, reason = people, "all-labelled"
+        both = people
         if len(labelled) < n:
             both, weight, saving = _both(audit, people.value or 0.0)
-            fewest = np.bincount(audit.strata[labelled]).min()
-            reason = "few-labels" if len(labelled) < FEW_LABELS or fewest < FEW_IN_STRATUM else "no-saving"
-            if reason == "no-saving" and saving is not None and saving >= LEAST_SAVING:
-                use, reason = "corrected", ""
+        use, reason = _use_of(audit, saving)
     raters, widened = _raters(audit), 1.0
     if raters is not None and raters.known and use != "none":
         df = _freedom(audit)
@@ -269,22 +271,34 @@ def _corrected(audit: _Audit, stratum: str) -> Corrected:
     )
 
 
+def _use_of(audit: _Audit, saving: float | None) -> tuple[Use, str]:
+    """Return which mean to print where all strata have labels, and the reason if it is not the corrected one."""
+    labelled = audit.labelled
+    if len(labelled) == len(audit.scores):
+        return "people", "all-labelled"
+    if len(labelled) < FEW_LABELS or np.bincount(audit.strata[labelled]).min() < FEW_IN_STRATUM:
+        return "people", "few-labels"
+    if saving is None or saving < LEAST_SAVING:
+        return "people", "no-saving"
+    return "corrected", ""
+
+
 def _raters(audit: _Audit) -> RaterError | None:
-    """What raters add to the error of people's mean; None where nobody says who labelled."""
+    """What raters add to the error of people's mean; None where it is not recorded who labelled."""
     if audit.by_rater is None or not len(audit.by_rater.answers):
         return None
     return rater_error(audit.by_rater, audit.strata, audit.weights)
 
 
 def _freedom(audit: _Audit) -> float:
-    """The degrees of freedom of people's mean as clusters of answers tell them."""
+    """The degrees of freedom of people's mean, from the clusters of answers."""
     return pooled_error(means_of_valid(audit.labels, (audit.strata, audit.clusters), audit.weights))[1]
 
 
 def _widening(mean: _Mean, raters: RaterError, df: float) -> tuple[float, float, float]:
-    """By which factor an interval and a standard error grow with the error of raters, and the degrees of freedom.
+    """The factors by which an interval and a standard error grow with the error of raters, and the degrees of freedom.
 
-    These are Satterthwaite's (1946), of a sum of two variances.
+    The latter are Satterthwaite's (1946), of a sum of two variances.
     """
     from scipy.special import stdtrit
 
@@ -306,7 +320,7 @@ def _widened(mean: _Mean, raters: RaterError, df: float, least: float, most: flo
     low = max(mean.value - factor * (mean.value - mean.low), least)
     high = min(mean.value + factor * (mean.high - mean.value), most)
     if least == 0 and 0 < mean.value < 1:
-        # Raters who are milder or stricter move a share the less the nearer it is to an end (Wilson).
+        # The nearer a share is to an end, the less do milder or stricter raters change it (Wilson).
         size = mean.value * (1 - mean.value) / (mean.se * grown) ** 2
         ends = wilson_interval(mean.value, size, stdtrit(freedom, 0.975))
         low, high = min(mean.low, float(ends[0])), max(mean.high, float(ends[1]))
@@ -317,9 +331,9 @@ def _widened(mean: _Mean, raters: RaterError, df: float, least: float, most: flo
 
 
 def _mean(audit: _Audit, values: FloatArray, weights: FloatArray | None, largest: float) -> _Mean:
-    """Mean over strata of values of answers, with the interval that reports give shares, or paired differences.
+    """Mean over strata of values of answers, with the interval that reports use for shares, or paired differences.
 
-    ``largest``: what a difference may be at most, on either side of 0; 0 of values that are shares.
+    ``largest``: the largest absolute value of a difference; 0 for values that are shares.
     """
     codes = audit.strata, audit.clusters
     if not largest:
@@ -329,17 +343,17 @@ def _mean(audit: _Audit, values: FloatArray, weights: FloatArray | None, largest
             else mean_estimates(values, audit.clusters, binary=True, weights=weights)[0]
         )
         return _Mean(estimate.value, estimate.low, estimate.high, None, estimate.se or 0.0)
-    parts_of_largest = values / largest
-    means = means_of_valid(parts_of_largest, codes, weights)
+    scaled = values / largest
+    means = means_of_valid(scaled, codes, weights)
     se, df = pooled_error(means)
-    centre = bounded_centre(parts_of_largest, audit.strata, means, se, weights)
+    centre = bounded_centre(scaled, audit.strata, means, se, weights)
     mean = _t_mean(float(means.means.mean()), *centre, df, -1.0)
     value, low, high = (None if end is None else largest * end for end in mean[:3])
     return _Mean(value, low, high, mean.p_value, largest * mean.se)
 
 
 def _t_mean(value: float, centre: float, se: float, df: float, least: float) -> _Mean:
-    """A mean with Student's interval about ``centre``, kept between ``least`` and 1, and its p-value."""
+    """A mean with Student's interval about ``centre``, limited to ``least`` to 1, and its p-value."""
     from scipy.special import stdtr, stdtrit
 
     value = min(max(value, least), 1.0)
@@ -351,11 +365,11 @@ def _t_mean(value: float, centre: float, se: float, df: float, least: float) -> 
 
 
 class _Residuals(NamedTuple):
-    """Parts of clusters, and of four pseudo-pairs, in the error of a stratum's corrected mean.
+    """What each cluster, and each of four pseudo-pairs, adds to the error of a stratum's corrected mean.
 
-    With the part λ of the scorer the error is the sum of ``label`` + λ · ``score``, (clusters + 4,); ``shift``: what
-    the pseudo-pairs add to people's mean and to λ, ``ahead`` how much higher the scorer's mean of all answers is than
-    that of the labelled ones.
+    With the scorer's weight λ the error is the sum of ``label`` + λ · ``score``, (clusters + 4,); ``shift``: what
+    the pseudo-pairs add to people's mean and to the scorer's; ``ahead``: how much higher the scorer's mean of all
+    answers is than that of the labelled ones.
     """
 
     label: FloatArray
@@ -367,7 +381,7 @@ class _Residuals(NamedTuple):
 def _residuals(audit: _Audit, clusters: int, added: float) -> _Residuals:
     """Linearise people's mean and the scorer's mean of the labelled answers, weighted, in one stratum.
 
-    ``added``: as how many labels the four pairs count.
+    ``added``: how many labels the four pairs count for.
     """
     n, scores, labels = len(audit.scores), audit.scores, np.nan_to_num(audit.labels)
     weights = audit.weights / audit.weights.sum()
@@ -382,32 +396,33 @@ def _residuals(audit: _Audit, clusters: int, added: float) -> _Residuals:
     heavy = (1 - pseudo) * weights * np.sqrt(seen / max(seen - 1, 1))
     label, score = heavy * (labels - padded[0]), (scores - scores.mean()) / n - heavy * (scores - padded[1])
     pairs = pseudo / 4 * np.array([np.repeat(ends, 2) - padded[0], padded[1] - np.tile(ends, 2)])
-    by_cluster = (np.bincount(audit.clusters, part, minlength=clusters) for part in (label, score))
-    label, score = (np.concatenate(parts) for parts in zip(by_cluster, pairs, strict=True))
+    by_cluster = (np.bincount(audit.clusters, values, minlength=clusters) for values in (label, score))
+    label, score = (np.concatenate(both) for both in zip(by_cluster, pairs, strict=True))
     pulled = padded[0] - people
     return _Residuals(label, score, (pulled, scorer - padded[1]), float(scores.mean()) - scorer)
 
 
 def _both(audit: _Audit, people: float) -> tuple[_Mean, float, float | None]:
-    """The corrected mean over strata, the part of the scorer in it, and what it saves; ``people``: their mean.
+    """The corrected mean over strata, the scorer's weight in it, and what it saves; ``people``: their mean.
 
-    One part serves all strata, and all share the pseudo-pairs: a part chosen on the few labels of each stratum errs to
-    one side, which does not average out. It minimises the sum of squares, so that this sum is too small; each
-    cluster's share in it is made up for by its leverage (HC2, MacKinnon and White 1985).
+    All strata share one weight and the pseudo-pairs: a weight chosen on the few labels of each stratum would err to
+    one side, which does not average out. The weight minimises the sum of squares, so this sum is too small; each
+    cluster's contribution is therefore corrected by its leverage (HC2, MacKinnon and White 1985).
     """
     strata, clusters = int(audit.strata.max()) + 1, int(audit.clusters.max()) + 1
-    parts = [_residuals(audit.rows(audit.strata == k), clusters, PSEUDO_LABELS / strata) for k in range(strata)]
-    label, score = (_over_strata(vectors, clusters) for vectors in zip(*(part[:2] for part in parts), strict=True))
+    by_stratum = [_residuals(audit.rows(audit.strata == k), clusters, PSEUDO_LABELS / strata) for k in range(strata)]
+    label = _over_strata([residuals.label for residuals in by_stratum], clusters)
+    score = _over_strata([residuals.score for residuals in by_stratum], clusters)
     verdicts = set(zip(audit.strata[audit.labelled], audit.scores[audit.labelled], strict=True))
     if len(verdicts) == strata:
-        # No stratum tells how people's labels go with the scores. Where another does, such a stratum is not left out:
-        # its labelled answers have the usual score too often, which would then be corrected in no stratum of the kind.
+        # In no stratum do scores vary, so none shows how people's labels depend on them. If one does, the others are
+        # used too: their labelled answers have the usual score too often, and that must be corrected as well.
         score = np.zeros_like(score)
     square = float(score @ score)
     weight = min(max(-float(label @ score) / square, 0.0), 1.0) if square > 0 else 0.0
     error = (label + weight * score) / np.sqrt(1 - np.minimum(score**2 / (square or 1.0), 0.5))
-    ahead = float(np.mean([part.ahead for part in parts]))
-    shift = np.mean([part.shift for part in parts], axis=0)
+    ahead = float(np.mean([residuals.ahead for residuals in by_stratum]))
+    shift = np.mean([residuals.shift for residuals in by_stratum], axis=0)
     value = people + weight * ahead
     centre = value + float(shift @ (1.0, weight))
     squared = float(error @ error)
@@ -416,7 +431,7 @@ def _both(audit: _Audit, people: float) -> tuple[_Mean, float, float | None]:
 
 
 def _over_strata(vectors: Sequence[FloatArray], clusters: int) -> FloatArray:
-    """Add up what each cluster has in all strata, each counting alike; every stratum keeps its own four pairs."""
+    """Sum each cluster's entries over all strata, each counting alike; every stratum has its own four pairs."""
     shared = np.sum([vector[:clusters] for vector in vectors], axis=0)
     return np.concatenate([shared, *(vector[clusters:] for vector in vectors)]) / len(vectors)
 
@@ -427,8 +442,8 @@ def _over_strata(vectors: Sequence[FloatArray], clusters: int) -> FloatArray:
 class LabelPlan(NamedTuple):
     """How many labels of a stratum's ``n`` answers give a 95 % interval of ± ``half_width``.
 
-    ``people``: without the scorer, ``corrected``: with it; None where all answers are too few. ``saving``: the one over
-    the other. ``use`` and ``reason`` as of :class:`Corrected`; "too-few-answers" where neither is enough.
+    ``people``: without the scorer, ``corrected``: with it; None where labels of all answers are not enough. ``saving``:
+    the one over the other. ``use`` and ``reason`` as in :class:`Corrected`; "too-few-answers" where neither is enough.
     """
 
     stratum: str
@@ -449,18 +464,19 @@ def labels_needed(
     agreement: float | None = None,
     share: float = 0.5,
 ) -> LabelPlan:
-    """Plan how many labels a stratum of ``n`` answers needs, drawn all with the same chance.
+    """Plan how many labels a stratum of ``n`` answers needs, all drawn with the same probability.
 
-    From a ``pilot`` (a row of :func:`corrected_means`), or from the ``agreement`` (share of
-    answers of which the scorer says what people do) and the ``share`` that people call right; .5 is the cautious guess.
-    With σ² people's variance and ε of it left once the scorer is used, the squared error of m labels is
-    σ² (ε/m + (1 − ε)/n). Raises UsageError for what cannot be.
+    The plan follows from a ``pilot`` (a row of :func:`corrected_means`), or from the ``agreement`` (share of
+    answers on which the scorer and people agree) and the ``share`` that people call right; .5 is the cautious guess.
+    With σ² people's variance, of which ε is left once the scorer is used, the squared error of m labels is
+    σ² (ε/m + (1 − ε)/n). Raises UsageError for impossible values.
     """
     from scipy.special import stdtrit
 
     if not (n >= 2 and 0 < half_width < 1):
         raise UsageError(
-            f"± {half_width:g} of {n} answers cannot be planned for.", hint="5 points are 0.05; two answers or more."
+            f"There is no plan for an interval of ± {half_width:g} on {n} answers.",
+            hint="The width must lie between 0 and 1 (5 points are 0.05), and there must be two answers or more.",
         )
     variance, left = _pilot_variance(pilot) if pilot else _assumed_variance(agreement, share)
 
@@ -470,8 +486,8 @@ def labels_needed(
 
     def fewest(least: int, left: float) -> int | None:
         tried: Sequence[int] = range(min(least, n), n + 1)
-        place = bisect_left(tried, True, key=lambda labels: half(labels, left) <= half_width)
-        return tried[place] if place < len(tried) else None
+        index = bisect_left(tried, True, key=lambda labels: half(labels, left) <= half_width)
+        return tried[index] if index < len(tried) else None
 
     people, corrected = fewest(2, 1.0), fewest(FEW_LABELS, left)
     saving = 1.0 if corrected is None else (people or n) / corrected
@@ -494,7 +510,7 @@ def labels_needed(
 
 
 def _pilot_variance(pilot: Corrected) -> tuple[float, float]:
-    """People's variance of one label, clusters and unequal chances in it, and the part that the scorer leaves."""
+    """People's variance of one label, with clusters and unequal chances, and the proportion that the scorer leaves."""
     from scipy.special import stdtrit
 
     if pilot.people_low is None or pilot.people_high is None or pilot.saving is None or pilot.labelled == pilot.n:
@@ -510,7 +526,7 @@ def _pilot_variance(pilot: Corrected) -> tuple[float, float]:
 
 
 def _assumed_variance(agreement: float | None, share: float) -> tuple[float, float]:
-    """The same of right/wrong labels, where scorer and people call as many right and agree on so many."""
+    """The same for right/wrong labels, if scorer and people call the same ``share`` right and agree that often."""
     if agreement is None or not 0 <= agreement <= 1 or not 0 < share < 1:
         raise UsageError(
             "Nothing says how well the scorer agrees with people.",

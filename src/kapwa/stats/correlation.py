@@ -27,7 +27,7 @@ class Correlation(NamedTuple):
     ``value`` is None with fewer than two pairs or when one side is constant; ``low`` and ``high`` are None with
     fewer than four pairs or at exactly ±1, where the transform is infinite; ``p_value`` (two-sided, Student t with
     n − 2 degrees of freedom) is None with fewer than three pairs. At ±1, and of ranks everywhere, it is not below 2/n!,
-    the least that permutations of n pairs can give: any three pairs stand in one order in one case of three.
+    the least that permutations of n pairs can give.
     """
 
     value: float | None
@@ -57,16 +57,17 @@ def disattenuated(x: ArrayLike, y: ArrayLike, errors_x: ArrayLike, errors_y: Arr
     """Pearson's r of the true scores behind two lists of estimates (Spearman 1904), with its interval.
 
     ``errors_x``, ``errors_y``: (n, G) what each of G sampled clusters adds to the error of each score, so that Σ_g e²
-    is the score's squared standard error (Σ_{i∈g} (x_i − x̄) / n · √(G/(G−1)) for a mean; 0 where a score has nothing
-    of the cluster). Scores on the same items have correlated errors, and so may the two sides; both are taken out:
+    is the score's squared standard error (Σ_{i∈g} (x_i − x̄) / n · √(G/(G−1)) for a mean; 0 where a score has no item
+    of the cluster). Scores on the same items have correlated errors, and so may the two sides; both are removed:
     (S_xy − N_xy) / √((S_xx − N_xx)(S_yy − N_yy)), with S the (co)variances of the scores and N what sampling adds to
-    them. The interval is Fisher's of r, its ends corrected alike; that S_xx is itself uncertain widens nothing, which
-    simulation forgives (``benchmarks/simulations/correlations.py``). NaN pairs are left out.
+    them. The interval is Fisher's for r, with both ends corrected in the same way. It ignores that S_xx is itself
+    uncertain; simulations show that this does no harm (``benchmarks/simulations/correlations.py``). NaN pairs are left
+    out.
     """
     values = np.stack([np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)])
-    kept = ~np.isnan(values).any(axis=0)
-    values = values[:, kept]
-    errors = np.stack([np.asarray(side, dtype=np.float64)[kept] for side in (errors_x, errors_y)])
+    complete = ~np.isnan(values).any(axis=0)
+    values = values[:, complete]
+    errors = np.stack([np.asarray(side, dtype=np.float64)[complete] for side in (errors_x, errors_y)])
     observed, n = pearson(*values), values.shape[1]
     if observed.low is None or observed.high is None or observed.value is None:
         return Disattenuated(None, None, None, None, None, n)

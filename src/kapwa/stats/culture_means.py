@@ -13,10 +13,10 @@ from kapwa.stats.clusters import ROUNDING, FloatArray, IntArray, cluster_codes
 class CultureMeans(NamedTuple):
     """One measure by culture: ``means``, ``n`` items and ``clusters`` of each (K,), and how the means err together.
 
-    ``shares`` (G, K): the part of a culture's items that a cluster holds. ``residuals`` (G, K): a cluster's part in a
-    culture's mean, less what it would be at that mean, times √(G_c/(G_c−1)); ``residuals.T @ residuals`` is the
-    covariance of the means (cluster-robust, the off-diagonal from questions that cultures share). 0 for a culture with
-    one cluster, whose error the data cannot tell.
+    ``shares`` (G, K): the share of a culture's items that are in a cluster. ``residuals`` (G, K): what a cluster adds
+    to a culture's mean, less what it would add if it had that mean, times √(G_c/(G_c−1)); ``residuals.T @ residuals``
+    is the covariance of the means (cluster-robust, the off-diagonal from questions that cultures share). 0 for a
+    culture with one cluster, whose error the data cannot tell.
     """
 
     means: FloatArray
@@ -31,7 +31,7 @@ def culture_means(
 ) -> CultureMeans:
     """Means of a vector without NaN by culture code, and the residuals of its clusters; every code occurs.
 
-    ``weights``: (n,) how many items each value stands for, "items" above are then weights; None: one each.
+    ``weights``: (n,) how many items each value represents ("items" above are then weights); None: one each.
     """
     heavy = np.ones(len(values)) if weights is None else weights
     shape = (int(clusters.max()) + 1, int(cultures.max()) + 1)
@@ -54,24 +54,24 @@ def codes_of(values: FloatArray, cultures: ArrayLike, clusters: ArrayLike) -> tu
 def means_of_valid(
     values: FloatArray, codes: tuple[IntArray, IntArray], weights: FloatArray | None = None
 ) -> CultureMeans:
-    """Means by culture of the rows that are no NaN; cultures and clusters without any are left out."""
-    kept = ~np.isnan(values)
-    if kept.all():
+    """Means by culture of the rows that are not NaN; cultures and clusters without any are left out."""
+    valid = ~np.isnan(values)
+    if valid.all():
         return culture_means(values, *codes, weights)
-    cultures, clusters = (np.unique(code[kept], return_inverse=True)[1] for code in codes)
-    return culture_means(values[kept], cultures, clusters, None if weights is None else weights[kept])
+    cultures, clusters = (np.unique(code[valid], return_inverse=True)[1] for code in codes)
+    return culture_means(values[valid], cultures, clusters, None if weights is None else weights[valid])
 
 
-def equal_weights(kept: NDArray[np.bool_], cultures: IntArray, weights: FloatArray | None = None) -> FloatArray:
-    """Weights (n,) of the rows that are ``kept``: cultures count alike, rows of each by ``weights``; 0 for others."""
-    heavy = kept.astype(np.float64) if weights is None else np.where(kept, weights, 0.0)
+def equal_weights(valid: NDArray[np.bool_], cultures: IntArray, weights: FloatArray | None = None) -> FloatArray:
+    """Weights (n,) of the ``valid`` rows: cultures count alike, rows of each by ``weights``; 0 for other rows."""
+    heavy = valid.astype(np.float64) if weights is None else np.where(valid, weights, 0.0)
     whole = np.bincount(cultures, heavy)
     return np.asarray(heavy / (np.where(whole > 0, whole, 1.0)[cultures] * np.count_nonzero(whole)))
 
 
-def item_sizes(kept: NDArray[np.bool_], cultures: IntArray, weights: FloatArray | None = None) -> FloatArray:
-    """Items of each culture that has any ``kept`` row; with ``weights`` as many alike ones as tell as much (Kish)."""
-    heavy = kept.astype(np.float64) if weights is None else np.where(kept, weights, 0.0)
+def item_sizes(valid: NDArray[np.bool_], cultures: IntArray, weights: FloatArray | None = None) -> FloatArray:
+    """Items of each culture that has a ``valid`` row; with ``weights`` Kish's effective number of them."""
+    heavy = valid.astype(np.float64) if weights is None else np.where(valid, weights, 0.0)
     whole, squares = np.bincount(cultures, heavy), np.bincount(cultures, heavy**2)
     there = whole > 0
     return np.asarray(whole[there] ** 2 / squares[there])
@@ -91,11 +91,11 @@ def change_over_items(differences: ArrayLike, cultures: ArrayLike | None = None)
     neither way; where the mean is 0, no item is opposite. None for fewer than two items.
     """
     every = np.asarray(differences, dtype=np.float64)
-    kept = ~np.isnan(every)
-    if np.count_nonzero(kept) < 2:
+    valid = ~np.isnan(every)
+    if np.count_nonzero(valid) < 2:
         return None
     codes = cluster_codes([0] * len(every) if cultures is None else cultures, len(every))
-    weights, values = equal_weights(kept, codes), np.where(kept, every, 0.0)
+    weights, values = equal_weights(valid, codes), np.where(valid, every, 0.0)
     weights /= weights.sum()
     mean = float((weights * values).sum())
     sd = float(np.sqrt((weights * (values - mean) ** 2).sum()))

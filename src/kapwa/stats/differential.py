@@ -19,12 +19,12 @@ from kapwa.stats.significance import benjamini_hochberg
 
 # ETS's delta scale: an odds ratio of α is −2.35 ln α.
 DELTA = -2.35
-# Below so many rows in a group nothing is said.
+# A group with fewer rows is not analysed.
 LEAST_ROWS = 10
 _ROUNDS = 10
 # Of χ² with one degree of freedom: the upper quartile, and the mean of what lies below 9.
 _QUARTILE_CHI2, _WITHIN_THREE = 1.3233036969314664, 0.9733369246625415
-# The spread tells of itself as much as so large a part of the items, by simulation.
+# The spread is known as well as if this share of the items estimated it, by simulation.
 _EFFICIENCY = 0.3
 _LEAST_ANCHORS = 4
 # Two-sided 95 %; one-sided 95 %; a test at 5 % that finds an effect four times in five.
@@ -51,10 +51,10 @@ class ItemDifference(NamedTuple):
 
     ``odds``: what its strata say. ``delta`` = −2.35 ln(odds ratio): below 0 the item is harder for the focal group than
     its total score says. ``low``, ``high``: its 95 % interval. ``p_bh``: adjusted over items. ``size``: A negligible,
-    B moderate, C large; "" where it cannot be told. ``reference``, ``focal``: answers compared. ``anchor``: whether the
+    B moderate, C large; "" where it is unknown. ``reference``, ``focal``: answers compared. ``anchor``: whether the
     item is in the final matching score. ``detectable``: a true |delta| that this many answers show four times in five,
-    before any adjustment. ``spread``: how far the other items differ beyond chance (standard deviation, in delta),
-    which interval, ``p_value``, class and ``detectable`` allow for. NaN where nothing can be told.
+    before any adjustment. ``spread``: how far the other items differ beyond chance (standard deviation, in delta);
+    interval, ``p_value``, class and ``detectable`` allow for it. NaN where the data cannot tell.
     """
 
     odds: CommonOdds
@@ -92,17 +92,17 @@ def common_odds(tables: ArrayLike) -> CommonOdds:
     se = np.nan
     if for_reference > 0 and for_focal > 0:
         same, other = (a + d) / n, (b + c) / n
-        parts = (same * a * d / n).sum() / for_reference**2
-        parts += ((same * b * c + other * a * d) / n).sum() / (for_reference * for_focal)
-        parts += (other * b * c / n).sum() / for_focal**2
-        se = float(np.sqrt(parts / 2))
+        variance_sum = (same * a * d / n).sum() / for_reference**2
+        variance_sum += ((same * b * c + other * a * d) / n).sum() / (for_reference * for_focal)
+        variance_sum += (other * b * c / n).sum() / for_focal**2
+        se = float(np.sqrt(variance_sum / 2))
     return CommonOdds(ratio, se, float(chi2), float(chdtrc(1, chi2)))
 
 
 def ets_class(delta: float, se: float, p_value: float) -> str:
     """ETS's class of an item: "A" where delta is not significant or |delta| < 1, "C" from 1.5 if significantly over 1.
 
-    "B" otherwise; "" where it cannot be told. ``se``: of delta. Source: Dorans and Holland (1993), Zieky (1993).
+    "B" otherwise; "" where it is unknown. ``se``: of delta. Source: Dorans and Holland (1993), Zieky (1993).
     """
     if np.isnan(p_value) or np.isnan(se):
         return ""
@@ -115,21 +115,21 @@ def differential_items(right: ArrayLike, focal: ArrayLike, *, purify: bool = Tru
     """Test every item between two groups, matched by total score.
 
     ``right``: (rows, items) of 1, 0, and NaN where a row has no answer; a row is a person or a system. ``focal``:
-    (rows,) whether a row is of the focal group. The score is the number right among anchors and the item itself, of
-    rows with gaps in proportion. ``purify``: items of class B or C, by themselves, leave the anchors, again and again
-    until the same stay (at most ten rounds, and never below four anchors). Scores that only one group has join the
-    nearest stratum below. Raises UsageError where a group has fewer than ten rows, or an answer is neither right nor
-    wrong.
+    (rows,) whether a row is of the focal group. The score is the number right among the anchors and the item itself,
+    scaled up where a row has gaps. ``purify``: items of class B or C are removed from the anchors, repeatedly,
+    until the anchors no longer change (at most ten rounds, and never below four anchors). A score that only one group
+    has joins the next stratum below. Raises UsageError where a group has fewer than ten rows, or an answer is neither
+    right nor wrong.
     """
     values, is_focal = np.asarray(right, dtype=np.float64), np.asarray(focal, dtype=bool)
     if not np.isin(values[~np.isnan(values)], (0, 1)).all():
-        raise UsageError("Differential functioning is of right and wrong answers, but some are neither.")
+        raise UsageError("Differential item functioning needs right or wrong answers, but some are neither.")
     if min(is_focal.sum(), (~is_focal).sum()) < LEAST_ROWS:
-        raise UsageError(f"A group has fewer than {LEAST_ROWS} rows, of which nothing can be told.")
+        raise UsageError(f"A group has fewer than {LEAST_ROWS} rows, too few for differential item functioning.")
     anchors = np.ones(values.shape[1], dtype=bool)
     rounds = {anchors.tobytes()}
     while True:
-        items = [_item(values, is_focal, anchors, place) for place in range(values.shape[1])]
+        items = [_item(values, is_focal, anchors, item_index) for item_index in range(values.shape[1])]
         left = np.array([item.size not in ("B", "C") for item in items])
         if not purify or left.tobytes() in rounds or left.sum() < _LEAST_ANCHORS or len(rounds) > _ROUNDS:
             break
@@ -140,14 +140,14 @@ def differential_items(right: ArrayLike, focal: ArrayLike, *, purify: bool = Tru
     return [item._replace(p_bh=p) for item, p in zip(items, adjusted, strict=True)]
 
 
-def _item(values: FloatArray, focal: _BoolArray, anchors: _BoolArray, place: int) -> ItemDifference:
+def _item(values: FloatArray, focal: _BoolArray, anchors: _BoolArray, item_index: int) -> ItemDifference:
     """Compare one item's answers in strata of the score; its p-value is not adjusted yet."""
     matching = anchors.copy()
-    matching[place] = True
-    answered = ~np.isnan(values[:, place])
+    matching[item_index] = True
+    answered = ~np.isnan(values[:, item_index])
     answers, members = values[answered][:, matching], focal[answered].astype(int)
     scores = np.rint(np.nanmean(answers, axis=1) * matching.sum()).astype(int) if answered.any() else members
-    cells = 2 * members + (values[answered, place] == 0)
+    cells = 2 * members + (values[answered, item_index] == 0)
     tables = np.zeros((int(matching.sum()) + 1, 4))
     np.add.at(tables, (scores, cells), 1)
     strata = _merged(tables)
@@ -166,7 +166,7 @@ def _item(values: FloatArray, focal: _BoolArray, anchors: _BoolArray, place: int
         size=size,
         reference=counts[0],
         focal=counts[1],
-        anchor=bool(anchors[place]),
+        anchor=bool(anchors[item_index]),
         detectable=_POWER * se,
         spread=0.0,
         p_value=odds.p_value,
@@ -174,30 +174,31 @@ def _item(values: FloatArray, focal: _BoolArray, anchors: _BoolArray, place: int
 
 
 def _against_others(items: list[ItemDifference]) -> list[ItemDifference]:
-    """Allow for how far items differ anyway: an item is said to differ where it stands apart from the others.
+    """Allow for how far items differ anyway: an item counts as different only if it differs more than the others.
 
-    Where people guess, or items discriminate unlike, the total score matches imperfectly, and the farther the groups
-    are apart, the farther all items seem to differ, to either side. The spread of the others beyond chance is added to
-    the error of each (a random effect); its quantile is Student's, as the spread of few items is badly known.
+    Where people guess, or items discriminate differently, the total score matches people imperfectly. The farther the
+    groups are apart, the farther all items then seem to differ, in either direction. So the spread of the other items
+    beyond chance is added to the error of each item (a random effect); the quantile is Student's, as the spread of few
+    items is uncertain.
     """
     from scipy.special import stdtr, stdtrit
 
     deltas, errors = (np.array(values) for values in zip(*((item.delta, _error(item)) for item in items), strict=True))
-    told = []
-    for place, item in enumerate(items):
-        others = np.isfinite(errors) & (np.arange(len(items)) != place)
+    adjusted = []
+    for item_index, item in enumerate(items):
+        others = np.isfinite(errors) & (np.arange(len(items)) != item_index)
         spread = robust_spread(deltas[others], errors[others]) if others.sum() >= _LEAST_ANCHORS else 0.0
-        if not spread or not np.isfinite(errors[place]):
-            told.append(item)
+        if not spread or not np.isfinite(errors[item_index]):
+            adjusted.append(item)
             continue
-        error = float(np.hypot(errors[place], spread))
+        error = float(np.hypot(errors[item_index], spread))
         df = _EFFICIENCY * (others.sum() - 1) * (error / spread) ** 4
-        p_value = 2 * float(stdtr(df, -np.sqrt(item.odds.chi2) * errors[place] / error))
+        p_value = 2 * float(stdtr(df, -np.sqrt(item.odds.chi2) * errors[item_index] / error))
         half = float(stdtrit(df, 0.975)) * error
         size = ets_class(item.delta, error, p_value)
         wider = item._replace(low=item.delta - half, high=item.delta + half, size=size, p_value=p_value)
-        told.append(wider._replace(detectable=_POWER * error, spread=spread))
-    return told
+        adjusted.append(wider._replace(detectable=_POWER * error, spread=spread))
+    return adjusted
 
 
 def _error(item: ItemDifference) -> float:

@@ -1,9 +1,9 @@
-"""Tables of what people said about themselves, from which nobody can tell what a few of them said.
+"""Tables of what people reported about themselves that do not reveal the answers of fewer than five people.
 
-Who reads such tables may know each person's role, who came or left between two of them, and who was counted at all. So
-a table is shown only if, whatever group of the people it counts a reader forms, any five of the group (all, where the
-group is smaller) may have given any one answer, and any five may not. :func:`tells` finds out by trying: it takes all
-tables that were ever shown and asks by linear programming between which bounds the true count lies. Small groups are
+A reader of such tables may know each person's role, who came or left between two tables, and who was counted at all. So
+a table is shown only if this holds for every group of the counted people that a reader can form: any five of the group
+(all, where the group is smaller) may have given any one answer, and any five may not. :func:`tells` tests this: it
+takes all tables that were ever shown and computes the bounds of each count by linear programming. Small groups are
 merged rather than blanked (global recoding; Willenborg and de Waal 2001, *Elements of Statistical Disclosure Control*,
 chapter 4): a blank beside sums can be solved for, a sum of five people cannot.
 """
@@ -22,13 +22,13 @@ from scipy.optimize import linprog
 from kapwa.languages.same import same_text
 from kapwa.value_types import JsonMapping, JsonObject
 
-# Nothing is told of fewer people.
+# Nothing is shown about fewer people.
 FEWEST = 5
-# The name of the group of small groups, and of who said nothing.
+# The name of the row or column for small groups and for people who gave no answer.
 OTHERS = "others, or not said"
 # Bounds of a linear program are counts of people but for rounding.
 _ROUNDING = 1e-6
-# Of so many groups of people each two are compared, too; of more, only those that a table shows.
+# Up to this many groups, combinations of two are tested too; above it, only the groups that a table shows.
 _MOST_GROUPS = 60
 _Reals = NDArray[np.float64]
 _People = frozenset[str]
@@ -39,7 +39,7 @@ class Counts:
     """How many people of each group gave each answer: a table that is shown, and who is counted in it.
 
     ``groups``: the people of each group, by its name; no one is in two. ``cells``: for each answer the number of people
-    of each group. The answer :data:`OTHERS` stands for every answer that has no row of its own, and for none.
+    of each group. The answer :data:`OTHERS` counts every answer that has no row of its own, and missing answers.
     """
 
     groups: Mapping[str, _People]
@@ -56,25 +56,25 @@ class Counts:
         return {"groups": groups, "cells": {answer: dict(row) for answer, row in self.cells.items()}}
 
     @classmethod
-    def from_json(cls, kept: JsonMapping) -> Counts:
+    def from_json(cls, stored: JsonMapping) -> Counts:
         """Return the table that :meth:`to_json` wrote."""
-        return cls({name: frozenset(people) for name, people in kept["groups"].items()}, kept["cells"])
+        return cls({name: frozenset(people) for name, people in stored["groups"].items()}, stored["cells"])
 
 
 def count_answers(
     answers: Mapping[str, str], groups: Mapping[str, str] | None = None, *, shown: Sequence[Counts] = ()
 ) -> Counts | None:
-    """Count people by answer, and by group where ``groups`` are known; None where the counts would tell of a few.
+    """Count people by answer, and by group where ``groups`` are known; None where any counts would reveal too much.
 
-    Answers are merged, the smallest first, until they do not.
+    Answers are merged, the smallest first, until the counts reveal nothing about fewer than five people.
 
-    ``answers``: of each person ("" for none), by an id that is new once the person changes an answer; those that differ
-    in capitals alone are one. ``groups``: of each of them, by the same ids; small ones are merged. ``shown``: every
-    table of this question that anybody was shown before, on whatever page or in whatever release.
+    ``answers``: each person's answer ("" for none), by an id that changes when the person changes an answer; answers
+    that differ in capitals alone are one. ``groups``: each person's group, by the same ids; small ones are merged.
+    ``shown``: every table of this question that was shown before, on any page or in any release.
     """
     spelled = {same_text(row): row for table in shown for row in table.cells}
-    said = [spelled.setdefault(same_text(answer), answer.strip()) for answer in answers.values()]
-    rows = dict(zip(answers, _merged(said), strict=True))
+    given = [spelled.setdefault(same_text(answer), answer.strip()) for answer in answers.values()]
+    rows = dict(zip(answers, _merged(given), strict=True))
     columns = dict.fromkeys(answers, "")
     if groups is not None:
         columns = dict(zip(answers, _merged([groups[person] for person in answers]), strict=True))
@@ -100,7 +100,7 @@ def _table(rows: Mapping[str, str], columns: Mapping[str, str]) -> Counts:
 
 
 def _with_others(names: Mapping[str, str]) -> dict[str, str]:
-    """Count the smallest group among the others; of the first ones to be, the two smallest."""
+    """Merge the smallest group into :data:`OTHERS`; where there are no others yet, the two smallest."""
     sizes = Counter(names.values())
     sizes.pop(OTHERS, None)
     joined = sorted(sizes, key=lambda name: (sizes[name], name))[: 1 if OTHERS in names.values() else 2]
@@ -108,11 +108,11 @@ def _with_others(names: Mapping[str, str]) -> dict[str, str]:
 
 
 def tells(shown: Sequence[Counts]) -> bool:
-    """Whether ``shown`` tables together tell what fewer than five people said, or did not say.
+    """Whether the ``shown`` tables together reveal what fewer than five people answered, or did not answer.
 
-    They do if for some group of people and some answer that a table names (or its others) the count can be bounded
-    below ``min(size, 5)``, or above ``max(0, size − 5)``. Groups tried: people whom no table tells apart, those of a
-    table's columns and of whole tables, and what two of these have in common, apart and together. Bounds are those of
+    They do if, for some group of people and some answer in a table (or its others), the count can be bounded
+    below ``min(size, 5)``, or above ``max(0, size − 5)``. Groups tried: sets of people whom no table separates, the
+    columns of tables, whole tables, and differences, intersections and unions of two of these. Bounds are those of
     the linear relaxation, which are exact for one table.
     """
     if not _differ(shown):
@@ -128,7 +128,7 @@ def tells(shown: Sequence[Counts]) -> bool:
                 break
             pair = np.unravel_index(int(open_pairs.argmax()), open_pairs.shape)
             counts = system.extreme(int(pair[0]), int(pair[1]), sign)
-            if counts is None:  # no people can have given such answers: the tables count others than they name
+            if counts is None:  # the tables contradict each other, so they do not count the people they name
                 return True
             np.maximum(high, counts, out=high)
             np.minimum(low, counts, out=low)
@@ -139,7 +139,7 @@ def tells(shown: Sequence[Counts]) -> bool:
 
 
 def _merged(names: list[str]) -> list[str]:
-    """Put groups of fewer than five, and who has none (""), into one; the next smallest joins where that is too few."""
+    """Merge groups of fewer than five and people without one (""); add the next smallest if that is still too few."""
     counts = Counter(name.strip() for name in names)
     rest = counts.pop("", 0) + counts.pop(OTHERS, 0)
     for name, n in sorted(counts.items(), key=lambda pair: (pair[1], pair[0])):
@@ -175,7 +175,7 @@ def _others_last(name: str) -> tuple[bool, str]:
 
 
 def _differ(shown: Sequence[Counts]) -> bool:
-    """Whether bounds must be looked for: a single table whose cells are large enough tells nothing."""
+    """Whether bounds must be computed: a single table whose cells are large enough reveals nothing."""
     small = any(n < FEWEST for table in shown for row in table.cells.values() for n in row.values())
     return small or any(table != shown[0] for table in shown) or any(len(table.cells) < 2 for table in shown)
 
@@ -183,8 +183,8 @@ def _differ(shown: Sequence[Counts]) -> bool:
 class _System:
     """What tables say of who gave which answer, as linear equations.
 
-    Unknown is, of each set of people whom no table tells apart (``atoms``), how many gave each answer; the last answer
-    stands for all that no table names.
+    The unknowns: for each set of people whom no table separates (``atoms``), how many gave each answer; the last answer
+    is for all that no table names.
     """
 
     def __init__(self, shown: Sequence[Counts]) -> None:
@@ -224,7 +224,9 @@ class _System:
 
 def _answers_of(row: str, table: Counts, named: Iterable[str]) -> frozenset[str]:
     """Return the answers that a row counts: its own, or those that the table does not name."""
-    return frozenset({row}) if row != OTHERS else frozenset({OTHERS, *named}) - (table.cells.keys() - {OTHERS})
+    if row != OTHERS:
+        return frozenset({row})
+    return frozenset({OTHERS, *named}) - (table.cells.keys() - {OTHERS})
 
 
 def _within(atoms: Iterable[_People], group: _People) -> list[_People]:

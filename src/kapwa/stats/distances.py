@@ -65,8 +65,8 @@ def lexical_variance_reference(wed: ArrayLike, wed_square_reference: ArrayLike) 
 
     ``wed``: (G, G) mean distances; ``wed_square_reference``: (G,) Σd²/S² over all S² ordered pairs of an identity's
     texts. Across: Σ (mean distance)² / G², each identity zero from itself, so a *square of means*. Within: a *mean
-    of squares* that counts S zero distances of texts to themselves, at S = 5 a fifth of it. With no effect of the
-    identity the two still differ. Identities without texts (NaN rows) are left out. Source:
+    of squares* that counts S zero distances of texts to themselves, which are a fifth of all at S = 5. So the two
+    differ even if the identity has no effect. Identities without texts (NaN rows) are left out. Source:
     analysis/calculate_lexical_variance.py and calculate_within_nationality_lexical_variance.py.
     """
     means = square_matrix(wed, "distances between identities").copy()
@@ -123,24 +123,26 @@ class Permdisp:
 def permdisp(distances: ArrayLike, groups: ArrayLike, *, permutations: int = 999, seed: int = 0) -> Permdisp:
     """Are the texts of some groups spread more widely than those of others?
 
-    Of each text its distance from the centre of its group, z² = Σd²/n − Σ of pairs d²/n², times n/(n − 1) so that the
-    size of a group does not count; F of the analysis of variance of these. For p the texts are moved so that all
-    groups have one centre, dealt out to the groups anew, and measured again: distances from a centre that few texts
-    have made themselves are alike, so permuting them alone finds unequal spread in a fifth of data without. Groups of
-    one are left out. Beside :func:`permanova`, which with groups of unequal spread *and* size takes spread for a
-    difference. Raises as :func:`permanova`. Source: Anderson (2006), Biometrics 62; F equals scikit-bio's
-    (test="centroid") where groups are of one size and distances Euclidean.
+    F is that of an analysis of variance of each text's distance from the centre of its group,
+    z² = Σd²/n − Σ of pairs d²/n², times n/(n − 1) so that the size of a group does not matter. For p, texts are moved
+    so that all groups have one centre, assigned to the groups at random, and measured again. Permuting the distances
+    alone would not do: few texts lie about equally far from a centre that they define themselves, and the test would
+    find unequal spread in a fifth of the data without any. Groups of one text are left out.
+
+    Use it beside :func:`permanova`, which takes spread for a difference where groups are of unequal spread *and* size.
+    Raises as :func:`permanova`. Source: Anderson (2006), Biometrics 62; F equals scikit-bio's (test="centroid") where
+    groups are of one size and distances Euclidean.
     """
     check_permutations(permutations)
     matrix = _symmetric(distances)
     codes, sizes = _groups(groups, len(matrix))
-    kept = np.flatnonzero(sizes[codes] > 1)
-    kept = kept[np.argsort(codes[kept], kind="stable")]
+    grouped = np.flatnonzero(sizes[codes] > 1)
+    grouped = grouped[np.argsort(codes[grouped], kind="stable")]
     sizes = sizes[sizes > 1]
-    n = len(kept)
+    n = len(grouped)
     if len(sizes) < 2:
         return Permdisp(float("nan"), float("nan"))
-    squares = matrix[np.ix_(kept, kept)] ** 2
+    squares = matrix[np.ix_(grouped, grouped)] ** 2
     np.fill_diagonal(squares, 0.0)
     f = _spread_f(squares, np.arange(n), sizes)
     # Texts less the centre of their group, as products of every two.
@@ -180,7 +182,7 @@ def _sums_within(matrix: FloatArray, orders: IntArray, pairs: tuple[IntArray, In
     columns = np.ascontiguousarray(orders.T)
     sums = np.zeros(len(orders))
     for start in range(0, pairs[0].size, BLOCK_VALUES):
-        first, second, weights = (part[start : start + BLOCK_VALUES] for part in pairs)
+        first, second, weights = (array[start : start + BLOCK_VALUES] for array in pairs)
         values = matrix.reshape(-1).take(columns[first] * len(matrix) + columns[second])
         sums += weights @ (values * values)
     return sums
@@ -204,7 +206,7 @@ def _symmetric(distances: ArrayLike) -> FloatArray:
     matrix = square_matrix(distances, "distances")
     if not np.array_equal(matrix, matrix.T):
         if np.isnan(matrix).any():
-            row, column = (int(place) for place in np.argwhere(np.isnan(matrix))[0])
+            row, column = (int(index) for index in np.argwhere(np.isnan(matrix))[0])
             raise DataError(f"the distance between texts {row + 1} and {column + 1} is missing.")
         if not np.allclose(matrix, matrix.T):
             raise UsageError("The distances are not symmetric.", hint="Give the mean of both directions.")

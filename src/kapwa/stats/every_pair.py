@@ -1,7 +1,7 @@
 """Every pair of many systems compared on one metric: what ranks them. Sixty systems are 1,770 pairs.
 
-The numbers are those of :func:`kapwa.stats.tables.compare_runs` over cultures, but for random flips where a test is not
-exact, and without what a board does not show (single cultures, whether a difference varies).
+The numbers are those of :func:`kapwa.stats.tables.compare_runs` over cultures, except for random flips where a test is
+not exact. What a board does not show (single cultures, whether a difference varies) is not computed.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from kapwa.stats.missing import Side, paired_completed, pooled_completed
 from kapwa.stats.tables import POOLED_SCHEMA
 from kapwa.value_types import Cells, Keywords
 
-_PLACE = ("culture", "language", "item_id", "cluster")
-_AT_ONCE = 64  # pairs: so much memory as two tables of this many runs
+_ITEM_KEYS = ("culture", "language", "item_id", "cluster")
+_AT_ONCE = 64  # pairs compared at once; they need the memory of two tables of this many runs
 
 
 def every_pair(
@@ -31,18 +31,18 @@ def every_pair(
     ``items``: for each system a row an item, with the columns of :func:`kapwa.stats.missing.item_bounds`, culture,
     language, item_id and cluster. ``binary``: right/wrong, or the mean of such. Tests, intervals and the family are
     those of :func:`kapwa.stats.tables.compare_runs`, all pairs being one family. Returns ``POOLED_SCHEMA`` without what
-    is not computed (null), one row a pair that shares an item (of several cultures: in two or more), in the order of
-    ``labels``. Raises DataError for an item that is in two clusters.
+    is not computed (null). It has one row for each pair that shares an item (with several cultures: items of two or
+    more), in the order of ``labels``. Raises DataError for an item that is in two clusters.
     """
     share = (pl.col("missing") / pl.col("asked")).alias("missing")
     rows = pl.concat(
-        frame.select(*_PLACE, pl.lit(place, pl.Int64).alias("run"), "value", "least", "most", share)
-        for place, frame in enumerate(items)
+        frame.select(*_ITEM_KEYS, pl.lit(run_index, pl.Int64).alias("run"), "value", "least", "most", share)
+        for run_index, frame in enumerate(items)
     )
     if not rows.height:
         return adjust_p_values(pl.DataFrame(schema=POOLED_SCHEMA))
-    wide = rows.select(_PLACE).unique().sort(_PLACE)
-    torn = wide.filter(pl.struct(_PLACE[:-1]).is_duplicated())
+    wide = rows.select(_ITEM_KEYS).unique().sort(_ITEM_KEYS)
+    torn = wide.filter(pl.struct(_ITEM_KEYS[:-1]).is_duplicated())
     if torn.height:
         item = torn["item_id"][0]
         first, second = torn["cluster"][:2]
@@ -56,7 +56,7 @@ def every_pair(
     for start in range(0, len(every), _AT_ONCE):
         pairs = every[start : start + _AT_ONCE]
         for (first, second), compared in zip(pairs, _compared(sides, pairs, wide, binary, flips), strict=True):
-            # Of several cultures a pair that shares one has no mean over cultures.
+            # Where there are several cultures, a pair that shares only one has no mean over cultures.
             if compared["n"] and (compared["cultures"] > 1) == several:
                 records.append({**compared, "a": labels[first], "b": labels[second]})
     table = pl.DataFrame(records, schema=POOLED_SCHEMA)
@@ -64,22 +64,27 @@ def every_pair(
 
 
 def _sides(rows: pl.DataFrame, wide: pl.DataFrame, runs: int) -> Side:
-    """The values of every run, (items, runs), and what they can be where answers are missing; NaN where not asked."""
-    places = rows.join(wide.with_row_index("row"), on=_PLACE, how="left", nulls_equal=True)
-    at = (places["row"].to_numpy(), places["run"].to_numpy())
+    """The values of every run, (items, runs), and their bounds where answers are missing; NaN where not prompted."""
+    cells = rows.join(wide.with_row_index("row"), on=_ITEM_KEYS, how="left", nulls_equal=True)
+    at = (cells["row"].to_numpy(), cells["run"].to_numpy())
     tables = []
     for name in Side._fields:
         table = np.full((wide.height, runs), 0.0 if name == "missing" else np.nan)
-        table[at] = places[name].cast(pl.Float64).to_numpy()
+        table[at] = cells[name].cast(pl.Float64).to_numpy()
         tables.append(table)
     return Side(*tables)
+
+
+def _columns_of(sides: Side, columns: Sequence[int]) -> Side:
+    """Some columns of every table."""
+    return Side(*(table[:, columns] for table in sides))
 
 
 def _compared(
     sides: Side, pairs: Sequence[tuple[int, int]], wide: pl.DataFrame, binary: bool, flips: int
 ) -> Iterator[Cells]:
     """The comparison of each of ``pairs`` of columns, with how many cultures it is over."""
-    first, second = (Side(*(part[:, [pair[side] for pair in pairs]] for part in sides)) for side in (0, 1))
+    first, second = (_columns_of(sides, [pair[side] for pair in pairs]) for side in (0, 1))
     cultures, clusters = wide["culture"].to_list(), wide["cluster"].to_list()
     flags = np.full(len(pairs), binary)
     if len(set(cultures)) > 1:

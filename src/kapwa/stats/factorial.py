@@ -46,18 +46,6 @@ class Permuted(NamedTuple):
     spread: FloatArray
 
 
-class Shared(NamedTuple):
-    """The effect of one factor at two levels of another.
-
-    ``first``, ``second``: variance between the levels of the factor at each of the two. ``shared``: the part that both
-    have in common (the mean product of the two effects); equal effects share all, unrelated ones 0 on average.
-    """
-
-    first: float
-    second: float
-    shared: float
-
-
 def terms_of(factors: int) -> list[Term]:
     """Return the main effects and then the interactions of ``factors`` factors, as the factors that each holds."""
     return [term for size in range(1, factors + 1) for term in combinations(range(factors), size)]
@@ -103,11 +91,11 @@ def factor_variances(squares: ArrayLike, levels: Sequence[int]) -> FloatArray:
 
 def _projection(term: Term, levels: Sequence[int]) -> FloatArray:
     """Return the (C, C) projection on the contrasts of a term: centred in its factors, averaged over the others."""
-    parts = [
+    projections = [
         np.eye(size) - 1 / size if factor in term else np.full((size, size), 1 / size)
         for factor, size in enumerate(levels)
     ]
-    return reduce(np.kron, parts)
+    return reduce(np.kron, projections)
 
 
 def _crossed(squares: ArrayLike, levels: Sequence[int]) -> FloatArray:
@@ -123,11 +111,11 @@ def permuted_effect(
 ) -> Permuted:
     """Exchange the levels of ``factor`` among the prompts that share all other levels, ``permutations`` times.
 
-    Samples of a prompt stay together: what is particular to one prompt is seen once, however many texts it has. Where
-    the factor makes no difference, alone or in combination, every exchange is as likely as what was asked; an
-    interaction without a main effect makes the test careful. Pseudo-F rises with the variance of the level means under
-    these exchanges, so that this is compared (Anderson and ter Braak 2003, J. Statist. Comput. Simul. 73). Raises
-    UsageError for shapes that do not fit and too few permutations.
+    Samples of a prompt stay together: what is particular to one prompt counts once, however many texts it has. Where
+    the factor makes no difference, alone or in combination, every exchange is as likely as the observed assignment; an
+    interaction without a main effect makes the test conservative. Pseudo-F rises with the variance of the level means
+    under these exchanges, so the variances are compared (Anderson and ter Braak 2003, J. Statist. Comput. Simul. 73).
+    Raises UsageError for shapes that do not fit and too few permutations.
     """
     check_permutations(permutations)
     matrix = _crossed(cells.observed, levels)
@@ -158,22 +146,21 @@ def _orders(numbers: IntArray, permutations: int, seed: int) -> Iterator[IntArra
         yield np.take_along_axis(np.broadcast_to(numbers, keys.shape), keys, axis=-1)
 
 
-def shared_effect(squares: ArrayLike, levels: Sequence[int], factor: int, by: int, pair: tuple[int, int]) -> Shared:
-    """Return how far ``factor`` has the same effect at two levels (``pair``) of the factor ``by``.
+def shared_effects(squares: ArrayLike, levels: Sequence[int], factor: int, by: int) -> FloatArray:
+    """Return how far ``factor`` has the same effect at every two levels of the factor ``by``: (levels, levels) of it.
 
-    ``squares``: as for :func:`factor_variances`, unbiased. The shared part is half of how much nearer cells of the same
-    level of ``factor`` are than cells of any two, across the pair; other factors keep their levels, and the mean over
-    these is returned. The sampling of the two sides is independent, so nothing need be taken off. Raises UsageError
-    for shapes that do not fit.
+    On the diagonal is the variance between the levels of ``factor`` at one level of ``by``; elsewhere the variance that
+    two have in common (the mean product of the two effects): all of it for equal effects, on average 0 for unrelated
+    ones. ``squares``: as for :func:`factor_variances`, unbiased. The shared variance is half of how much nearer, across
+    the pair, cells of the same level of ``factor`` are than cells of any two levels; other factors have the same levels
+    on both sides, and the mean over these is returned. The sampling of the two sides is independent, so nothing needs
+    to be subtracted. Raises UsageError for shapes that do not fit.
     """
     matrix = _crossed(squares, levels)
     numbers = np.moveaxis(np.arange(len(matrix)).reshape(levels), (factor, by), (-1, -2))
-    numbers = numbers.reshape(-1, levels[by], levels[factor])
-    one, other = numbers[:, pair[0]], numbers[:, pair[1]]
-
-    def between(rows: IntArray, columns: IntArray) -> float:
-        block = matrix[rows[:, :, None], columns[:, None, :]]
-        same = np.trace(block, axis1=1, axis2=2) / levels[factor]
-        return float((block.mean(axis=(1, 2)) - same).mean() / 2)
-
-    return Shared(between(one, one), between(other, other), between(one, other))
+    numbers = numbers.reshape(-1, levels[by] * levels[factor])
+    sides = (levels[by], levels[factor]) * 2
+    # (others, by, factor, by, factor): all that keep the levels of the other factors.
+    blocks = matrix[numbers[:, :, None], numbers[:, None, :]].reshape(-1, *sides)
+    same = np.einsum("oafbf->oab", blocks) / levels[factor]
+    return np.asarray((blocks.mean(axis=(2, 4)) - same).mean(axis=0) / 2)

@@ -1,9 +1,9 @@
-"""Families of tests: which p-values are adjusted together. The command line, Python, pages and CSV all come here.
+"""Families of tests: which p-values are adjusted together. The command line, Python, pages and CSV all use this module.
 
 A family holds all tests of one kind of comparison, one metric, one variant and one level: means over cultures are one
-level, single cultures another; of labels, which overlap, each kind is one. Every pair that is compared together is in
-it. Two runs alone therefore get the same verdict from ``kapwa compare`` and from a report of these two; with more runs
-the family is larger, and says so.
+level, single cultures another; each kind of labels is a level too, as labels overlap. A family includes every pair that
+is compared together. Two runs alone therefore get the same verdict from ``kapwa compare`` and from a report of these
+two; with more runs the family is larger, and its name says so.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ def missing_share(row: Row) -> float:
 
 
 def is_undecided(row: Row) -> bool:
-    """Whether missing answers keep a verdict open: what is said of a difference hangs on what they would have been.
+    """Whether the verdict depends on what the missing answers would have been.
 
-    With other answers in the place of the missing ones, one of the two could be better, or neither.
+    Depending on these answers, one of the two could be better, or neither.
     """
     if not missing_share(row) or is_clear(row):
         return False
@@ -90,26 +90,26 @@ def is_undecided(row: Row) -> bool:
 
 
 def is_equal(row: Row) -> bool:
-    """Whether two are equal within the margin asked for: both one-sided tests reject, all of the family allowed for."""
+    """Whether two are equal within the margin: both one-sided tests reject, adjusted for the whole family."""
     p = row.get("p_equal_holm")
     return p is not None and p < ALPHA
 
 
 def members(table: pl.DataFrame) -> list[np.ndarray]:
-    """The places of the rows of each family."""
+    """The row indices of each family."""
     level = [pl.col("cultures") > 1] if "cultures" in table.columns else []
     level = [pl.col("label_kind")] if "label_kind" in table.columns else level
-    families = table.with_row_index("place").group_by("kind", "metric", "variant", *level, maintain_order=True)
-    return [places.to_numpy() for places in families.agg("place")["place"]]
+    families = table.with_row_index("row").group_by("kind", "metric", "variant", *level, maintain_order=True)
+    return [row_indices.to_numpy() for row_indices in families.agg("row")["row"]]
 
 
 def adjust_p_values(table: pl.DataFrame) -> pl.DataFrame:
     """Adjust the p-values of each family, and name the family; rows keep their order.
 
     ``p_holm``, and where the table has their p-values ``p_worst_holm``, ``p_equal_holm`` and ``p_varies_holm``:
-    Holm's. ``p_bh``: Benjamini and Hochberg's, over the same family. ``family`` says of what it consists. ``mde``
-    becomes what Holm's verdict finds four times in five, the other p-values being as they are. For a table joined from
-    several comparisons the families are those of the whole table.
+    Holm's. ``p_bh``: Benjamini and Hochberg's, over the same family. ``family`` says what it consists of. ``mde``
+    becomes the difference that Holm's procedure detects four times in five, given the other p-values. For a table
+    joined from several comparisons the families are those of the whole table.
     """
     p = {name: table[name].fill_null(np.nan).to_numpy() for name in ADJUSTED if name in table.columns}
     stepped = {name: np.full(table.height, np.nan) for name in p}
@@ -134,10 +134,10 @@ def adjust_p_values(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def adjust_spreads(spreads: Sequence[CultureSpread | None]) -> list[CultureSpread | None]:
-    """Adjust the tests of whether cultures differ, one a model, as the family they are: one metric, one variant.
+    """Adjust the tests of whether cultures differ, one for each model, as one family: one metric, one variant.
 
-    ``p_value`` becomes Holm's over all models that are shown together. Ranks are told only where it rejects, so that
-    the chance of saying anything of cultures that are equal, for any of the models, is 5 %.
+    ``p_value`` becomes Holm's over all models that are shown together. Ranks are reported only where it rejects, so
+    the chance of ranking equal cultures, for any of the models, is 5 %.
     """
     adjusted, p = [], holm([math.nan if spread is None else spread.p_value for spread in spreads])
     for spread, value in zip(spreads, p.tolist(), strict=True):
@@ -155,18 +155,18 @@ def family_words(rows: pl.DataFrame) -> str:
     tests = rows["p_value"].fill_nan(None).count()
     variant = "" if first["variant"] is None else f" in the variant {first['variant']}"
     pairs = rows.select("a", "b").n_unique()
-    parts = [f"{pairs} pair{'s' if pairs != 1 else ''} of {first['kind']}"]
+    phrases = [f"{pairs} pair{'s' if pairs != 1 else ''} of {first['kind']}"]
     if "model" in rows.columns and rows["model"].n_unique() > 1:
-        parts.append(f"{rows['model'].n_unique()} models")
+        phrases.append(f"{rows['model'].n_unique()} models")
     cultures = rows["culture"].n_unique()
     noun = "language" if first["kind"] == "cultures" else "culture"
     one_by_one = f"{cultures} {noun}s one by one" if cultures != 1 else f"1 {noun}"
     if "label_kind" in rows.columns:
         labels = rows["label"].n_unique()
-        parts.append(f"{labels} label{'s' if labels != 1 else ''} of the kind {first['label_kind']}")
+        phrases.append(f"{labels} label{'s' if labels != 1 else ''} of the kind {first['label_kind']}")
     else:
-        parts.append("means over cultures" if first["culture"] is None else one_by_one)
-    return f"{tests} test{'s' if tests != 1 else ''} of {first['metric']}{variant} ({', '.join(parts)})"
+        phrases.append("means over cultures" if first["culture"] is None else one_by_one)
+    return f"{tests} test{'s' if tests != 1 else ''} of {first['metric']}{variant} ({', '.join(phrases)})"
 
 
 def _detectable(row: Row, alpha: float) -> float | None:

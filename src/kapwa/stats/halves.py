@@ -1,4 +1,4 @@
-"""Two parts of a benchmark that share no item, such as a public and a private half: the difference of a score."""
+"""Two subsets of a benchmark that share no item, such as a public and a private half: the difference of a score."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from kapwa.value_types import JsonMapping, Row
 
 
 class Apart(NamedTuple):
-    """The score of one part less that of the other: ``difference`` with its 95 % interval ``low`` to ``high``.
+    """The score of one subset less that of the other: ``difference`` with its 95 % interval ``low`` to ``high``.
 
-    The interval holds whatever missing answers were. ``first`` and ``second``: the two scores; ``n``: items of each.
+    The interval allows for any missing answers. ``first`` and ``second``: the two scores; ``n``: items of each.
     """
 
     difference: float
@@ -27,22 +27,22 @@ class Apart(NamedTuple):
 
     @property
     def shown(self) -> bool:
-        """Whether the first part scores higher, by the interval."""
+        """Whether the first subset scores higher, by the interval."""
         return self.low > 0
 
 
 def apart(first: pl.DataFrame, second: pl.DataFrame, *, share: bool) -> Apart | None:
-    """Compare two parts (:func:`kapwa.stats.series.items_of_run`) over the cultures of both, each counting alike.
+    """Compare two subsets (:func:`kapwa.stats.series.items_of_run`) over the cultures of both, each counting alike.
 
-    The parts are independent samples of clusters. Interval: from those of both scores, by the method of variance
-    estimates recovery (Newcombe 1998, method 10; Zou and Donner 2008). None where a part has no interval.
+    The subsets are independent samples of clusters. Interval: from those of both scores, by the method of variance
+    estimates recovery (Newcombe 1998, method 10; Zou and Donner 2008). None where a subset has no interval.
     """
     cultures = set(first["culture"]) & set(second["culture"])
     here = pl.col("culture").is_in(sorted(cultures))
-    parts = [mean_over_cultures(part.filter(here), share=share, ends=NO_ENDS) for part in (first, second)]
-    if not cultures or any(part["low"] is None or part["least_low"] is None for part in parts):
+    estimates = [mean_over_cultures(items.filter(here), share=share, ends=NO_ENDS) for items in (first, second)]
+    if not cultures or any(estimate["low"] is None or estimate["least_low"] is None for estimate in estimates):
         return None
-    one, other = parts
+    one, other = estimates
     ends = [recovered(one, other)]
     if one["missing"] or other["missing"]:
         ends += [recovered(_at(one, "least"), _at(other, "most")), recovered(_at(one, "most"), _at(other, "least"))]
@@ -65,9 +65,9 @@ def recovered(one: Row, other: JsonMapping) -> tuple[float, float]:
     return difference - below, difference + above
 
 
-def _at(part: JsonMapping, case: str) -> dict[str, float]:
-    """An estimate where all that is missing is at its least, or at its most; its interval is as long as measured."""
-    value = part[case]
+def _at(estimate: JsonMapping, case: str) -> dict[str, float]:
+    """An estimate with all missing answers at their least, or at their most; its interval is as long as measured."""
+    value = estimate[case]
     if case == "least":
-        return {"value": value, "low": part["least_low"], "high": value + (part["high"] - part["value"])}
-    return {"value": value, "low": value - (part["value"] - part["low"]), "high": part["most_high"]}
+        return {"value": value, "low": estimate["least_low"], "high": value + (estimate["high"] - estimate["value"])}
+    return {"value": value, "low": value - (estimate["value"] - estimate["low"]), "high": estimate["most_high"]}

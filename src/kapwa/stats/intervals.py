@@ -66,7 +66,7 @@ def share_interval(
 ) -> tuple[FloatArray, FloatArray]:
     """Wilson interval of a mean of values in [0, 1] that come in clusters, in [0, 1].
 
-    ``size``: independent trials that tell as much; ``worst``, ``df``: see :func:`share_quantile`.
+    ``size``: the effective number of independent trials; ``worst``, ``df``: see :func:`share_quantile`.
     """
     return wilson_interval(share, size, share_quantile(share, size, worst, df, level))
 
@@ -74,19 +74,19 @@ def share_interval(
 def share_quantile(share: ArrayLike, size: ArrayLike, worst: ArrayLike, df: ArrayLike, level: float) -> FloatArray:
     """Two-sided Student quantile for a mean of values in [0, 1] that come in clusters.
 
-    ``size``: independent trials that tell as much; ``worst``: how many that would be if all values of a cluster were
+    ``size``: the effective number of independent trials; ``worst``: this number if all values of a cluster were
     the same (Kish); ``df``: degrees of freedom of the standard error.
 
-    Of large clusters with rare answers, and of skewed measures, the spread of the clusters' means is badly known, and
-    fewer degrees of freedom stand for that: df' = 1 / (1/df + 0.6 w κ/(2 G)), at least 2.5, with G = ``worst``, κ the
+    With large clusters of rare answers, and with skewed measures, the spread of the clusters' means is uncertain. The
+    degrees of freedom are reduced for this: df' = 1 / (1/df + 0.6 w κ/(2 G)), at least 2.5, with G = ``worst``, κ the
     excess kurtosis (at least 0) of a beta distribution of the same mean whose variance is that of a cluster's mean, and
-    w = c²/(1 + c²), c = size/worst − 1 (0 for single right/wrong answers, which Wilson's interval is made for). The
-    variance of a variance has κ/(2 G) (O'Neill 2014); w and 0.6 are fitted by simulation, as Wilson's interval already
-    widens towards ½.
+    w = c²/(1 + c²), c = size/worst − 1 (0 for single right/wrong answers, for which Wilson's interval is made). The
+    variance of a variance contains κ/(2 G) (O'Neill 2014); w and 0.6 are fitted by simulation, as Wilson's interval
+    already widens towards ½.
     """
     from scipy.special import stdtrit
 
-    p, trials, clusters = (np.asarray(part, dtype=np.float64) for part in (share, size, worst))
+    p, trials, clusters = (np.asarray(argument, dtype=np.float64) for argument in (share, size, worst))
     variance, beta = p * (1 - p), np.maximum(trials / clusters - 1, 0.0)
     below = np.where(variance > 0, variance * (beta + 2) * (beta + 3), 1.0)
     kurtosis = np.where(variance > 0, 6 * ((1 - 4 * variance) * (beta + 1) - variance * (beta + 2)) / below, 0.0)
@@ -126,14 +126,14 @@ def mean_estimates(
 
     ``values``: (n,) or (n, metrics) numbers, NaN where nothing was measured (left out of its own column only);
     ``clusters``: (n,) labels of the sampled units, None when each row is its own. ``binary``: right/wrong, or
-    another measure from 0 to 1; one flag, or one a column. ``weights``: (n,) how many items each row stands for, the
-    inverse of its chance to be drawn; None: all alike.
+    another measure from 0 to 1; one flag, or one for each column. ``weights``: (n,) how many items each row represents,
+    the inverse of its probability of being drawn; None: all alike.
 
     Standard error: clustered sandwich with G/(G−1) (Miller 2024, arXiv 2411.00640). Quantile: Student t with
     Satterthwaite degrees of freedom (G−1 for equal clusters). ``binary`` values always get a Wilson interval on the
     effective sample size (Korn and Graubard 1998; Franco et al. 2019; :func:`share_interval`), so there is no
-    threshold at which the interval jumps and none of zero width. The bootstrap covers about as often in our
-    simulations, so the formula that draws nothing is used. Raises UsageError or DataError for lengths and values that
+    threshold at which the interval jumps, and no interval of zero width. In our simulations the bootstrap covers about
+    as often, so the formula without random draws is used. Raises UsageError or DataError for lengths and values that
     do not fit.
     """
     from scipy.special import stdtrit
@@ -152,7 +152,7 @@ def mean_estimates(
         "t-clustered",
     )
     blank = np.isin(method, ("no-data", "one-cluster", "no-spread"))
-    se, low, high = (np.where(blank, np.nan, part) for part in (se, low, high))
+    se, low, high = (np.where(blank, np.nan, column) for column in (se, low, high))
     numbers = {"value": sums.mean, "se": se, "low": low, "high": high}
     return [Estimate(**row) for row in _rows(numbers, sums, method)]
 
@@ -165,7 +165,7 @@ def _rows(numbers: Mapping[str, FloatArray], sums: ClusterSums, methods: Iterabl
 
 
 class AgainstMark(NamedTuple):
-    """Values held against what a trick or a person scores on the same items; None where the data cannot tell.
+    """Values compared with what a trick or a person scores on the same items; None where the data cannot tell.
 
     ``low``–``high``: interval of the mark itself. ``difference``: values − mark, ``p_value`` that it is 0, two-sided.
     ``relative``: values / mark, with its interval. ``difference_low``–``difference_high``: interval of the difference,
@@ -196,11 +196,11 @@ def against_marks(
     binary: bool = False,
     share: bool = False,
 ) -> list[AgainstMark]:
-    """Hold ``values`` (n,) against each column of ``marks`` (n, k) item by item; pairs with a NaN are left out.
+    """Compare ``values`` (n,) with each column of ``marks`` (n, k) item by item; pairs with a NaN are left out.
 
-    The test is Student's t of the differences, clustered. Of ``binary`` values (0/1, or means of samples) one pair more
-    is counted as won and one as lost: with few pairs that differ its p is near that of the exact test, where t alone
-    finds too much (Bonett and Price 2012). One pair weighs little beside large clusters, so p is never below 2^(1 − G),
+    The test is Student's t of the differences, clustered. For ``binary`` values (0/1, or means of samples) one more won
+    pair and one more lost pair are counted (Bonett and Price 2012): where few pairs differ, t alone finds too much, and
+    this p is near that of the exact test. One pair weighs little beside large clusters, so p is never below 2^(1 − G),
     the least that sign flips of G clusters can give. The interval of the ratio is by linearisation,
     values − ratio · mark; that of the mark itself is as in :func:`mean_estimates` (``share``: values lie between
     0 and 1).
@@ -250,15 +250,15 @@ class Comparison(NamedTuple):
     """How much A scores above B on the items both were measured on.
 
     ``low``–``high``: analytic interval (``method``). ``p_value``: cluster sign-flip permutation test, two-sided.
-    ``mde``: the smallest true difference that this test at 5 % finds four times in five on such items, in the metric's
-    own unit; see :func:`kapwa.stats.power.detectable_difference`; infinite where none would be found so often.
-    ``differing``: share of items on which the two differ. ``p_equal``: that of the two one-sided tests of a margin,
+    ``mde``: the smallest true difference that this test at 5 % detects four times in five on such items, in the
+    metric's own unit; see :func:`kapwa.stats.power.detectable_difference`; infinite where none would be detected so
+    often. ``differing``: share of items on which the two differ. ``p_equal``: p of the two one-sided tests of a margin,
     None without one. Fields are None where the data cannot tell. ``a_value`` and ``b_value`` are means over the shared
     items, so ``difference == a_value - b_value``.
 
     Filled by :func:`kapwa.stats.missing.compare_completed`: ``missing_a`` and ``missing_b``, the share of each side's
-    answers that are missing; ``least_low``–``least_high``, the interval of A − B where all of these speak for B, and
-    ``most_low``–``most_high`` where they speak for A; ``p_worst``, that of the case against the side that scores
+    answers that are missing; ``least_low``–``least_high``, the interval of A − B where all of these favour B, and
+    ``most_low``–``most_high`` where they favour A; ``p_worst``, p of the case against the side that scores
     higher; ``p_over``, one-sided, that this side is not ahead by more than the margin of ``p_equal``. ``p_equal`` is
     then the largest of all cases.
     """
@@ -396,10 +396,10 @@ def _paired_intervals(
     """Standard error, interval and p of equality of each column's difference; NaN where the data cannot tell."""
     from scipy.special import stdtrit
 
-    # Of right/wrong values, the shares of items that only A and only B got right.
+    # For right/wrong values, the shares of items that only A and only B got right.
     gains, losses = (
-        np.where(flags & ~np.isnan(part), np.maximum(part, 0), 0.0).sum(axis=0) / np.maximum(sums.n, 1)
-        for part in (differences, -differences)
+        np.where(flags & ~np.isnan(ahead), np.maximum(ahead, 0), 0.0).sum(axis=0) / np.maximum(sums.n, 1)
+        for ahead in (differences, -differences)
     )
     size = effective_size(sums, np.maximum(gains + losses - (gains - losses) ** 2, 0))
     middle, wide = bonett_price(gains, losses, size)
@@ -409,6 +409,6 @@ def _paired_intervals(
     spread = sums.se > 0
     unknown = (sums.clusters < 2) | ~(spread | flags)
     equal = equality_p(centre, error, sums.df, margin)
-    parts = (np.where(spread, sums.se, error), low, high, equal)
-    se, low, high, equal = (np.where(unknown, np.nan, part) for part in parts)
+    columns = (np.where(spread, sums.se, error), low, high, equal)
+    se, low, high, equal = (np.where(unknown, np.nan, column) for column in columns)
     return se, low, high, equal

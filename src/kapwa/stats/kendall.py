@@ -2,8 +2,8 @@
 
 For each anchor, the other countries are ranked by how similar their texts are to the anchor's and by how near
 their cultural values are; τ says how far the two rankings agree. ``anchor_taus_reference`` is what the released
-EECC code computes instead, kept so that published numbers can be reproduced. ``permuted_means`` says what τ comes to
-by chance. One corpus asks for millions of τ, so all pairs of neighbours are compared as bits
+EECC code computes instead, so that published numbers can be reproduced. ``permuted_means`` gives τ as it is
+by chance. One corpus needs millions of τ, so all pairs of neighbours are compared as bits
 (:mod:`kapwa.stats.kendall_bits`); values equal ``scipy.stats.kendalltau`` (tests/stats/test_kendall.py).
 """
 
@@ -27,9 +27,9 @@ BoolArray = NDArray[np.bool_]
 
 # Up to here the exact null distribution is used, as scipy does; beyond it the normal one is close enough.
 EXACT = 33
-# Bytes of bits of permutations made at a time, and of one survey's that are kept: those of 200 countries.
+# Bytes of permutations' bits computed at a time, and cached for one survey (enough for 200 countries).
 _BLOCK = 8_000_000
-_KEPT = 220_000_000
+_CACHE_BYTES = 220_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +97,12 @@ def anchor_taus_reference(
     """What the released EECC code computes as Kendall's τ; not a rank correlation of the values.
 
     It sorts the countries by similarity and by distance, drops the first of each list, and correlates the two
-    lists of *names*, place by place, in alphabetical order. Two nearly equal rankings so look unrelated.
-    ``names``: (m,) distinct; ties of similarity stand in alphabetical order (values that differ by rounding alone are
+    lists of *names*, position by position, by their alphabetical order. So two nearly equal rankings look unrelated.
+    ``names``: (m,) distinct; ties of similarity are in alphabetical order (values that differ by rounding alone are
     ties here too, where the released code goes by the last digit of its sums). ``measure``: with "wed",
     ``similarity`` holds word edit distances and both lists run from the nearest, as released. ``values_order``:
-    (m,) place of each country in the values file, which breaks ties of distance; default: the order given.
-    ``n`` counts places compared. τ-c of the released code equals τ-b here, as names have no ties. Raises
+    (m,) row index of each country in the values file, which breaks ties of distance; default: the order given.
+    ``n`` counts positions compared. τ-c of the released code equals τ-b here, as names have no ties. Raises
     UsageError for names that repeat or do not fit. Source: analysis/analyse_kendalls_tau.py.
     """
     matrix, anchors = _both(similarity, distance)
@@ -119,8 +119,8 @@ def anchor_taus_reference(
         nearness = np.where(known, m - 1 - nearness, m)
     by_distance = np.argsort(nearness * (m + 1) + np.argsort(np.argsort(order)), axis=1)[:, 1:]
     by_similarity = np.argsort(dense_ranks(matrix, known) * (m + 1) + letters, axis=1)[:, 1:]
-    kept = np.arange(1, m) < known.sum(axis=1)[:, None]
-    return tau_rows(dense_ranks(letters[by_distance], kept), dense_ranks(letters[by_similarity], kept))
+    compared = np.arange(1, m) < known.sum(axis=1)[:, None]
+    return tau_rows(dense_ranks(letters[by_distance], compared), dense_ranks(letters[by_similarity], compared))
 
 
 def tau_rows(x: IntArray, y: IntArray) -> Taus:
@@ -148,8 +148,7 @@ def tau_rows(x: IntArray, y: IntArray) -> Taus:
 def dense_ranks(values: FloatArray, known: BoolArray) -> IntArray:
     """Rank each row from 0, equal values sharing a rank without gaps; unknown values get the row's length.
 
-    Values that differ by rounding alone are equal: means of the same fractions, added in another order, are not told
-    apart by their last digit.
+    Values that differ by rounding alone count as equal, such as means of the same fractions added in another order.
     """
     filled = np.where(known, values, np.finfo(float).max)
     order = np.argsort(filled, axis=1)
@@ -166,7 +165,7 @@ def dense_ranks(values: FloatArray, known: BoolArray) -> IntArray:
 def exact_p(n: int, fewer: int) -> float:
     """Exact two-sided p of an untied τ: ``n`` values, ``fewer`` pairs of the rarer direction."""
     if n > EXACT:
-        # Only ever asked for 0 or 1: one order has no pair the wrong way round, n − 1 have one.
+        # Only called for 0 or 1: one order has no discordant pair, n − 1 orders have one.
         return math.exp(math.log(2.0 * (n if fewer else 1)) - math.lgamma(n + 1))
     return float(min(1.0, 2 * _null_distribution(n)[fewer]))
 
@@ -229,7 +228,7 @@ def _both(similarity: ArrayLike, distance: ArrayLike | Anchors) -> tuple[FloatAr
     return matrix, anchors
 
 
-# --- what τ comes to by chance ----------------------------------------------------------------------------
+# --- τ by chance ------------------------------------------------------------------------------------------
 
 
 def permuted_means(
@@ -254,8 +253,8 @@ def drawn_means(similarities: Sequence[FloatArray], near: Draws | _Permuted) -> 
     """
     c, likeness = len(similarities), _Ranked(np.stack(similarities))
     sums, anchors = np.zeros((c, near.draws)), np.zeros((c, near.draws), dtype=np.int64)
-    for block, moved in near.kept or near.made():
-        # One anchor after the other, so that the sums do not depend on how many are held at once.
+    for block, moved in near.cached or near.made():
+        # One anchor after the other, so that the sums do not depend on how many are in memory at once.
         some = pair_bits(likeness.ranks[block], likeness.known[block], gaps=likeness.gaps)
         for tau in agreement(some, moved).tau():
             known = ~np.isnan(tau)
@@ -282,7 +281,7 @@ class Draws:
         self.draws = len(distances)
         self._ranked = _Ranked(-distances)
         m = distances.shape[1]
-        self.kept = list(self.made()) if self.draws * m**3 // 16 * 3 <= _KEPT else None
+        self.cached = list(self.made()) if self.draws * m**3 // 16 * 3 <= _CACHE_BYTES else None
 
     def made(self) -> Iterator[tuple[slice, PairBits]]:
         """Yield an anchor at a time, and its neighbours compared in every draw."""
@@ -291,14 +290,14 @@ class Draws:
             yield block, pair_bits(self._ranked.ranks[block], self._ranked.known[block], gaps=self._ranked.gaps)
 
 
-# Concepts and corpora share a survey, so what depends on it alone is worked out once in each process.
+# Concepts and corpora share a survey, so what depends on it alone is computed once in each process.
 @lru_cache(maxsize=2)
 def _permuted(distance: bytes, m: int, permutations: int, seed: int) -> _Permuted:
     return _Permuted(np.frombuffer(distance).reshape(m, m), permutations, seed)
 
 
 class _Permuted:
-    """Neighbours ranked by −distance under permutations of the countries: kept where they are few, else made anew."""
+    """Neighbours ranked by −distance under permutations of the countries: cached where few, else computed again."""
 
     def __init__(self, distance: FloatArray, permutations: int, seed: int) -> None:
         m, self.draws = len(distance), permutations
@@ -306,20 +305,20 @@ class _Permuted:
         self._orders = np.concatenate(list(permuted_orders(m, permutations, seed=seed, values_each=1)))
         bits = permutations * (m // 2) * m // 8 * (3 if ranked.gaps else 2)
         self._step = max(1, _BLOCK // max(bits, 1))
-        self.kept = list(self.made()) if bits * m <= _KEPT else None
+        self.cached = list(self.made()) if bits * m <= _CACHE_BYTES else None
 
     def made(self) -> Iterator[tuple[slice, PairBits]]:
         """Yield some anchors at a time, and their neighbours compared under every permutation."""
         ranks, known = self._ranked.ranks[:, 0], self._ranked.known[:, 0]
         for start in range(0, len(ranks), self._step):
             block = slice(start, min(start + self._step, len(ranks)))
-            # Anchor a stands for country order[a], and its neighbour j for order[j].
+            # Anchor a is country order[a], and its neighbour j is order[j].
             moved = self._orders.T[block, :, None], self._orders[None]
             yield block, pair_bits(ranks[moved], known[moved], gaps=self._ranked.gaps)
 
 
 def without_some(distance: FloatArray, *, groups: int, seed: int) -> FloatArray:
-    """Leave out each of ``groups`` random groups of countries (each country, where they are fewer): (groups, m, m)."""
+    """Leave out each of ``groups`` random groups of countries (each country, if there are fewer): (groups, m, m)."""
     m = len(distance)
     group = np.random.default_rng(seed).permutation(m) % min(groups, m)
     left_out = np.arange(min(groups, m))[:, None] == group

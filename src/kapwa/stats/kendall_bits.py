@@ -1,8 +1,8 @@
-"""How far many pairs of rankings agree: one bit for each two things ranked, and whole numbers throughout.
+"""How far many pairs of rankings agree: one bit for each two ranked things, and integers throughout.
 
 Kendall's τ-b of two rankings is (concordant − discordant) / √(untied here · untied there), counted over the pairs of
-things that both rankings know. With one bit a pair, 64 pairs are held against each other by three logical operations
-and a count of ones. Counts are exact, so that every processor, with and without numba, comes to the same τ.
+things that both rankings know. With one bit for each pair, 64 pairs are compared by three logical operations
+and a count of ones. Counts are exact, so every processor, with and without numba, computes the same τ.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 Words = NDArray[np.uint64]
 Counts = NDArray[np.int32]
-# Words of bits held against each other from which loading numba (half a second) is sooner than doing without.
+# From this many compared words of bits, loading numba (half a second) saves time.
 _WORTH_LOADING = 10_000_000
 
 
@@ -23,7 +23,7 @@ class PairBits(NamedTuple):
     """Rankings in A blocks of R as bits, one for each pair (j, k) of the things ranked: (A, R, words) each.
 
     ``more``: j is ranked above k. ``untied``: one of them is above the other. ``known``: both are ranked; None where
-    nothing is unranked but what all rankings of a block lack.
+    all rankings of a block lack the same things.
     """
 
     more: Words
@@ -65,14 +65,14 @@ def pair_bits(ranks: NDArray[np.int16], known: NDArray[np.bool_], *, gaps: bool)
 
 
 def _packed(m: int, left: NDArray[Any], right: NDArray[Any], compare: np.ufunc) -> Words:
-    """Return the bits of ``compare`` for every two of m things, which stand twice in a row: (…, 2m) each.
+    """Return the bits of ``compare`` for every two of m things, whose values are given twice in a row: (…, 2m) each.
 
-    Thing j is compared with thing j + step of the circle, for steps up to half the way round: whole rows at a time.
+    Thing j is compared with thing j + step, counted in a circle, for steps up to half the circle: whole rows at a time.
     """
     width, steps = -(-m // 8), m // 2
     bits = np.zeros((*left.shape[:-1], -(-width * steps // 8) * 8), dtype=np.uint8)
     for step in range(1, steps + 1):
-        # Half the way round, j and j + step meet from both sides.
+        # At half the circle, j + step is compared with j already.
         count = m if 2 * step < m else step
         row = np.packbits(compare(left[..., :count], right[..., step : step + count]), axis=-1)
         start = (step - 1) * width
@@ -81,7 +81,7 @@ def _packed(m: int, left: NDArray[Any], right: NDArray[Any], compare: np.ufunc) 
 
 
 def agreement(x: PairBits, y: PairBits) -> Agreement:
-    """Hold every ranking of ``x`` (A, R, words) against every one of ``y`` (A, S, words) in the same block."""
+    """Compare every ranking of ``x`` (A, R, words) with every one of ``y`` (A, S, words) in the same block."""
     (a, r, words), s = x.more.shape, y.more.shape[1]
     fast = _kernels() if a * r * s * words >= _WORTH_LOADING else None
     surplus = np.empty((a, r, s), dtype=np.int32)

@@ -13,7 +13,7 @@ from numba.extending import intrinsic
 
 
 def _jit(function: Callable[..., Any]) -> Any:
-    """Compile for one thread, kept on disk where numba finds a folder it can write to."""
+    """Compile for one thread, and cache on disk where numba finds a folder it can write to."""
     try:
         return njit(cache=True, nogil=True)(function)
     except RuntimeError:  # numba: "no locator available": no writable folder, so compile once a process

@@ -1,10 +1,10 @@
-"""Two releases of a benchmark that share items: how much harder one is, and scores on one in place of the other.
+"""Two releases of a benchmark that share items: how much harder one is, and scores on one as scores on the other.
 
-Items are taken as they are, for a release is what it is; systems are taken as some of many. So what is known of the
-step from one release to the other are the systems that answered both (mean equating with a single group: Kolen and
-Brennan 2014, chapter 2), and its error is how differently these took it. Few systems may agree by luck, so the interval
-is never narrower than the one that the items alone let expect. No model of items and systems together (Rasch, IRT) is
-fitted: with few systems it would tell its own assumptions.
+Items are fixed, since they define the release; systems are a sample of many. The step from one release to the other is
+therefore estimated from the systems that answered both (mean equating with a single group: Kolen and Brennan 2014,
+chapter 2), and its error follows from how much their steps differ. Few systems may agree by chance, so the interval
+is never narrower than the one expected from the items alone. No joint model of items and systems (Rasch, IRT) is
+fitted: with few systems it would mainly reflect its own assumptions.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from kapwa.errors import UsageError
 from kapwa.stats.clusters import ROUNDING, FloatArray, IntArray, cluster_codes
 
 LEVEL = 0.95
-# Of fewer systems nobody can tell how differently they take the step; with fewer common items it is no benchmark's own.
+# With fewer systems, the spread of their steps is unknown; with fewer common items, these do not represent a benchmark.
 LEAST_SYSTEMS, LEAST_COMMON = 3, 10
 ALPHA = 0.05
-# An answer moved where it changes by half of what it can.
+# An answer moved if its score changes by half of the range.
 _MOVED = 0.5
 
 
 class ReleaseItems(NamedTuple):
-    """The items of one release: labels of their ``cultures`` and ``clusters``, and the ``names`` of what was asked.
+    """The items of one release: labels of their ``cultures`` and ``clusters``, and their ``names``.
 
-    All are (items,). The items of two releases that have one name are common to both; so a name says what was asked, as
+    All are (items,). Items of the same name are common to two releases; so a name must identify the question, as
     an id with a version of its text does.
     """
 
@@ -39,9 +39,9 @@ class ReleaseItems(NamedTuple):
 
 
 class ReleaseAnswers(NamedTuple):
-    """What systems scored on the items of one release, (systems, items), and what it can be ``least`` and ``most``.
+    """What systems scored on the items of one release, (systems, items), with its bounds ``least`` and ``most``.
 
-    Where an answer is missing, ``value`` is NaN and the others are the ends of the metric; elsewhere all three agree.
+    Where an answer is missing, ``value`` is NaN and the bounds are the ends of the metric; elsewhere all three agree.
     """
 
     value: FloatArray
@@ -52,9 +52,9 @@ class ReleaseAnswers(NamedTuple):
 class ReleaseStep(NamedTuple):
     """How a score changes from one release to the other, of systems like those that answered both.
 
-    ``value`` with its interval ``low`` to ``high`` of the level asked, which holds whatever missing answers were.
-    ``error_systems``: its standard error as systems differ; ``error_items``: as items alone let expect. The interval is
-    the wider one of the two. ``systems``: so many answered both.
+    ``value`` with its interval ``low`` to ``high`` of the requested level, which allows for any missing answers.
+    ``error_systems``: its standard error from the differences between systems; ``error_items``: as expected from the
+    items alone. The interval is the wider one of the two. ``systems``: how many answered both.
     """
 
     value: float
@@ -68,8 +68,8 @@ class ReleaseStep(NamedTuple):
 class LinkedScore(NamedTuple):
     """What a system would score on the items of the other release: ``value``, and where it lies in 95 of 100 cases.
 
-    ``outside``: whether it scores lower or higher than every system that answered both, so that the step of these may
-    not be its own.
+    ``outside``: whether it scores lower or higher than every system that answered both, so that their step may not
+    apply to it.
     """
 
     value: float
@@ -90,7 +90,7 @@ class MovedItem(NamedTuple):
     p_adjusted: float
 
     @property
-    def found(self) -> bool:
+    def significant(self) -> bool:
         """Whether the item is not as difficult as it was."""
         return self.p_adjusted < ALPHA
 
@@ -115,31 +115,29 @@ class Linking:
         self.systems = len(on_old.value)
         if self.systems < LEAST_SYSTEMS:
             raise UsageError(
-                f"Linking takes {LEAST_SYSTEMS} systems that answered both releases; here are {self.systems}.",
-                hint="Ask more systems both releases.",
+                f"Linking needs {LEAST_SYSTEMS} systems that answered both releases; there are {self.systems}.",
+                hint="Run more systems on both releases.",
             )
         releases = (old, new)
         cultures = [np.asarray([str(label) for label in release.cultures]) for release in releases]
         self.cultures = sorted(set(cultures[0]) & set(cultures[1]))
-        self._places = [np.flatnonzero(np.isin(labels, self.cultures)) for labels in cultures]
+        self._rows = [np.flatnonzero(np.isin(labels, self.cultures)) for labels in cultures]
         labels = [
-            [release.clusters[at] for at in places.tolist()]
-            for release, places in zip(releases, self._places, strict=True)
+            [release.clusters[at] for at in rows.tolist()] for release, rows in zip(releases, self._rows, strict=True)
         ]
         codes = cluster_codes(np.asarray([*labels[0], *labels[1]], dtype=object), sum(map(len, labels)))
         self._clusters = codes[: len(labels[0])], codes[len(labels[0]) :]
         self._cultures = [
-            np.searchsorted(self.cultures, of_items[at]) for of_items, at in zip(cultures, self._places, strict=True)
+            np.searchsorted(self.cultures, of_items[at]) for of_items, at in zip(cultures, self._rows, strict=True)
         ]
         names = [
-            [release.names[at] for at in places.tolist()]
-            for release, places in zip(releases, self._places, strict=True)
+            [release.names[at] for at in rows.tolist()] for release, rows in zip(releases, self._rows, strict=True)
         ]
         self._partners = _partners(names[0], names[1]), _partners(names[1], names[0])
         self.common = int((self._partners[0] >= 0).sum())
         if len(set(self._clusters[0][self._partners[0] >= 0].tolist())) < LEAST_COMMON:
             raise UsageError(
-                f"The releases have {self.common} items in common; linking takes {LEAST_COMMON} of different clusters.",
+                f"The releases have {self.common} items in common; linking needs {LEAST_COMMON} of different clusters.",
                 hint="Keep more items of the earlier release in the later one.",
             )
         self._old, self._new = self._filled(on_old, 0), self._filled(on_new, 1)
@@ -152,7 +150,8 @@ class Linking:
     def onto_old(self, on_new: ReleaseAnswers) -> list[LinkedScore]:
         """Return what systems that answered the new release alone would score on the items of the old one.
 
-        What they answered to common items stands; to the others' score the step is added that other systems showed.
+        Answers to common items count as they are; the score on the other items is shifted by the step that the linking
+        systems showed.
         """
         predicting = self._prediction_weights()
         rest = self._step(_Weights(self._score_weights(None)[0], -predicting), LEVEL, several=True)
@@ -166,16 +165,19 @@ class Linking:
         return linked
 
     def _filled(self, answers: ReleaseAnswers, side: int) -> ReleaseAnswers:
-        """The answers of the cultures compared; a missing one is the system's mean in its part of the culture."""
-        places = self._places[side]
-        value, least, most = (part[:, places] for part in answers)
+        """The answers of the compared cultures; a missing one is the system's mean over the same kind of items.
+
+        The kinds are the common and the other items of each culture.
+        """
+        rows = self._rows[side]
+        value, least, most = (stratum[:, rows] for stratum in answers)
         gone = np.isnan(value)
         if gone.any():
-            parts = 2 * self._cultures[side] + (self._partners[side] >= 0)
+            strata = 2 * self._cultures[side] + (self._partners[side] >= 0)
             value = value.copy()
             whole = np.nansum(value, axis=1) / np.maximum((~gone).sum(axis=1), 1)
-            for part in np.unique(parts):
-                here = np.flatnonzero(parts == part)
+            for stratum in np.unique(strata):
+                here = np.flatnonzero(strata == stratum)
                 counts = (~gone[:, here]).sum(axis=1)
                 own = np.nansum(value[:, here], axis=1) / np.maximum(counts, 1)
                 means = np.where(counts > 0, own, whole)[:, None]
@@ -183,7 +185,7 @@ class Linking:
         return ReleaseAnswers(value, least, most)
 
     def _score_weights(self, culture: str | None) -> _Weights:
-        """Of the two scores: cultures alike, items of a culture alike; of one culture alone where it is named."""
+        """Weights of items in the two scores: cultures count alike, and items of a culture; or of one culture alone."""
         chosen = self.cultures if culture is None else [culture]
         weights = []
         for codes in self._cultures:
@@ -207,13 +209,13 @@ class Linking:
         ends = [(_ends(self._old, weights.old)[k] + _ends(self._new, weights.new)[k]) for k in (0, 1)]
         cases += [end for end in ends if not np.allclose(end, cases[0])]
         expected = self._of_items(weights)
-        found = [_mean_step(case, expected, level, several=several) for case in cases]
-        return found[0]._replace(low=min(one.low for one in found), high=max(one.high for one in found))
+        steps = [_mean_step(case, expected, level, several=several) for case in cases]
+        return steps[0]._replace(low=min(one.low for one in steps), high=max(one.high for one in steps))
 
     def _of_items(self, weights: _Weights) -> tuple[float, int]:
-        """The variance over systems that items let expect, and its degrees of freedom.
+        """The variance over systems that is expected from the items, and its degrees of freedom.
 
-        It is of what in an answer is neither the system's nor the item's own, summed by cluster.
+        It is the variance of the interaction of system and item, summed by cluster.
         """
         n = self.systems
         cultures, clusters = np.concatenate(self._cultures), np.concatenate(self._clusters)
@@ -231,20 +233,20 @@ class Linking:
 
 
 def _partners(names: Sequence[str], others: Sequence[str]) -> IntArray:
-    """For each name its place among the ``others``, −1 where it is not there."""
-    places = {name: place for place, name in enumerate(others)}
-    return np.array([places.get(name, -1) for name in names], dtype=np.intp)
+    """For each name its index among the ``others``, −1 where it is not there."""
+    positions = {name: position for position, name in enumerate(others)}
+    return np.array([positions.get(name, -1) for name in names], dtype=np.intp)
 
 
 def _ends(answers: ReleaseAnswers, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """A linear score with all that is missing against it, and for it."""
+    """A linear score with all missing answers against it, and with all for it."""
     low = np.where(weights > 0, answers.least, answers.most) @ weights
     high = np.where(weights > 0, answers.most, answers.least) @ weights
     return np.asarray(low), np.asarray(high)
 
 
 def _mean_step(values: FloatArray, of_items: tuple[float, int], level: float, *, several: bool) -> ReleaseStep:
-    """The mean of ``values`` (systems,) with the wider of two intervals: of these, and of what items let expect."""
+    """The mean of ``values`` (systems,) with the wider of two intervals: from these, and as expected from the items."""
     from scipy.special import stdtrit
 
     n, mean = len(values), float(values.mean())
@@ -257,13 +259,13 @@ def _mean_step(values: FloatArray, of_items: tuple[float, int], level: float, *,
 
 
 def moved_items(old: ArrayLike, new: ArrayLike) -> list[MovedItem]:
-    """Say of each common item whether the same systems answer it otherwise in the new release.
+    """Test for each common item whether the same systems answer it differently in the new release.
 
-    ``old`` and ``new``: (systems, items), NaN where an answer is missing. An answer moved where its score, 0 to 1,
-    changes by a half or more. Where nothing but chance moves answers, as many go up as down, so the direction of those
-    that moved is tested, whatever makes some items more fickle than others. An item of which few answers moved can show
-    nothing and is not counted among the tests (Tarone 1990), which are adjusted so that 5 of 100 comparisons of two
-    releases find an item where none moved.
+    ``old`` and ``new``: (systems, items), NaN where an answer is missing. An answer moved if its score, 0 to 1,
+    changes by a half or more. If only chance moves answers, as many go up as down, however unstable the item is; so the
+    direction of the moved answers is tested. An item with few moved answers can never be significant and does not count
+    as a test (Tarone 1990). The p-values are adjusted so that 5 of 100 comparisons of two releases find an item where
+    none moved.
     """
     from scipy.special import bdtr
 

@@ -1,4 +1,4 @@
-"""Correlation of two whole matrices between the same countries, with p-values that know cells share countries.
+"""Correlation of two whole matrices between the same countries, with p-values that allow for shared countries.
 
 A cell of a distance matrix is not an observation of its own: every country enters m − 1 of them. The Mantel test
 permutes countries instead of cells. Two cautions hold for every test here: when both matrices vary smoothly over a
@@ -47,14 +47,14 @@ def mantel(
     """Mantel test: correlate two symmetric (m, m) matrices, permuting rows and columns of ``y`` together; two-sided.
 
     With ``controls`` ((m, m) each, such as geographic distance, or a shared language as 0/1) it is the partial Mantel
-    test: r is the correlation of x and y that is left when the controls are held fixed, and rows and columns of ``y``
-    are permuted against x and the controls (Smouse, Long and Sokal 1986; method 1 of Legendre 2000); r is NaN when the
-    controls explain a matrix wholly. NaN marks unknown cells: a country without any known cell is left out of all,
-    other cells are compared where all are known, for every permutation anew. The diagonal is ignored. Signs are as
-    given: similarity against distance is negative where they agree. p = (1 + hits)/(1 + permutations). ``draws``
-    (D, m, m), in place of ``y``, give ``p_drawn`` alike (:func:`kapwa.stats.spatial.surrogate_maps`). Raises
-    UsageError for matrices that are not square, symmetric or of one size. Source: Mantel (1967); equals
-    scikit-bio's on complete matrices.
+    test: r is the correlation of x and y that is left when the controls are held constant, and rows and columns of
+    ``y`` are permuted against x and the controls (Smouse, Long and Sokal 1986; method 1 of Legendre 2000); r is NaN
+    when the controls explain a matrix completely. NaN marks unknown cells: a country without any known cell is left out
+    of all matrices; other cells are compared where all are known, separately for every permutation. The diagonal is
+    ignored. Signs are as given: similarity against distance is negative where they agree.
+    p = (1 + hits)/(1 + permutations). ``draws`` (D, m, m) are used instead of permutations of ``y`` for ``p_drawn``
+    (:func:`kapwa.stats.spatial.surrogate_maps`). Raises UsageError for matrices that are not square, symmetric or of
+    one size. Source: Mantel (1967); equals scikit-bio's on complete matrices.
     """
     check_permutations(permutations)
     matrices, alive = _shared([x, y, *controls])
@@ -92,7 +92,7 @@ def cells(matrix: FloatArray) -> FloatArray:
 
 
 def _shared(values: Sequence[ArrayLike]) -> tuple[list[FloatArray], IntArray]:
-    """Check the matrices, blank their diagonals, and keep the countries (m',) that every matrix knows something of."""
+    """Check the matrices, blank their diagonals, and select the countries (m',) with known cells in every matrix."""
     matrices = [square_matrix(matrix, "matrices of a Mantel test") for matrix in values]
     if len({matrix.shape for matrix in matrices}) > 1:
         sizes = ", ".join(str(len(matrix)) for matrix in matrices)
@@ -105,14 +105,14 @@ def _shared(values: Sequence[ArrayLike]) -> tuple[list[FloatArray], IntArray]:
 
 
 def _permuted(values: FloatArray, m: int, permutations: int, seed: int) -> Iterator[FloatArray]:
-    """Yield the cells as they stand after relabelling the countries at random, in blocks of (cells, rows)."""
+    """Yield the cells in their order after relabelling the countries at random, in blocks of (cells, rows)."""
     low, high = np.tril_indices(m, -1)
-    place = np.zeros((m, m), dtype=np.intp)
-    place[low, high] = place[high, low] = np.arange(values.size)
+    cell_index = np.zeros((m, m), dtype=np.intp)
+    cell_index[low, high] = cell_index[high, low] = np.arange(values.size)
     for orders in permuted_orders(m, permutations, seed=seed, values_each=values.size):
         # Cells along rows: a gather of whole rows is several times faster than one within rows.
         columns = np.ascontiguousarray(orders.T)
-        yield values.take(place.ravel().take(columns[low] * m + columns[high]))
+        yield values.take(cell_index.ravel().take(columns[low] * m + columns[high]))
 
 
 def _linear(x: FloatArray, y: FloatArray, controls: Sequence[FloatArray]) -> Callable[[FloatArray], FloatArray]:
@@ -158,7 +158,7 @@ def _basis(size: int, controls: Sequence[FloatArray]) -> FloatArray:
 
 
 def _within(basis: FloatArray, x: FloatArray) -> FloatArray:
-    """Return the part of x that lies in the space of the basis."""
+    """Return the projection of x on the space of the basis."""
     return np.asarray(np.einsum("ij,j->i", basis, np.einsum("ij,i->j", basis, x)))
 
 

@@ -1,8 +1,8 @@
-"""Missing answers, counted against a claim: every comparison and estimate is made again under the two worst cases.
+"""Missing answers, counted against a claim: every comparison and estimate is repeated under the two worst cases.
 
-What is missing is not missing at random: a server may fail just where a model would be wrong. So each missing answer is
-given the least and then the most that the metric can be. What is said of a score or a difference must hold under both.
-Without a missing answer both are what was measured, and nothing is computed twice.
+Answers are not missing at random: a server may fail just where a model would be wrong. So each missing answer gets the
+least and then the largest value that the metric can have. A claim about a score or a difference must hold under both.
+Without missing answers both cases are what was measured, and nothing is computed twice.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def with_bounds(rows: pl.DataFrame, shares: Mapping[str, bool], ranges: Mapping[
     """Add ``least`` and ``most``, what a row's value can be at worst and at best, and ``missing`` (0 or 1).
 
     ``shares``: metrics and whether they lie between 0 and 1. ``ranges``: the ends of the others. Where a metric has no
-    end, the least or the largest value that was measured stands for it. Null where there was nothing to measure.
+    end, the least or the largest measured value is used. Null where there was nothing to measure.
     """
     gone = missing_rows().fill_null(value=False)
     if not rows.select(gone.any()).item():
@@ -68,7 +68,7 @@ def with_bounds(rows: pl.DataFrame, shares: Mapping[str, bool], ranges: Mapping[
 
 
 def item_bounds(rows: pl.DataFrame, keys: Sequence[str], columns: Sequence[str] = ()) -> pl.DataFrame:
-    """Means over samples, a row an item: ``value``, ``least``, ``most``, ``asked`` answers and the ``missing`` of them.
+    """Means over samples, one row an item: ``value``, ``least``, ``most``, ``asked`` (prompts) and ``missing`` answers.
 
     ``rows``: those of one metric, with bounds. ``keys`` name an item; ``columns``: what all its rows share. Items with
     nothing to measure are left out; those whose answers are all missing have no ``value``.
@@ -128,13 +128,15 @@ def compare_completed(
     b: Side,
     again: Callable[[FloatArray, FloatArray, IntArray], Sequence[Comparison]],
 ) -> list[Comparison]:
-    """Fill the fields of comparisons that speak of missing answers; it is done here and nowhere else.
+    """Fill the fields of comparisons that are about missing answers; this is done here and nowhere else.
 
-    ``measured``: a comparison for each metric. ``again(a, b, columns)`` compares two completed sides, which hold the
-    metrics of the places ``columns`` alone.
+    ``measured``: a comparison for each metric. ``again(a, b, columns)`` compares two completed sides, which hold only
+    the metrics with the column indices ``columns``.
     """
-    asked = ~np.isnan(a.least) & ~np.isnan(b.least)
-    shares = [np.where(asked, side.missing, 0.0).sum(axis=0) / np.maximum(asked.sum(axis=0), 1) for side in (a, b)]
+    measurable = ~np.isnan(a.least) & ~np.isnan(b.least)
+    shares = [
+        np.where(measurable, side.missing, 0.0).sum(axis=0) / np.maximum(measurable.sum(axis=0), 1) for side in (a, b)
+    ]
     completed = [_nothing_missing(comparison) for comparison in measured]
     gone = np.flatnonzero(shares[0] + shares[1] > 0)
     if not gone.size:
@@ -162,20 +164,23 @@ def _nothing_missing(measured: Comparison) -> Comparison:
 
 
 def _with_worst(measured: Comparison, least: Comparison, most: Comparison) -> Comparison:
-    """Add what is said of A − B where all that is missing speaks for B (``least``), and where it speaks for A."""
+    """Add the results for A − B if all missing answers favour B (``least``), and if they favour A (``most``)."""
     against = None
     if measured.difference:
         against = least if measured.difference > 0 else most
     turned = against is None or not against.difference or against.difference * (measured.difference or 0.0) <= 0
     equal = [one.p_equal for one in (measured, least, most)]
     tested = [p for p in equal if p is not None]
+    p_worst = 1.0 if turned or against is None else against.p_value
+    if measured.p_value is None:
+        p_worst = None
     return measured._replace(
         least_low=least.low,
         least_high=least.high,
         most_low=most.low,
         most_high=most.high,
-        # The claim at hand is that the side which scores higher is better; its p is that of the case against it.
-        p_worst=None if measured.p_value is None else 1.0 if turned or against is None else against.p_value,
+        # The claim is that the side which scores higher is better; its p is that of the case against it.
+        p_worst=p_worst,
         p_equal=max(tested) if len(tested) == len(equal) else None,
         p_over=1.0 if turned or against is None or against.p_equal is None else 1 - against.p_equal,
     )
@@ -184,7 +189,7 @@ def _with_worst(measured: Comparison, least: Comparison, most: Comparison) -> Co
 def against_completed(
     values: FloatArray, least: FloatArray, most: FloatArray, against: Callable[[FloatArray], Sequence[AgainstMark]]
 ) -> list[AgainstMark]:
-    """Hold ``values`` (n,) against marks by ``against``, and with all that is missing at its least and at its most."""
+    """Compare ``values`` (n,) with marks by ``against``, and with all missing answers at their least and their most."""
     measured = against(values)
     if np.array_equal(least, values, equal_nan=True) and np.array_equal(most, values, equal_nan=True):
         return [
@@ -195,7 +200,9 @@ def against_completed(
     for one, low, high in zip(measured, against(least), against(most), strict=True):
         case = low if (one.difference or 0.0) > 0 else high
         same = case.difference is not None and case.difference * (one.difference or 0.0) > 0
-        p_worst = None if one.p_value is None else case.p_value if same else 1.0
+        p_worst = case.p_value if same else 1.0
+        if one.p_value is None:
+            p_worst = None
         ends = {"worst_low": low.difference_low, "worst_high": high.difference_high}
         completed.append(one._replace(p_worst=p_worst, **ends))
     return completed
@@ -205,7 +212,7 @@ def against_completed(
 
 
 class Bounds(NamedTuple):
-    """A mean with all that is missing at its least and at its most, and the outer ends of the two intervals."""
+    """A mean with all missing answers at their least and at their most, and the outer ends of the two intervals."""
 
     least: float | None
     most: float | None
@@ -267,7 +274,7 @@ def mean_over_cultures(items: pl.DataFrame, *, share: bool, ends: Ends) -> JsonO
     """
 
     def estimate(rows: pl.DataFrame, column: str) -> Estimate:
-        places = rows["culture"].to_list(), rows["cluster"].to_list()
-        return pooled_mean(rows[column].to_numpy(), *places, binary=share)
+        labels = rows["culture"].to_list(), rows["cluster"].to_list()
+        return pooled_mean(rows[column].to_numpy(), *labels, binary=share)
 
     return estimate_completed(items, estimate, ends)

@@ -1,8 +1,8 @@
 """Several cultures together: means over them, and paired differences.
 
-Cultures are taken as they are and count alike. What was drawn are the questions: a cluster label stands for one
-question (or situation) wherever it occurs, so that one put to many cultures is one piece of evidence, not many. Every
-standard error and test here draws on clusters, never on cultures or items.
+Cultures are fixed and count alike. The questions are a sample: a cluster label identifies one question (or situation)
+wherever it occurs, so that one put to many cultures is one piece of evidence, not many. Every standard error and test
+here is based on clusters, never on cultures or items.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def pooled_mean(
     ``values``: (n,) numbers, NaN where nothing was measured; ``cultures`` and ``clusters``: (n,) labels. ``binary``:
     right/wrong, or another measure from 0 to 1: the score interval of a mean of shares, which is Wilson's where
     cultures are alike (:func:`kapwa.stats.stratified.score_interval`); else Student's. ``weights``: (n,) how many items
-    each value stands for within its culture; None: all alike. Where every culture has the same questions, the standard
+    each value represents within its culture; None: all alike. Where every culture has the same questions, the standard
     error is that of the questions' means over cultures; where none is shared, that of independent means. Degrees of
     freedom: the smaller of Satterthwaite's for independent items, which loses one for each culture with questions of
     its own, and of Bell and McCaffrey's for clusters of unequal weight.
@@ -59,8 +59,8 @@ def pooled_mean(
     from scipy.special import stdtrit
 
     matrix, _ = read_values(values, binary)
-    kept, codes = ~np.isnan(matrix[:, 0]), codes_of(matrix, cultures, clusters)
-    n = int(kept.sum())
+    valid, codes = ~np.isnan(matrix[:, 0]), codes_of(matrix, cultures, clusters)
+    n = int(valid.sum())
     if not n:
         return Estimate(value=None, se=None, low=None, high=None, n=0, clusters=0, method="no-data")
     means = means_of_valid(matrix[:, 0], codes, weights)
@@ -81,7 +81,7 @@ def pooled_mean(
             value=value, se=se, low=value - half, high=value + half, n=n, clusters=several, method="t-clustered"
         )
     worst = 1 / float((_weights(means) ** 2).sum())
-    strata = Strata.of(item_sizes(kept, codes[0], weights), means.means * (1 - means.means), se, worst)
+    strata = Strata.of(item_sizes(valid, codes[0], weights), means.means * (1 - means.means), se, worst)
     quantile = float(share_quantile(value, strata.trials, worst, df, 0.95))
     low, high = score_interval(means.means, strata, quantile)
     shown = se or float(succession_error(value, worst))
@@ -97,27 +97,27 @@ def pooled_mean(
 
 
 def _weights(means: CultureMeans) -> FloatArray:
-    """The part of the mean over cultures that each cluster has; they add up to 1."""
+    """The weight of each cluster in the mean over cultures; they add up to 1."""
     return np.asarray(means.shares.sum(axis=1) / len(means.means))
 
 
 def pooled_error(cultures: CultureMeans) -> tuple[float, float]:
     """Standard error of the mean over cultures, and its degrees of freedom."""
     several, weights = len(cultures.means), _weights(cultures)
-    # A culture with one cluster does not tell its error: its distance from the mean over cultures stands in for it.
+    # The error of a culture with one cluster is unknown: its distance from the mean over cultures is used instead.
     single = cultures.clusters < 2
     residuals = cultures.residuals + cultures.shares * np.where(single, cultures.means - cultures.means.mean(), 0.0)
-    parts = residuals.sum(axis=1)
-    # What cultures cancel leaves 1e-17 behind, of which an interval would have no width.
-    parts[np.abs(parts) <= ROUNDING * np.abs(residuals).max(initial=0.0)] = 0.0
-    se = float(np.sqrt(((parts / several) ** 2).sum()))
+    by_cluster = residuals.sum(axis=1)
+    # Where cultures cancel, 1e-17 remains, and an interval would have no width.
+    by_cluster[np.abs(by_cluster) <= ROUNDING * np.abs(residuals).max(initial=0.0)] = 0.0
+    se = float(np.sqrt(((by_cluster / several) ** 2).sum()))
     spread = 1 - (weights**2).sum()
     if spread <= 0:
         return se, math.nan
     share = weights**2 / (1 - weights)
     bell = 1 / ((weights**2).sum() + share.sum() ** 2 - (share**2).sum())
     # For independent items of equal variance: the squared trace of the clusters' covariance over that of its square.
-    # The covariance is diag(variances) − within · sharesᵀ; as a matrix of all clusters it would not fit.
+    # The covariance is diag(variances) − within · sharesᵀ; as a matrix of all clusters it would not fit into memory.
     factor = np.where(single, 1.0, cultures.clusters / np.maximum(cultures.clusters - 1, 1)) / cultures.n
     variances = (cultures.shares * factor).sum(axis=1)
     within = cultures.shares * np.where(single, 0.0, factor)
@@ -131,12 +131,13 @@ def pooled_error(cultures: CultureMeans) -> tuple[float, float]:
 
 
 class PooledDifference(NamedTuple):
-    """How much A scores above B on average over cultures, and how far that varies between them.
+    """How much A scores above B on average over cultures, and how much that varies between them.
 
     ``comparison``: means over cultures, interval, p-value. ``sd``: the estimated
-    standard deviation of the true difference between cultures, noise taken out, with its 95 % interval ``sd_low`` to
-    ``sd_high``. ``p_varies``: whether it is the same in all of them; see :func:`kapwa.stats.spread.culture_spread`.
-    All None where the data cannot tell; the standard deviation never stands without its interval.
+    standard deviation of the true difference between cultures, without noise, with its 95 % interval ``sd_low`` to
+    ``sd_high``. ``p_varies``: of the test that it is the same in all cultures; see
+    :func:`kapwa.stats.spread.culture_spread`. All None where the data cannot tell; there is never a standard deviation
+    without its interval.
     """
 
     comparison: Comparison
@@ -167,19 +168,19 @@ def pooled_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     ``clusters``: (items,) labels; a question put to many cultures is one cluster. Cultures count alike.
 
     p-value: sign flips of whole questions over all cultures at once, exact for right/wrong values where all cultures
-    have equally many items (or nearly), else by ``permutations`` random flips. Interval: t with the standard error
+    have equal numbers of items (or nearly), else by ``permutations`` random flips. Interval: t with the standard error
     clustered by question; for ``binary`` values Bonett and Price's on the effective sample size, as in
     :func:`kapwa.stats.intervals.paired_differences`. ``varies``: whether to test if the difference varies between
-    cultures, which takes most of the time. Raises UsageError or DataError for input that does not fit.
+    cultures, which takes most of the computing time. Raises UsageError or DataError for input that does not fit.
     """
     first, second, differences, flags = paired_values(a, b, binary)
     codes, columns = codes_of(differences, cultures, clusters), differences.shape[1]
     flips = np.zeros((int(codes[1].max(initial=-1)) + 1, columns))
-    for k, kept in enumerate(~np.isnan(differences).T):
-        n = np.bincount(codes[0][kept])
+    for k, valid in enumerate(~np.isnan(differences).T):
+        n = np.bincount(codes[0][valid])
         scale = math.lcm(*map(int, n[n > 0]))
         weight = (scale if scale <= _LARGEST_SCALE else 1) / np.maximum(n, 1)
-        np.add.at(flips[:, k], codes[1][kept], differences[kept, k] * weight[codes[0][kept]])
+        np.add.at(flips[:, k], codes[1][valid], differences[valid, k] * weight[codes[0][valid]])
     p_values, ways = sign_flip_p_values(flips, replicates=permutations, seed=seed, mid_p=mid_p)
     pooled = []
     for k in range(columns):
@@ -204,34 +205,34 @@ def _pooled_difference(
     *,
     level: float,
 ) -> PooledDifference:
-    """One metric: the means of both sides over cultures and all that is said of their difference.
+    """One metric: the means of both sides over cultures, and their difference with its tests and intervals.
 
-    ``tested``: p-value, how it was found, the margin of equality. ``seed`` None: it is not tested
+    ``tested``: p-value, how it was computed, the margin of equality. ``seed`` None: it is not tested
     whether the difference varies between cultures.
     """
     from scipy.special import stdtrit
 
     p_value, way, margin = tested
-    kept = ~np.isnan(differences)
-    if not kept.any():
+    valid = ~np.isnan(differences)
+    if not valid.any():
         nothing = dict.fromkeys(Comparison._fields) | {"n": 0, "clusters": 0, "method": "no-data"}
         return PooledDifference(Comparison(**nothing), 0, None, None, None, None)  # type: ignore[arg-type]
-    means, weights = means_of_valid(differences, codes), equal_weights(kept, codes[0])
-    filled = np.where(kept, differences, 0.0)
-    left, right = (float(weights @ np.where(kept, side, 0.0)) for side in sides)
+    means, weights = means_of_valid(differences, codes), equal_weights(valid, codes[0])
+    filled = np.where(valid, differences, 0.0)
+    left, right = (float(weights @ np.where(valid, side, 0.0)) for side in sides)
     value, (se, df) = float(means.means.mean()), pooled_error(means)
     centre, error, kind = value, se, "t-clustered"
     if binary:
         centre, error = bounded_centre(differences, codes[0], means, se)
         kind = "bonett-price-clustered"
     known = len(means.shares) > 1 and error > 0
+    if not known:
+        kind = "side-cluster" if len(means.shares) < 2 else "no-spread"
     half = float(stdtrit(df, 0.5 + level / 2)) * error if known else math.nan
     ends = (max(centre - half, -1.0), min(centre + half, 1.0)) if binary else (centre - half, centre + half)
     shown = se if se > 0 else error
-    cultures = tuple(range(len(means.means)))
-    spread = None if seed is None else spread_of(means, cultures, seed=seed, ranked=False)
     differing = float(weights @ (np.abs(filled) if binary else filled != 0))
-    shape: Keywords = {"n": int(kept.sum()), "clusters": len(means.shares), "difference": value}
+    shape: Keywords = {"n": int(valid.sum()), "clusters": len(means.shares), "difference": value}
     shape |= {"se": shown if known else None, "differing": differing}
     comparison = Comparison(
         a_value=left,
@@ -241,16 +242,22 @@ def _pooled_difference(
         p_value=p_value,
         mde=none_if_nan(detectable_difference(**shape, binary=binary, mid_p=way == "mid-p")) if known else None,
         **shape,
-        method=f"{kind if known else 'side-cluster' if len(means.shares) < 2 else 'no-spread'}, sign-flip {way}",
+        method=f"{kind}, sign-flip {way}",
         p_equal=none_if_nan(float(equality_p(centre, error, df, margin))) if known else None,
     )
-    varied: tuple[float | None, ...] = (None,) * 4
-    if spread is not None:
-        # Differences between -1 and 1 have no larger standard deviation.
-        most = 1.0 if binary else math.inf
-        sd, sd_low, sd_high = (None if value is None else min(value, most) for value in spread.deviation)
-        varied = (sd, sd_low, sd_high, spread.p_value)
-    return PooledDifference(comparison, len(cultures), *varied)
+    return PooledDifference(comparison, len(means.means), *_variation(means, seed, binary=binary))
+
+
+def _variation(means: CultureMeans, seed: int | None, *, binary: bool) -> tuple[float | None, ...]:
+    """The last fields of :class:`PooledDifference`: how much a difference varies between cultures, and the p-value."""
+    cultures = tuple(range(len(means.means)))
+    spread = None if seed is None else spread_of(means, cultures, seed=seed, ranked=False)
+    if spread is None:
+        return (None,) * 4
+    # Differences between -1 and 1 cannot have a standard deviation above 1.
+    most = 1.0 if binary else math.inf
+    deviation = [None if value is None else min(value, most) for value in spread.deviation]
+    return (*deviation, spread.p_value)
 
 
 def bounded_centre(
@@ -259,21 +266,21 @@ def bounded_centre(
     """Centre and standard error of the interval of a mean over cultures of differences between -1 and 1.
 
     ``differences``: (n,), NaN where there is none; ``cultures``: (n,) numbers from 0; ``weights``: (n,) how many items
-    each stands for within its culture; ``se``: of the mean over cultures. See
+    each represents within its culture; ``se``: of the mean over cultures. See
     :func:`kapwa.stats.stratified.paired_centre`.
     """
-    kept = ~np.isnan(differences)
-    shares = equal_weights(kept, cultures, weights) * len(means.means)
-    filled = np.where(kept, differences, 0.0)
-    there = np.bincount(cultures, kept) > 0
+    valid = ~np.isnan(differences)
+    shares = equal_weights(valid, cultures, weights) * len(means.means)
+    filled = np.where(valid, differences, 0.0)
+    there = np.bincount(cultures, valid) > 0
     gains, losses = (
         np.asarray(np.bincount(cultures, shares * np.maximum(side, 0))[there], dtype=np.float64)
         for side in (filled, -filled)
     )
-    # Where no item differs, a question is one pair (Kish).
+    # Where no item differs, each question counts as one pair (Kish).
     kish = 1 / float((_weights(means) ** 2).sum())
     variances = np.maximum(gains + losses - (gains - losses) ** 2, 0.0)
-    return paired_centre(gains, losses, Strata.of(item_sizes(kept, cultures, weights), variances, se, kish))
+    return paired_centre(gains, losses, Strata.of(item_sizes(valid, cultures, weights), variances, se, kish))
 
 
 def pooled_against_marks(
@@ -285,7 +292,7 @@ def pooled_against_marks(
     binary: bool = False,
     share: bool = False,
 ) -> list[AgainstMark]:
-    """Hold ``values`` (n,) against each column of ``marks`` (n, k) over several cultures, each counting alike.
+    """Compare ``values`` (n,) with each column of ``marks`` (n, k) over several cultures, each counting alike.
 
     Pairs with a NaN are left out. Test and interval of the difference: :func:`pooled_differences`; interval of the
     mark: :func:`pooled_mean` (``share``: values lie between 0 and 1); that of the ratio of the two means over cultures

@@ -1,7 +1,7 @@
-"""How large a true difference a paired test finds four times in five, and how many items it takes to find one.
+"""How large a true difference a paired test detects four times in five, and how many items it needs to detect one.
 
-Right and wrong: the sign-flip test of single items is McNemar's, so its power is a sum of binomial chances, exact where
-items are independent; items in clusters enter as so many independent ones as carry the same information. Other
+Right and wrong: the sign-flip test of single items is McNemar's, so its power is a sum of binomial probabilities, exact
+where items are independent; for items in clusters, the effective number of independent items is used. Other
 measures: noncentral t, exact where means of differences are normal, and the fewest clusters that sign flips need.
 """
 
@@ -22,17 +22,17 @@ POWER = 0.8
 # More numbers of differing items than this are sampled evenly; the sum over them is then a little rounded.
 _GRID = 100
 _TABLE = 1000
-# Of a measure, so many clusters that differ make sign flips as good as t.
+# For other measures than right/wrong: from this many differing clusters on, sign flips are as good as t.
 _ENOUGH = 30
-# From so few clusters of several items, or so few clusters of a measure that differ, the noise is hardly known.
+# With fewer clusters of several items, or fewer differing clusters of another measure, the noise is hardly known.
 _FEW_CLUSTERS, _FEW_DIFFERING = 20, 6
 _MOST_ITEMS = 10_000_000
 
 
 def most_losses(differing: IntArray, alpha: float, *, mid_p: bool = False) -> IntArray:
-    """The most of so many differing items that the better side may lose for p ≤ ``alpha``; −1 where none is few enough.
+    """The most of the ``differing`` items that the better side may lose for p ≤ ``alpha``; −1 if none is few enough.
 
-    Two-sided sign test: p of l losses is 2·P(X ≤ l), X binomial with chance ½; the mid-p is P(X ≤ l) + P(X < l).
+    Two-sided sign test: p of l losses is 2·P(X ≤ l), X binomial with probability ½; the mid-p is P(X ≤ l) + P(X < l).
     """
     from scipy.special import bdtr, ndtri
 
@@ -56,12 +56,12 @@ def _table_of_losses(alpha: float, mid_p: bool) -> IntArray:
 def sign_test_power(
     items: int, differing: float, difference: float, *, alpha: float, mid_p: bool = False, quantile: float = 0.0
 ) -> float:
-    """Chance that the two-sided sign test (exact McNemar) finds the better of two sides, in [0, 1].
+    """Probability that the two-sided sign test (exact McNemar) finds the better of two sides, in [0, 1].
 
     ``items``: independent pairs; ``differing``: share of them on which the sides differ; ``difference``: true
-    difference of the shares of right answers, at most ``differing``. The number of differing items is binomial, and
-    among them the losses of the better side are. ``quantile``: Bonett and Price's interval with this quantile must
-    leave out zero, too; 0 for the test alone.
+    difference of the shares of right answers, at most ``differing``. The number of differing items is binomial, and so
+    is the number of losses of the better side among them. ``quantile``: Bonett and Price's interval with this quantile
+    must exclude zero, too; 0 for the test alone.
     """
     from scipy.special import bdtr, gammaln, xlog1py, xlogy
 
@@ -78,24 +78,24 @@ def sign_test_power(
         + xlog1py(items - counts, -differing)
     )
     losses = _table_of_losses(alpha, mid_p)[counts] if high < _TABLE else most_losses(counts, alpha, mid_p=mid_p)
-    # (w − l)²(1 + q²/(n + 2)) > q²(w + l + 2) of w wins and l losses.
+    # The condition is (w − l)²(1 + q²/(n + 2)) > q²(w + l + 2) for w wins and l losses.
     barely = (counts - quantile * np.sqrt((counts + 2) / (1 + quantile**2 / (items + 2)))) / 2
     losses = np.minimum(losses, np.ceil(barely) - 1 if quantile else losses)
     share = min(max((1 - difference / differing) / 2, 0.0), 1.0)
     power = np.where(losses >= 0, bdtr(np.maximum(losses, 0), counts, share), 0.0)
-    # Where every count is summed this is exact; counts left out at the ends have no chance to speak of.
+    # If every count is summed, this is exact; the counts left out at the ends have a negligible probability.
     step = counts[1] - counts[0] if counts.size > 1 else 1
     return float((chances * power).sum() * step)
 
 
 def fewest_clusters(alpha: float, *, mid_p: bool = False) -> int:
-    """How many clusters must differ, all in one sense, for sign flips to give p ≤ ``alpha``: six for 0.05."""
+    """How many clusters must differ, all in one direction, for sign flips to give p ≤ ``alpha``: six for 0.05."""
     return ceil(-log2(alpha) + (0 if mid_p else 1) - 1e-9)
 
 
 @lru_cache(maxsize=4096)
 def _detectable_share(items: int, differing: float, alpha: float, mid_p: bool, quantile: float, power: float) -> float:
-    """Smallest difference of shares found with this power; as many items differ as before, or just enough for it."""
+    """Smallest difference of shares detected with this power, if ``differing`` or more of the items differ."""
 
     def is_enough(difference: float) -> bool:
         share = max(differing, difference)
@@ -105,7 +105,7 @@ def _detectable_share(items: int, differing: float, alpha: float, mid_p: bool, q
 
 
 def _smallest(is_enough: Callable[[float], bool], most: float = 1.0) -> float:
-    """Smallest number in (0, most] from which ``is_enough`` holds, by bisection; NaN where it never does."""
+    """Smallest number in (0, most] from which on ``is_enough`` holds, by bisection; NaN where it never does."""
     if not is_enough(most):
         return nan
     low, high = 0.0, most
@@ -127,16 +127,16 @@ def detectable_difference(  # noqa: PLR0913 - fields of a comparison, and how it
     mid_p: bool = False,
     power: float = POWER,
 ) -> float:
-    """Smallest true mean difference that a sign-flip test at ``alpha`` finds with this ``power`` on such data.
+    """Smallest true mean difference that a sign-flip test at ``alpha`` detects with this ``power`` on such data.
 
-    Infinite where none would be found so often, NaN where the data cannot tell. Arguments are fields of
-    :class:`kapwa.stats.intervals.Comparison`. Two conditions, and the larger difference counts:
+    Infinite where none would be detected so often, NaN where the data cannot tell. Arguments are fields of
+    :class:`kapwa.stats.intervals.Comparison`. There are two conditions, and the larger difference counts:
 
-    - the sign test finds it, by its exact power on as many independent items as carry the same information,
-      (differing − difference²) / se² for right/wrong, with as many differing as here or just as many as the difference
-      needs (Connor 1987), and for right/wrong the 95 % interval leaves out zero; of other measures all differences are
-      taken to be of one size, and a cluster to be one item;
-    - a t test finds it by ``se``, with clusters − 1 degrees of freedom (exact for normal means).
+    - the sign test detects it, by its exact power on the effective number of independent items,
+      (differing − difference²) / se² for right/wrong, with as many differing items as here, or as many as the
+      difference needs (Connor 1987), and for right/wrong the 95 % interval excludes zero; for other measures all
+      differences are assumed to be of one size, and each cluster counts as one item;
+    - a t test detects it by ``se``, with clusters − 1 degrees of freedom (exact for normal means).
 
     With few clusters it is larger still (:func:`_allowance`).
     """
@@ -150,13 +150,13 @@ def detectable_difference(  # noqa: PLR0913 - fields of a comparison, and how it
     by_t = float(nctdtrinc(clusters - 1, 1 - power, quantile)) * se
     if not binary and differing * clusters > _ENOUGH:
         return by_t
-    # Where nothing varies, all items of a cluster are taken to say the same.
+    # Where nothing varies, all items of a cluster are assumed to have the same value.
     size, unit, variance = float(clusters), 1.0, differing - difference**2
     if not binary:
         unit = sqrt((se**2 * (clusters - 1) + difference**2) / differing)
     elif variance > 1e-9:
         size = variance / se**2 * clusters / (clusters - 1)
-        # Means of several answers vary less than single ones; more items than there are is noise of clusters.
+        # Means of several answers vary less than single ones. A size above n is only noise of the clusters.
         size = size if clusters == n else min(size, n)
     interval = float(stdtrit(clusters - 1, 0.975)) if binary else 0.0
     share = _detectable_share(max(round(size), 1), round(differing, 6), alpha, mid_p, interval, power)
@@ -165,11 +165,12 @@ def detectable_difference(  # noqa: PLR0913 - fields of a comparison, and how it
 
 
 def _allowance(clusters: int, differing: float, *, binary: bool, single: bool) -> float:
-    """How much larger a difference must be because what so few clusters say of the noise is itself uncertain.
+    """The factor by which a difference must be larger because few clusters give an uncertain estimate of the noise.
 
-    For right/wrong under 20 clusters of several items, 1 + 1.6/(clusters − 3); for other measures of which fewer than 6
-    clusters differ, 1 + 1/(2 · that number); else 1. Fitted by simulation: without it ten clusters of five items found
-    the difference in 65 of 100 data sets, and a measure of which three in thirty items differ in 68.
+    For right/wrong with fewer than 20 clusters of several items, 1 + 1.6/(clusters − 3); for other measures with fewer
+    than 6 differing clusters, 1 + 1/(2 · their number); else 1. Fitted by simulation: without it, ten clusters of five
+    items detected the difference in 65 of 100 data sets instead of 80, and a measure on which three in thirty items
+    differ in 68.
     """
     if binary:
         return 1.0 if single or clusters >= _FEW_CLUSTERS else 1 + 1.6 / (clusters - 3)
@@ -182,13 +183,13 @@ def _allowance(clusters: int, differing: float, *, binary: bool, single: bool) -
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """What is assumed of two models that answer the same items, and how they will be tested.
+    """What is assumed about two models that answer the same items, and how they will be tested.
 
-    ``differing``: share of items on which one is right and the other wrong, or more where a difference needs it; where
-    it is None, answers are taken as unrelated, given ``accuracy``, the share that one of them gets right: a cautious
-    guess, for models mostly fail on the same items.
-    ``design_effect``: items that weigh as one independent item, 1 + (items in a cluster − 1) · their correlation.
-    ``binary``: right or wrong. ``cultures``: how many the mean is over.
+    ``differing``: share of items on which one is right and the other wrong, or more where a difference needs it. Where
+    it is None, answers are assumed to be unrelated, given ``accuracy``, the share that one of them gets right: a
+    cautious assumption, as models mostly fail on the same items.
+    ``design_effect``: how many items are worth one independent item, 1 + (items in a cluster − 1) · their correlation.
+    ``binary``: right or wrong. ``cultures``: how many cultures the mean is over.
     """
 
     differing: float | None = None
@@ -202,7 +203,7 @@ class Assumed:
     cultures: int = 1
 
     def __post_init__(self) -> None:
-        """Raise UsageError for what cannot be."""
+        """Raise UsageError for impossible values."""
         differing = self.differing if self.binary else None
         shares = {"agreement": differing, "accuracy": self.accuracy, "alpha": self.alpha, "power": self.power}
         for name, share in shares.items():
@@ -243,12 +244,12 @@ class Assumed:
 
     @property
     def _largest(self) -> float:
-        """Largest difference of right/wrong that can be under these assumptions."""
+        """Largest difference of right/wrong that is possible under these assumptions."""
         accuracy = self.accuracy or 0.0
         return self.differing if self.differing is not None else max(accuracy, 1 - accuracy)
 
     def power_of(self, items: int, difference: float) -> float:
-        """Chance that ``items`` items show a true ``difference`` in the right sense."""
+        """Probability that ``items`` items show a true ``difference`` in the right direction."""
         from scipy.special import stdtrit
 
         independent = items / self.design_effect
@@ -260,13 +261,13 @@ class Assumed:
         """Smallest difference that ``items`` items show with the wanted power; None where none can be."""
         most = [1.0]
         if self.differing is None:
-            # Up to 1 − accuracy the other model is taken as the better; beyond, as the worse, and more items differ.
+            # Up to 1 − accuracy the other model is assumed to be better; beyond, to be worse, and more items differ.
             most = [1 - (self.accuracy or 0.0), self._largest]
         shown = (_smallest(lambda difference: self.power_of(items, difference) >= self.power, end) for end in most)
         return next((difference for difference in shown if not isnan(difference)), None)
 
     def items_for(self, difference: float) -> int:
-        """Fewest items that show a true ``difference`` with the wanted power. Raises UsageError where it cannot be."""
+        """Fewest items that show a true ``difference`` with the wanted power. Raises UsageError if it is impossible."""
         if not difference > 0:
             raise UsageError(f"A difference of {difference:g} cannot be found.", hint="Name one above 0, such as 0.05.")
         if difference > (largest := self._largest):
@@ -291,11 +292,12 @@ class Assumed:
 
 @dataclass(frozen=True, slots=True)
 class Piloted(Assumed):
-    """What a pilot says of two models, and how they will be tested; what is planned are questions, put to all cultures.
+    """What a pilot says of two models, and how they will be tested; the plan is for questions put to all cultures.
 
     ``n``, ``clusters`` (questions), ``seen`` (difference), ``se``, ``differing``: of the pilot's comparison. Over K
-    cultures and G questions the squared standard error is (σ²_question + σ²_rest/K)/G, whatever the two parts are, so
-    that it goes with 1/G; at the pilot's own number of questions a plan is what its report says is detectable.
+    cultures and G questions the squared standard error is (σ²_question + σ²_rest/K)/G, so it is proportional to 1/G,
+    whatever the two variances are. At the pilot's own number of questions, a plan agrees with what its report calls
+    detectable.
     """
 
     n: int = 0
@@ -307,31 +309,31 @@ class Piloted(Assumed):
     def _largest(self) -> float:
         return 1.0 if self.binary else inf
 
-    def _found_with(self, items: int, power: float) -> float:
-        """The difference that so many questions find with this power, as a report of them would say it."""
+    def _detected_with(self, items: int, power: float) -> float:
+        """The difference that ``items`` questions detect with this power, as their report would show it."""
         scale = items / self.clusters
         data: Keywords = {"n": round(self.n * scale), "clusters": items, "difference": self.seen}
         data |= {"se": self.se / sqrt(scale), "differing": self.differing, "binary": self.binary}
         return detectable_difference(**data, alpha=self.alpha_each, mid_p=self.mid_p, power=power)
 
     def power_of(self, items: int, difference: float) -> float:
-        """Chance that so many questions show a true ``difference`` in the right sense; 0 where it is next to none."""
-        missed = _smallest(lambda share: self._found_with(items, 1 - share) <= difference, 1 - self.alpha_each)
+        """Probability that ``items`` questions show a true ``difference`` in the right direction; 0 if negligible."""
+        missed = _smallest(lambda share: self._detected_with(items, 1 - share) <= difference, 1 - self.alpha_each)
         return 0.0 if isnan(missed) else 1 - missed
 
     def detectable(self, items: int) -> float | None:
-        """Smallest difference that so many questions show with the wanted power; None where none can be."""
-        size = self._found_with(items, self.power)
+        """Smallest difference that ``items`` questions show with the wanted power; None where none can be."""
+        size = self._detected_with(items, self.power)
         return size if isfinite(size) else None
 
 
 @dataclass(frozen=True, slots=True)
 class SamplePlan:
-    """How many items, or with a pilot how many questions, find what difference.
+    """How many items, or with a pilot how many questions, detect which difference.
 
-    ``difference``: in the metric's own unit, None where ``items`` are too few for any; ``detectable``: of other numbers
-    of items, the difference each finds with the wanted power. ``assumed`` is what all rests on, ``grounds`` where it is
-    from, in words.
+    ``difference``: in the metric's own unit, None where ``items`` are too few for any; ``detectable``: for other
+    numbers of items, the difference that each detects with the wanted power. ``assumed``: the assumptions; ``grounds``:
+    where they come from, in words.
     """
 
     items: int
@@ -352,10 +354,12 @@ def make_plan(
             hint="--difference 0.05 asks how many items it takes; --items 300 asks what difference they find.",
         )
     if items is not None and not 1 <= items <= _MOST_ITEMS:
-        raise UsageError(f"{items:,} items cannot be planned with.", hint=f"Between 1 and {_MOST_ITEMS:,} can.")
+        raise UsageError(
+            f"There is no plan for {items:,} items.", hint=f"Give a number of items between 1 and {_MOST_ITEMS:,}."
+        )
     wanted = assumed.items_for(difference) if difference is not None else 0
     count = wanted if items is None else items
     size = difference if difference is not None else assumed.detectable(count)
     power = 0.0 if size is None else assumed.power_of(count, size)
-    near = sorted({max(1, round(count * part)) for part in (0.25, 0.5, 1, 2, 4)})
+    near = sorted({max(1, round(count * factor)) for factor in (0.25, 0.5, 1, 2, 4)})
     return SamplePlan(count, size, power, assumed, {number: assumed.detectable(number) for number in near}, grounds)

@@ -1,8 +1,8 @@
 """What the people who label add to the error of a mean of their labels: others might have been milder or stricter.
 
 A few people label many answers. Each is milder or stricter than the next, and that moves all their labels together, so
-that it does not average out over answers. Generalizability theory (Brennan 2001, *Generalizability Theory*) takes the
-variance of labels apart into answers, raters and the rest; the part of raters is added to the error of the mean.
+it does not average out over answers. Generalizability theory (Brennan 2001, *Generalizability Theory*) splits the
+variance of labels into answers, raters and the rest; the variance of raters is added to the error of the mean.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from numpy.typing import ArrayLike
 from kapwa.errors import UsageError
 from kapwa.stats.clusters import FloatArray, IntArray, cluster_codes
 
-# Of fewer raters in one stratum their variance is not known well enough to speak of others.
+# With fewer degrees of freedom, the variance of raters is not known well enough to generalise to others.
 LEAST_FREEDOM = 4
 
 
 class RaterLabels(NamedTuple):
-    """What each rater said, an entry a label: the place of the ``answers``, the ``raters``, the ``values``."""
+    """The label of each rater, one entry a label: positions of the ``answers``, codes of ``raters``, and ``values``."""
 
     answers: IntArray
     raters: IntArray
     values: FloatArray
 
-    def of(self, kept: IntArray) -> RaterLabels:
-        """Return the labels of some answers, by their places; the answers are numbered anew in this order."""
-        numbers = np.full(max(int(self.answers.max(initial=-1)), int(kept.max(initial=-1))) + 1, -1)
-        numbers[kept] = np.arange(len(kept))
+    def of(self, wanted: IntArray) -> RaterLabels:
+        """Return the labels of the ``wanted`` answers, by their positions; the answers are renumbered in this order."""
+        numbers = np.full(max(int(self.answers.max(initial=-1)), int(wanted.max(initial=-1))) + 1, -1)
+        numbers[wanted] = np.arange(len(wanted))
         there = numbers[self.answers] >= 0
         return RaterLabels(numbers[self.answers[there]], self.raters[there], self.values[there])
 
@@ -39,8 +39,8 @@ class RaterError(NamedTuple):
 
     ``raters``: how many there are; ``freedom``: degrees of freedom of their variance. ``sd``: the standard deviation
     between raters, in the unit of the labels, at least 0. ``variance``: what it adds to the squared standard error of
-    the mean. ``measured``: the same without what labels of one rater vary by chance taken off, which tells how well
-    ``variance`` is known. ``known``: whether there are raters enough to speak of others like them.
+    the mean. ``measured``: the same, including the chance variation of one rater's labels; it shows how well
+    ``variance`` is known. ``known``: whether there are enough raters to generalise to others like them.
     """
 
     raters: int
@@ -52,27 +52,27 @@ class RaterError(NamedTuple):
 
 
 def rater_labels(answers: ArrayLike, raters: ArrayLike, values: ArrayLike) -> RaterLabels:
-    """Return labels by rater: (m,) places of the answers, (m,) names of the raters, (m,) numbers.
+    """Return labels by rater: (m,) positions of the answers, (m,) names of the raters, (m,) numbers.
 
-    Raises UsageError for columns of different lengths and for values that are no numbers.
+    Raises UsageError for columns of different lengths and for values that are not numbers.
     """
-    places, numbers = np.asarray(answers, dtype=np.intp), np.asarray(values, dtype=np.float64)
-    if not places.shape == numbers.shape == np.shape(raters) or np.isnan(numbers).any():
-        raise UsageError("Labels by rater need an answer, a rater and a value each.")
-    return RaterLabels(places, cluster_codes(raters, len(places)), numbers)
+    positions, numbers = np.asarray(answers, dtype=np.intp), np.asarray(values, dtype=np.float64)
+    if not positions.shape == numbers.shape == np.shape(raters) or np.isnan(numbers).any():
+        raise UsageError("Each label by a rater needs an answer, a rater and a value.")
+    return RaterLabels(positions, cluster_codes(raters, len(positions)), numbers)
 
 
 def rater_error(labels: RaterLabels, strata: IntArray, weights: FloatArray) -> RaterError:
     """Return what raters add to the error of the mean over strata of the labels of answers.
 
-    ``strata``: (n,) codes of the answers; ``weights``: (n,) how many answers each stands for within its stratum. An
-    answer's label is the mean of what its raters say. Variances of answers, raters and the rest come from Henderson's
-    method 1 (1953, *Biometrics* 9, 226-252), within strata: unbiased for any design, be every answer labelled by all or
-    by one of the raters. A rater's part in the mean is the weight of their labels, over all strata.
+    ``strata``: (n,) codes of the answers; ``weights``: (n,) how many answers each represents within its stratum. An
+    answer's label is the mean of its raters' labels. Variances of answers, raters and the rest come from Henderson's
+    method 1 (1953, *Biometrics* 9, 226-252), within strata: unbiased for any design, whether all raters label an answer
+    or only one. A rater's weight in the mean is the sum of the weights of their labels, over all strata.
     """
     squares, expected = np.zeros(3), np.zeros((3, 3))
     several = int(strata.max(initial=0)) + 1
-    parts, freedom, alone = np.zeros(int(labels.raters.max(initial=0)) + 1), 0, False
+    rater_weights, freedom, alone = np.zeros(int(labels.raters.max(initial=0)) + 1), 0, False
     of_answer = np.bincount(labels.answers, minlength=len(strata))
     heavy = weights[labels.answers] / of_answer[labels.answers]
     for stratum in range(several):
@@ -83,10 +83,12 @@ def rater_error(labels: RaterLabels, strata: IntArray, weights: FloatArray) -> R
         raters = int(counts[1].max(initial=-1)) + 1
         freedom, alone = freedom + max(raters - 1, 0), alone or raters < 2
         whole = heavy[inside].sum()
-        parts += np.bincount(labels.raters[inside], heavy[inside] / (whole or 1.0), len(parts)) / several
+        rater_weights += (
+            np.bincount(labels.raters[inside], heavy[inside] / (whole or 1.0), len(rater_weights)) / several
+        )
     raters = len(np.unique(labels.raters))
     freedom = min(freedom, raters - 1)
-    share = float((parts**2).sum())
+    share = float((rater_weights**2).sum())
     if freedom < 1:
         return RaterError(raters, 0, 0.0, 0.0, 0.0, known=False)
     variance = max(float(np.linalg.lstsq(expected, squares)[0][1]), 0.0)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 
 class RatioOfMeans(NamedTuple):
-    """``value``, and its 95 % interval ``low`` to ``high``; NaN where the mean below may be 0: then any is possible."""
+    """``value`` and its 95 % interval ``low`` to ``high``; NaN where the divisor may be 0, so that any is possible."""
 
     value: float
     low: float
@@ -19,7 +19,7 @@ class RatioOfMeans(NamedTuple):
 
 
 def ratio_of_means(above: ArrayLike, below: ArrayLike, level: float = 0.95) -> RatioOfMeans:
-    """Return the mean of ``above`` over that of ``below``, unit by unit paired, with Fieller's interval (1954).
+    """Return the mean of ``above`` over that of ``below``, paired by unit, with Fieller's interval (1954).
 
     The interval holds every ratio R for which a t test does not reject that the mean of ``above`` − R · ``below`` is 0.
     It is bounded only where the mean of ``below`` is clearly not 0. Pairs with a NaN are left out.

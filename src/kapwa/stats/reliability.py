@@ -13,18 +13,18 @@ from kapwa.stats.clusters import ROUNDING, FloatArray, cluster_codes
 from kapwa.stats.culture_means import culture_means, means_of_valid
 
 GOAL = 0.8  # the reliability for which the items needed are computed
-FEWEST = 4  # systems or cultures: of fewer nobody can tell how much such differ
+FEWEST = 4  # systems or cultures: with fewer, their variance is unknown
 
 
 class Reliability(NamedTuple):
-    """How reliably scores rank what they are of: ``ranked`` systems or cultures.
+    """How reliably scores rank ``ranked`` systems or cultures.
 
     ``coefficient``: the coefficient of generalizability Eρ² for relative decisions, 0 to 1: the expected squared
     correlation of observed and true scores; ``low``–``high``: its 95 % interval. ``spread``: the standard deviation of
-    true scores. ``error``: the standard error of measurement, of a score beside the others, both in units of the score.
-    ``lengths``: how many times as many items of each culture reach :data:`GOAL`; ``lengths_low``–``lengths_high``: by
-    the ends of the interval. ∞ where no number of items is known to. ``items``: used; ``left_out``: of which a score
-    is missing; ``clusters``: sampled units.
+    true scores. ``error``: the standard error of measurement, for relative decisions; both are in units of the score.
+    ``lengths``: the factor by which the items of each culture must increase to reach :data:`GOAL`;
+    ``lengths_low``–``lengths_high``: by the ends of the interval. ∞ where no number of items is known to reach it.
+    ``items``: used; ``left_out``: with a missing score; ``clusters``: sampled units.
     """
 
     ranked: int
@@ -44,71 +44,72 @@ class Reliability(NamedTuple):
 def system_reliability(
     values: ArrayLike, cultures: ArrayLike | None = None, clusters: ArrayLike | None = None
 ) -> Reliability | None:
-    """How reliably the means of systems rank them: systems are like others, items like others of these cultures.
+    """How reliably the means of systems rank them: systems are random, and so are items within these cultures.
 
     ``values``: (systems, items), NaN where a score is missing; items without a score of every system are left out.
-    ``cultures``, ``clusters``: (items,) labels; None: one culture, a cluster an item. A system's score is its mean over
-    cultures, each counting alike. None for fewer than :data:`FEWEST` systems, a culture with one cluster, and scores
-    that are all the same.
+    ``cultures``, ``clusters``: (items,) labels; None: one culture, each item its own cluster. A system's score is its
+    mean over cultures, each counting alike. None for fewer than :data:`FEWEST` systems, a culture with one cluster, and
+    scores that are all the same.
 
-    The squared error δ² is what the cluster-robust covariance of the scores has on its diagonal beyond what is beside
-    it; with one culture and a cluster an item it is the mean square of system × item, and the coefficient Cronbach's
-    alpha (Hoyt 1941; Brennan 2001, *Generalizability Theory*, chapter 2). The interval is that of Feldt (1965), with
-    degrees of freedom from how the error's parts vary over clusters, and how unlike the means' errors are.
+    The squared error δ² is the mean of the diagonal of the scores' cluster-robust covariance less the mean of its other
+    cells. With one culture and each item its own cluster, it is the mean square of system × item, and the coefficient
+    is Cronbach's alpha (Hoyt 1941; Brennan 2001, *Generalizability Theory*, chapter 2). The interval is that of Feldt
+    (1965); its degrees of freedom follow from how the error varies over clusters, and how much the errors of the means
+    differ.
     """
     scores = np.asarray(values, dtype=np.float64)
     if scores.ndim != 2:
         raise UsageError(f"A reliability needs scores by system and item, not of shape {scores.shape}.")
     systems, count = scores.shape
-    kept = ~np.isnan(scores).any(axis=0)
-    if systems < FEWEST or not kept.any():
+    complete = ~np.isnan(scores).any(axis=0)
+    if systems < FEWEST or not complete.any():
         return None
     codes = [cluster_codes([0] * count if cultures is None else cultures, count), cluster_codes(clusters, count)]
-    of_culture, of_cluster = (np.unique(code[kept], return_inverse=True)[1] for code in codes)
-    found = [culture_means(row[kept], of_culture, of_cluster) for row in scores]
-    if (found[0].clusters < 2).any():
+    of_culture, of_cluster = (np.unique(code[complete], return_inverse=True)[1] for code in codes)
+    by_system = [culture_means(row[complete], of_culture, of_cluster) for row in scores]
+    if (by_system[0].clusters < 2).any():
         return None
-    means = np.array([one.means.mean() for one in found])
-    residuals = np.stack([one.residuals.mean(axis=1) for one in found], axis=1)
-    return _reliability(means, residuals, int(kept.sum()), count - int(kept.sum()))
+    means = np.array([one.means.mean() for one in by_system])
+    residuals = np.stack([one.residuals.mean(axis=1) for one in by_system], axis=1)
+    return _reliability(means, residuals, int(complete.sum()), count - int(complete.sum()))
 
 
 def culture_reliability(values: ArrayLike, cultures: ArrayLike, clusters: ArrayLike) -> Reliability | None:
-    """How reliably the means of cultures rank them: cultures are like others, questions like others.
+    """How reliably the means of cultures rank them: cultures and questions are random.
 
-    ``values``: (items,) scores of one system, or means over systems that are taken as they are; NaN is left out.
-    Questions that several cultures share are one cluster: what they add to all of these is no error of the rank. The
-    rest is as in :func:`system_reliability`; None for fewer than :data:`FEWEST` cultures with two clusters.
+    ``values``: (items,) scores of one system, or means over fixed systems; NaN is left out.
+    Questions that several cultures share are one cluster: what they add to all cultures alike does not affect ranks.
+    The rest is as in :func:`system_reliability`; None for fewer than :data:`FEWEST` cultures with two clusters.
     """
     scores = np.asarray(values, dtype=np.float64)
     if scores.ndim != 1:
-        raise UsageError(f"A reliability of cultures needs a score an item, not of shape {scores.shape}.")
-    kept = ~np.isnan(scores)
-    if not kept.any():
+        raise UsageError(f"A reliability of cultures needs one score for each item, not of shape {scores.shape}.")
+    valid = ~np.isnan(scores)
+    if not valid.any():
         return None
     of_culture, of_cluster = cluster_codes(cultures, len(scores)), cluster_codes(clusters, len(scores))
-    found = means_of_valid(scores, (of_culture, of_cluster))
-    tested = found.clusters > 1
+    means_by_culture = means_of_valid(scores, (of_culture, of_cluster))
+    tested = means_by_culture.clusters > 1
     if np.count_nonzero(tested) < FEWEST:
         return None
-    used = int(found.n[tested].sum())
-    return _reliability(found.means[tested], found.residuals[:, tested], used, len(scores) - used)
+    used = int(means_by_culture.n[tested].sum())
+    return _reliability(means_by_culture.means[tested], means_by_culture.residuals[:, tested], used, len(scores) - used)
 
 
 def _reliability(means: FloatArray, residuals: FloatArray, items: int, left_out: int) -> Reliability | None:
-    """The coefficient of ``means`` (K,), of whose errors each cluster has a part in ``residuals`` (clusters, K)."""
+    """The coefficient of ``means`` (K,); ``residuals`` (clusters, K) are what each cluster adds to their errors."""
     ranked = len(means)
     observed = float(means.var(ddof=1))
     if math.sqrt(observed) <= ROUNDING * float(np.abs(means).max()):
         return None
-    # What a cluster adds to all alike moves no rank.
+    # What a cluster adds to all means alike does not change ranks.
     squares = (residuals - residuals.mean(axis=1, keepdims=True)) ** 2
-    parts = squares.sum(axis=1) / (ranked - 1)
-    parts = parts[(residuals != 0).any(axis=1)]
-    error = float(parts.sum())
+    by_cluster = squares.sum(axis=1) / (ranked - 1)
+    by_cluster = by_cluster[(residuals != 0).any(axis=1)]
+    error = float(by_cluster.sum())
     unreliable = error / observed
     variances = max(observed - error, 0.0) + squares.sum(axis=0) * ranked / (ranked - 1)
-    low, high = _feldt(unreliable, _freedom(parts, ranked), _freedom_of_means(variances))
+    low, high = _feldt(unreliable, _freedom(by_cluster, ranked), _freedom_of_means(variances))
     return Reliability(
         ranked=ranked,
         coefficient=max(1 - unreliable, 0.0),
@@ -125,17 +126,17 @@ def _reliability(means: FloatArray, residuals: FloatArray, items: int, left_out:
     )
 
 
-def _freedom(parts: FloatArray, ranked: int) -> float:
+def _freedom(by_cluster: FloatArray, ranked: int) -> float:
     """Degrees of freedom of a sum of squares: by moments (Satterthwaite 1946), at most those of a normal one."""
-    most = float(max(len(parts) - 1, 1) * (ranked - 1))
-    if len(parts) < 2:
+    most = float(max(len(by_cluster) - 1, 1) * (ranked - 1))
+    if len(by_cluster) < 2:
         return most
-    variance = len(parts) * float(parts.var(ddof=1))
-    return most if variance == 0 else min(2 * float(parts.sum()) ** 2 / variance, most)
+    variance = len(by_cluster) * float(by_cluster.var(ddof=1))
+    return most if variance == 0 else min(2 * float(by_cluster.sum()) ** 2 / variance, most)
 
 
 def _freedom_of_means(variances: FloatArray) -> float:
-    """Degrees of freedom of the variance of K means with unlike ``variances`` (Satterthwaite); K − 1 of like ones."""
+    """Degrees of freedom of the variance of K means with these ``variances`` (Satterthwaite); K − 1 if all equal."""
     several, total = len(variances), float(variances.sum())
     squared = float((variances**2).sum()) * (1 - 2 / several) + (total / several) ** 2
     return (total / several * (several - 1)) ** 2 / squared
@@ -150,7 +151,7 @@ def _feldt(unreliable: float, error_freedom: float, freedom: float) -> tuple[flo
 
 
 def _lengths(coefficient: float) -> float:
-    """How many times as many items have a reliability of :data:`GOAL` (Spearman 1910; Brown 1910)."""
+    """The factor by which items must increase for a reliability of :data:`GOAL` (Spearman 1910; Brown 1910)."""
     if coefficient <= 0:
         return math.inf
     return GOAL / (1 - GOAL) * (1 - coefficient) / coefficient

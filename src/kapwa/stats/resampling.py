@@ -53,7 +53,7 @@ def _exact_integer(sums: FloatArray, ties: float) -> float:
     sizes, counts = np.unique(np.abs(sums).astype(np.int64), return_counts=True)
     centre, chances = int(sizes @ counts), np.ones(1)
     for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
-        # Clusters of one size are coins alike: each head more moves the sum by twice that size.
+        # Clusters of one size are like equal coins: one head more moves the sum by twice that size.
         heads = np.arange(count + 1)
         ways = gammaln(count + 1) - gammaln(heads + 1) - gammaln(count - heads + 1)
         moved = np.zeros(len(chances) + 2 * size * count)
@@ -83,9 +83,9 @@ def sign_flip_p_values(
     are exchangeable, so the sign of each cluster's sum is a fair coin. Exact when the sums are whole numbers
     (right/wrong metrics; with clusters of one item this is the exact McNemar test) or when at most 14 clusters
     differ; otherwise ``(k + 1) / (replicates + 1)`` over random signs (Phipson and Smyth 2010). A column without
-    any difference has p = 1. ``mid_p``: results just as large as the one seen count half where p is exact (Lancaster
-    1961; for McNemar's test Fagerland, Lydersen and Laake 2013); of random signs there are hardly any such. Returns the
-    p-values and how each was found: "exact", "mid-p" or "sampled".
+    any difference has p = 1. ``mid_p``: where p is exact, results that equal the observed one count half (Lancaster
+    1961; for McNemar's test Fagerland, Lydersen and Laake 2013); with random signs there are hardly any of these.
+    Returns the p-values and how each was computed: "exact", "mid-p" or "sampled".
     """
     check_replicates(replicates)
     ties, exactly = (0.5, "mid-p") if mid_p else (1.0, "exact")

@@ -1,13 +1,13 @@
-"""Asking a part in random order, looking now and then, and stopping once a score of the whole is known well enough.
+"""Asking items in random order, with interim looks, and stopping once the full run's score is known well enough.
 
-The whole is what a full run would ask: these items, none besides. Each culture's clusters are asked in an order of
-their own, drawn from a seed and the culture's name, so what was asked by any look is a simple random sample of whole
-clusters, and its mean estimates the full run's score with an error that shrinks to 0 as everything is asked (finite
-population, Cochran 1977, sections 2.6 and 9A). Cultures have orders of their own, so their errors are independent even
+The population is what a full run would ask: exactly these items. Each culture's clusters are asked in their own random
+order, drawn from a seed and the culture's name. So the items asked before any look are a simple random sample of whole
+clusters, and their mean estimates the full run's score with an error that shrinks to 0 as everything is asked (finite
+population, Cochran 1977, sections 2.6 and 9A). Cultures have different orders, so their errors are independent even
 where they share questions.
 
-An earlier run whose answers to the same items are known is a control: what it scored on the items asked so far, against
-what it scored on all of them, tells how lucky the draw was (regression estimator, Cochran 1977, section 7).
+An earlier run with known answers to the same items is a control: its score on the items asked so far, compared with its
+score on all of them, shows how easy the sample is (regression estimator, Cochran 1977, section 7).
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from numpy.typing import NDArray
 from kapwa.stats.clusters import ClusterSums, FloatArray, IntArray, cluster_sums
 from kapwa.stats.intervals import effective_size, share_quantile, wilson_interval
 
-# Fewer answers than these tell too little of their own spread: no look is taken before.
+# With fewer answers, their spread is too uncertain: no look is taken before.
 LEAST_ITEMS = 40
 LEAST_CLUSTERS = 20
-# A look comes after so many clusters more, and after 1/40 of a culture's where that is less, yet at least 2.
+# A look is taken after this many more clusters, or after 1/40 of a culture's clusters if that is less, but at least 2.
 STEP = 10
 LEAST_STEP = 2
 LOOKS = 40
-# Clusters are parted into so many folds; each one's slope is fitted on the others.
+# Clusters are split into this many folds; the slope of each is fitted on the others.
 FOLDS = 5
-# A control must take away this part of the variance at least, or it is left out.
+# A control that reduces the variance by less than this share is not used.
 LEAST_SAVING = 0.1
-# So many residuals of size 1 are counted besides those seen: where the two runs never differed, they still may.
+# This many residuals of size 1 are added to the observed ones: two runs that never differed so far may still differ.
 UNSEEN = 1.0
-# A culture ends by its own width, so it ends sooner where its share came out extreme, and such shares would gather. So
-# the width is judged with so many right and as many wrong answers counted besides.
+# A culture stops by its own width. It would stop earlier if its share is extreme by chance, which would bias shares. So
+# the width is computed with this many right and as many wrong answers added.
 BESIDES = 5.0
-# The one-sided error of a decision over all looks, and at which part of the whole its bound is least.
+# The one-sided error of a decision over all looks, and the proportion of items asked at which its bound is least.
 DECISION_ERROR = 0.025
 AIM = 0.25
 _TINY = 1e-12
@@ -49,24 +49,24 @@ _TINY = 1e-12
 
 
 def seeded_order(labels: Sequence[str], culture: str, seed: int) -> list[str]:
-    """Return a culture's cluster labels in the order they are asked in: by the digest of seed, culture and label.
+    """Return a culture's cluster labels in the order of asking: by the digest of seed, culture and label.
 
     The order depends on nothing else: not on the model, the order of the data, or other clusters. So two models are
-    asked the same items first, and items that are added later keep the others in their order.
+    asked the same items first, and items that are added later do not change the order of the others.
     """
 
-    def place(label: str) -> bytes:
+    def digest(label: str) -> bytes:
         text = "\0".join((str(seed), culture, label)).encode("utf-8", "surrogatepass")
         return hashlib.blake2b(text, digest_size=16).digest()
 
-    return sorted(set(labels), key=place)
+    return sorted(set(labels), key=digest)
 
 
 def look_points(sizes: IntArray, least_step: int = LEAST_STEP) -> list[int]:
     """Return after how many clusters of a culture a look is taken, the last after all of them.
 
-    ``sizes``: items of each cluster, in the order they are asked in. The first look comes once :data:`LEAST_ITEMS`
-    items and :data:`LEAST_CLUSTERS` clusters were asked. ``least_step``: so many clusters are asked at once anyway.
+    ``sizes``: items of each cluster, in the order of asking. The first look comes once :data:`LEAST_ITEMS`
+    items and :data:`LEAST_CLUSTERS` clusters were asked. ``least_step``: how many clusters are asked at once anyway.
     """
     several = len(sizes)
     enough = int(np.searchsorted(np.cumsum(sizes), LEAST_ITEMS)) + 1
@@ -75,18 +75,18 @@ def look_points(sizes: IntArray, least_step: int = LEAST_STEP) -> list[int]:
     return [*range(first, several, step), several]
 
 
-# --- a mean of the whole from a part -------------------------------------------------------------------------------
+# --- the full run's mean from a sample -----------------------------------------------------------------------------
 
 
 class Partial(NamedTuple):
-    """Means of the whole, estimated from a part of each column's clusters; all (columns,).
+    """Means of a full run, estimated from a sample of each column's clusters; all (columns,).
 
     ``value``; ``here``: the variance of its error against the mean over these items, 0 once all were asked; ``whole``:
-    the variance of the mean of as many items as the whole has, drawn from items like these; ``df``: degrees of freedom
-    of both; ``low``, ``high``: 95 % interval of the mean over these items; ``half``: half of its length, or more where
-    the share came out extreme: what stopping goes by; ``drift``: how far stopping by ``half`` pulls the value outwards
-    on average; ``kept``: the part of the variance that a control left, 1 without one; ``doubt``: by how much ``here``
-    may be too small, as a factor, where the share came out extreme: what a decision goes by.
+    the variance of the mean of as many items as the full run has, drawn from items like these; ``df``: degrees of
+    freedom of both; ``low``, ``high``: 95 % interval of the mean over these items; ``half``: half of its length, or
+    more if the share is extreme by chance (the stopping rule uses it); ``drift``: how far stopping by ``half`` moves
+    the value outwards on average; ``variance_left``: the proportion of the variance that a control leaves, 1 without
+    one; ``doubt``: the factor by which ``here`` may be too small if the share is extreme by chance (decisions use it).
     """
 
     value: FloatArray
@@ -97,7 +97,7 @@ class Partial(NamedTuple):
     high: FloatArray
     half: FloatArray
     drift: FloatArray
-    kept: FloatArray
+    variance_left: FloatArray
     doubt: FloatArray
 
 
@@ -111,22 +111,22 @@ def partial_means(
 ) -> Partial:
     """Estimate the mean of all rows from those that were asked, for each column.
 
-    ``values``: (rows, columns), a row for each item of the whole, NaN where it was not asked; whole clusters are asked
-    or not. ``codes``: (rows,) cluster numbers from 0 in the order of asking or any other. ``control``: (rows,) or
+    ``values``: (rows, columns), a row for each item of the full run, NaN where it was not asked; clusters are asked as
+    a whole. ``codes``: (rows,) cluster numbers from 0 in the order of asking or any other. ``control``: (rows,) or
     (rows, columns), what is known beforehand of every row, such as an earlier run's scores; it is used in the columns
-    where it takes away :data:`LEAST_SAVING` of the variance. ``binary``: values lie between 0 and 1, and the interval
-    is Wilson's on the effective size over the part that is left (Korn and Graubard 1998); else Student's.
+    where it reduces the variance by :data:`LEAST_SAVING` or more. ``binary``: values lie between 0 and 1, and the
+    interval is Wilson's on the effective size over the share still to ask (Korn and Graubard 1998); else Student's.
     """
     sums = cluster_sums(values, codes)
-    kept = np.ones(values.shape[1])
+    variance_left = np.ones(values.shape[1])
     adjusted = sums
     if control is not None:
         residuals = control_residuals(values, codes, control)
         with_control = cluster_sums(residuals, codes)
         padded = _with_unseen(with_control, sums)
-        kept = np.divide(padded.se**2, sums.se**2, out=np.ones_like(kept), where=sums.se > 0)
-        used = kept <= 1 - LEAST_SAVING
-        kept = np.where(used, kept, 1.0)
+        variance_left = np.divide(padded.se**2, sums.se**2, out=np.ones_like(variance_left), where=sums.se > 0)
+        used = variance_left <= 1 - LEAST_SAVING
+        variance_left = np.where(used, variance_left, 1.0)
         adjusted = _chosen(used, padded, sums)
     left = 1 - sums.clusters / (int(codes.max()) + 1)
     value, se, low, high = _interval(adjusted, left, binary=binary, level=level)
@@ -134,7 +134,7 @@ def partial_means(
     if binary:
         half, drift = _to_stop(adjusted, left, half, level)
         doubt = np.maximum(np.divide(_besides(adjusted)[1], se**2, out=np.ones_like(se), where=se > 0), 1.0)
-        # What was seen cannot be undone by what is left.
+        # The answers so far bound the mean, whatever the other answers will be.
         whole = len(values)
         least = np.nansum(values, axis=0) / whole
         most = least + np.isnan(values).sum(axis=0) / whole
@@ -149,40 +149,40 @@ def partial_means(
         high=high,
         half=half,
         drift=drift,
-        kept=kept,
+        variance_left=variance_left,
         doubt=doubt,
     )
 
 
 def control_residuals(values: FloatArray, codes: IntArray, control: FloatArray) -> FloatArray:
-    """Values less what the control explains of them, y − β(x − x̄); their mean is the regression estimate of the whole.
+    """Values less what the control explains, y − β(x − x̄); their mean is the regression estimate of the full run's.
 
-    x̄ is the control's mean over all rows. See :func:`control_part`.
+    x̄ is the control's mean over all rows. See :func:`explained_by_control`.
     """
-    return np.asarray(values - control_part(values, codes, control))
+    return np.asarray(values - explained_by_control(values, codes, control))
 
 
-def control_part(values: FloatArray, codes: IntArray, control: FloatArray) -> FloatArray:
+def explained_by_control(values: FloatArray, codes: IntArray, control: FloatArray) -> FloatArray:
     """What a control explains of each row, β(x − x̄), in every column, asked or not.
 
-    β is fitted by least squares on the asked clusters of the other folds, so no cluster bears on its own slope, and the
-    residuals' spread is that of new clusters.
+    β is fitted by least squares on the asked clusters of the other folds, so no cluster affects its own slope, and the
+    residuals spread as those of new clusters would.
     """
     x = np.broadcast_to(control[:, None] if control.ndim == 1 else control, values.shape)
-    asked = ~np.isnan(values)
+    measured = ~np.isnan(values)
     x = np.where(np.isnan(x), np.nanmean(x, axis=0), x)
     deviation = x - x.mean(axis=0)
     folds = codes % FOLDS
-    filled = np.where(asked, values, 0.0)
+    filled = np.where(measured, values, 0.0)
     # Sums by fold, from which those of all other folds follow.
-    parts = [folds == k for k in range(FOLDS)]
+    in_fold = [folds == k for k in range(FOLDS)]
     moments = [
-        np.stack([part[rows].sum(axis=0) for rows in parts])
-        for part in (
-            asked.astype(np.float64),
-            asked * deviation,
+        np.stack([column[rows].sum(axis=0) for rows in in_fold])
+        for column in (
+            measured.astype(np.float64),
+            measured * deviation,
             filled,
-            asked * deviation**2,
+            measured * deviation**2,
             filled * deviation,
         )
     ]
@@ -194,9 +194,9 @@ def control_part(values: FloatArray, codes: IntArray, control: FloatArray) -> Fl
 
 
 def _with_unseen(residuals: ClusterSums, values: ClusterSums) -> ClusterSums:
-    """Residuals' sums with :data:`UNSEEN` residuals as large as can be counted besides those seen, none above values.
+    """Residuals' sums with :data:`UNSEEN` residuals of the largest size added, but with no more spread than values.
 
-    Where two runs agreed on all that was asked, residuals show no spread; that they never differ does not follow.
+    Where two runs agreed on all items so far, residuals show no spread, but the runs may still differ on other items.
     """
     share = UNSEEN / np.maximum(residuals.n, 1)
     scatter = residuals.scatter + UNSEEN * (values.scatter > 0)
@@ -214,7 +214,7 @@ def _chosen(used: NDArray[np.bool_], one: ClusterSums, other: ClusterSums) -> Cl
 def _interval(
     sums: ClusterSums, left: FloatArray, *, binary: bool, level: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Value, standard error and ends of the interval of means whose error is to be multiplied by √``left``."""
+    """Value, standard error and ends of the interval of means whose error must be multiplied by √``left``."""
     from scipy.special import stdtrit
 
     if not binary:
@@ -233,10 +233,10 @@ def _interval(
 
 
 def _to_stop(sums: ClusterSums, left: FloatArray, half: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """The half width that stopping goes by, and how far such stopping pulls a share outwards on average.
+    """The half width that the stopping rule uses, and how far this stopping moves a share outwards on average.
 
-    The pull is −Cov(share, ln T) of the number of items T at which a run stops. T goes as p̃(1 − p̃), less as all is
-    asked, so that the pull is about V · left · d ln p̃(1 − p̃)/dp, with V the variance of the share.
+    The drift is −Cov(share, ln T) with T the number of items at which a run stops. T is proportional to p̃(1 − p̃), less
+    so as all is asked, so the drift is about V · left · d ln p̃(1 − p̃)/dp, with V the variance of the share.
     """
     share = np.clip(sums.mean, 0.0, 1.0)
     nearer, variance = _besides(sums)
@@ -247,7 +247,7 @@ def _to_stop(sums: ClusterSums, left: FloatArray, half: FloatArray, level: float
 
 
 def _besides(sums: ClusterSums) -> tuple[FloatArray, FloatArray]:
-    """The share with :data:`BESIDES` right and wrong answers besides, and the variance that a mean of it has."""
+    """The share with :data:`BESIDES` right and as many wrong answers added, and the variance of its mean."""
     share = np.clip(sums.mean, 0.0, 1.0)
     nearer = (share * sums.n + BESIDES) / (sums.n + 2 * BESIDES)
     return nearer, nearer * (1 - nearer) / effective_size(sums, share * (1 - share))
@@ -256,23 +256,23 @@ def _besides(sums: ClusterSums) -> tuple[FloatArray, FloatArray]:
 def mean_of_partials(
     cultures: Sequence[Partial], *, binary: bool = True, level: float = 0.95, apart: bool = False
 ) -> Partial:
-    """Estimate the mean over cultures, each counting alike, from estimates of each; columns stay columns.
+    """Estimate the mean over cultures, each counting alike, from the estimates of each, column by column.
 
-    The cultures' orders are independent, so are their errors. Interval: Wilson's on the effective size, or Student's.
-    ``apart``: each culture ends by its own width; what that pulls the mean outwards is counted as an error, too.
+    The cultures' orders are independent, and so are their errors. Interval: Wilson's on the effective size, or
+    Student's. ``apart``: each culture stops by its own width; the drift that this causes is added to the error.
     """
     from scipy.special import stdtrit
 
     several = len(cultures)
-    value = np.mean([part.value for part in cultures], axis=0)
-    errors = np.stack([part.here for part in cultures]) / several**2
+    value = np.mean([culture.value for culture in cultures], axis=0)
+    errors = np.stack([culture.here for culture in cultures]) / several**2
     here = errors.sum(axis=0)
-    whole = np.sum([part.whole for part in cultures], axis=0) / several**2
-    below = (errors**2 / np.stack([part.df for part in cultures])).sum(axis=0)
+    whole = np.sum([culture.whole for culture in cultures], axis=0) / several**2
+    below = (errors**2 / np.stack([culture.df for culture in cultures])).sum(axis=0)
     df = np.divide(here**2, below, out=np.full_like(here, np.inf), where=below > 0)
     quantile = stdtrit(df, 0.5 + level / 2)
     known = here <= 0
-    drift = np.mean([part.drift for part in cultures], axis=0) if apart else np.zeros_like(here)
+    drift = np.mean([culture.drift for culture in cultures], axis=0) if apart else np.zeros_like(here)
     error = here + drift**2
     if binary:
         size = np.maximum(value * (1 - value), _TINY) / np.where(known, 1.0, error)
@@ -280,8 +280,8 @@ def mean_of_partials(
     else:
         low, high = value - quantile * np.sqrt(error), value + quantile * np.sqrt(error)
     low, high = np.where(known, value, low), np.where(known, value, high)
-    kept = np.mean([part.kept for part in cultures], axis=0)
-    doubted = (errors * np.stack([part.doubt for part in cultures])).sum(axis=0)
+    variance_left = np.mean([culture.variance_left for culture in cultures], axis=0)
+    doubted = (errors * np.stack([culture.doubt for culture in cultures])).sum(axis=0)
     return Partial(
         value=value,
         here=here,
@@ -291,7 +291,7 @@ def mean_of_partials(
         high=high,
         half=(high - low) / 2,
         drift=drift,
-        kept=kept,
+        variance_left=variance_left,
         doubt=np.divide(doubted, here, out=np.ones_like(here), where=here > 0),
     )
 
@@ -299,22 +299,22 @@ def mean_of_partials(
 # --- a decision over all looks -------------------------------------------------------------------------------------
 
 
-def decision_half(part: Partial, error: float = DECISION_ERROR) -> FloatArray:
-    """Half of an interval that holds the whole's mean at all looks at once, but for the one-sided ``error``.
+def decision_half(partial: Partial, error: float = DECISION_ERROR) -> FloatArray:
+    """Half of an interval that contains the full run's mean at all looks at once, but for the one-sided ``error``.
 
-    The error of a mean of the first part of a random order is a Wiener process that runs backwards: its clock is its
+    The error of a mean over the first items of a random order is a Wiener process that runs backwards: its clock is its
     variance V, which falls to 0 as all is asked (the bridge of Rosén 1964, in the form W(1/t − 1)). From 0 on, a Wiener
-    process passes the line c(s + V/s) anywhere with probability exp(−2c²) at most (Doob 1949), so that
-    c = √(ln(1/error)/2) bounds the error over any number of looks. Against √V the bound is least where V = s²; here s²
-    is V at the part :data:`AIM` of the whole. It is wide at first, as O'Brien and Fleming's is (1979). Student's
-    quantile over the normal one stands for what few clusters do not tell of V; ``part.doubt`` for a share that came out
-    extreme, whose V came out too small with it. 0 once all is asked.
+    process crosses the line c(s + V/s) anywhere with probability exp(−2c²) at most (Doob 1949), so
+    c = √(ln(1/error)/2) bounds the error over any number of looks. Relative to √V the bound is least where V = s²; here
+    s² is V when the proportion :data:`AIM` of all items is asked. The bound is wide at first, like that of O'Brien and
+    Fleming (1979). Student's quantile over the normal one allows for the uncertainty of V with few clusters;
+    ``partial.doubt`` allows for a share that is extreme by chance, whose V is then too small. 0 once all is asked.
     """
     from scipy.special import ndtri, stdtrit
 
     bound = math.sqrt(math.log(1 / error) / 2)
-    here, whole = part.here * part.doubt, part.whole * part.doubt
+    here, whole = partial.here * partial.doubt, partial.whole * partial.doubt
     aim = np.sqrt(whole * (1 / AIM - 1))
-    unsure = stdtrit(part.df, 1 - error) / ndtri(1 - error)
+    unsure = stdtrit(partial.df, 1 - error) / ndtri(1 - error)
     line = aim + np.divide(here, aim, out=np.zeros_like(aim), where=aim > 0)
-    return np.asarray(np.where(part.here <= 0, 0.0, bound * unsure * line))
+    return np.asarray(np.where(partial.here <= 0, 0.0, bound * unsure * line))

@@ -1,8 +1,8 @@
-"""A series of checkpoints of one model, asked the same items: what changed, said so that all looks together hold.
+"""A series of checkpoints of one model on the same items: what changed, with one error rate for all looks together.
 
-Whoever trains looks after each checkpoint, and may stop looking at any. So the k-th comparison of a series may err in
+People look at the results after each checkpoint, and may stop at any. So the k-th comparison of a series may err in
 5 % / (k(k + 1)) of series; the sum over all k is 5 %, however long the series becomes and whenever somebody looks
-(Bonferroni's inequality, with an error spent look by look). What was said of a checkpoint does not change when later
+(Bonferroni's inequality, with an error spent look by look). The result of a checkpoint does not change when later
 ones are added.
 """
 
@@ -21,14 +21,14 @@ from kapwa.stats.tables import checked_scores
 from kapwa.value_types import JsonMapping
 
 ERROR = 0.05
-# A trend is of at least so many checkpoints; of two it is the change.
+# A trend needs at least this many checkpoints; with two it is the change.
 LEAST_TREND = 3
 KEYS = ("culture", "language", "item_id")
 Direction = Literal["up", "down"]
 
 
 def level_at(look: int, claims: int = 1) -> float:
-    """Return the level of the intervals of the ``look``-th comparison of a series (from 1), of ``claims`` at once."""
+    """Return the level of intervals in the ``look``-th comparison of a series (from 1), for ``claims`` at once."""
     return 1 - ERROR / (look * (look + 1) * claims)
 
 
@@ -36,7 +36,7 @@ class SeriesChange(NamedTuple):
     """How items moved from one side to the other.
 
     ``comparison``: its ``difference`` is new − old, on the items of both, with the interval of ``level``. ``gained``
-    and ``lost``: items that score higher, and lower, than before. ``cultures``: over how many the mean is.
+    and ``lost``: items that score higher, and lower, than before. ``cultures``: how many cultures the mean is over.
     """
 
     comparison: Comparison
@@ -47,12 +47,12 @@ class SeriesChange(NamedTuple):
 
     @property
     def shown(self) -> Direction | None:
-        """Which way the score went, where the interval excludes that it did not, whatever missing answers were."""
+        """The direction of the change, if the interval excludes 0 whatever the missing answers were; else None."""
         return direction(self.comparison)
 
 
 def direction(compared: Comparison) -> Direction | None:
-    """Return on which side of 0 a difference lies, with its interval and those of both worst cases; None if open."""
+    """Return on which side of 0 a difference lies with its interval and those of both worst cases; None if on both."""
     ends = [(compared.low, compared.high), (compared.least_low, compared.least_high)]
     ends.append((compared.most_low, compared.most_high))
     if any(low is None or high is None for low, high in ends):
@@ -63,17 +63,17 @@ def direction(compared: Comparison) -> Direction | None:
 
 
 def items_of_run(scores: pl.DataFrame, metric: str, variant: str, *, share: bool, ends: Ends) -> pl.DataFrame:
-    """Return a row for each item that a run was asked: its mean over samples, and what it can be at least and at most.
+    """Return a row for each item of a run: its mean over samples, and the bounds of this mean.
 
     ``scores``: of the run. ``share``: the metric lies between 0 and 1; ``ends``: of one that does not.
     """
     rows = scores.filter(pl.col("metric") == metric, pl.col("variant") == variant)
-    found = item_bounds(checked_scores(rows, {metric: share}, ranges={metric: ends}), KEYS, ("cluster",))
-    return found.with_columns(gone=pl.col("missing") / pl.col("asked"))
+    items = item_bounds(checked_scores(rows, {metric: share}, ranges={metric: ends}), KEYS, ("cluster",))
+    return items.with_columns(gone=pl.col("missing") / pl.col("asked"))
 
 
 def change(old: pl.DataFrame, new: pl.DataFrame, *, share: bool, level: float) -> SeriesChange:
-    """Compare two checkpoints (:func:`items_of_run`) on the items that both were asked, as ``kapwa compare`` does."""
+    """Compare two checkpoints (:func:`items_of_run`) on the items of both, as ``kapwa compare`` does."""
     both = old.join(new, on=KEYS, how="inner", suffix=" new", maintain_order="left")
     sides = side_of(both, " new"), side_of(both, "")
     moved = (sides[0].value - sides[1].value)[:, 0]
@@ -87,17 +87,17 @@ def change(old: pl.DataFrame, new: pl.DataFrame, *, share: bool, level: float) -
 
 
 def trend(checkpoints: Sequence[pl.DataFrame], *, level: float) -> SeriesChange:
-    """Return the slope of the score over checkpoints, a checkpoint each step, on the items that all were asked.
+    """Return the slope of the score over checkpoints, one step a checkpoint, on the items of all of them.
 
-    Each item has a least-squares slope of its own; what is told is their mean over cultures, clustered by question, as
+    Each item has its own least-squares slope; the result is their mean over cultures, clustered by question, as
     a comparison whose ``difference`` is that slope. ``gained``, ``lost``: items whose own slope is above, below 0.
     """
     joined = checkpoints[0].rename({name: f"{name} 0" for name in ("value", "least", "most", "gone")})
-    for place, each in enumerate(checkpoints[1:], 1):
-        columns = [pl.col(name).alias(f"{name} {place}") for name in ("value", "least", "most", "gone")]
+    for index, each in enumerate(checkpoints[1:], 1):
+        columns = [pl.col(name).alias(f"{name} {index}") for name in ("value", "least", "most", "gone")]
         joined = joined.join(each.select(*KEYS, *columns), on=KEYS, how="inner", maintain_order="left")
-    places = np.arange(len(checkpoints)) - (len(checkpoints) - 1) / 2
-    weights = places / (places**2).sum()
+    steps = np.arange(len(checkpoints)) - (len(checkpoints) - 1) / 2
+    weights = steps / (steps**2).sum()
     sides = _weighted(joined, np.maximum(weights, 0)), _weighted(joined, np.maximum(-weights, 0))
     slopes = (sides[0].value - sides[1].value)[:, 0]
     tiny = 1e-12
@@ -120,9 +120,9 @@ def _weighted(joined: pl.DataFrame, weights: FloatArray) -> Side:
     used = np.flatnonzero(weights)
 
     def total(name: str) -> FloatArray:
-        return np.asarray(sum(weights[place] * _column(joined, f"{name} {place}") for place in used))
+        return np.asarray(sum(weights[index] * _column(joined, f"{name} {index}") for index in used))
 
-    gone = np.mean([_column(joined, f"gone {place}") for place in used], axis=0)
+    gone = np.mean([_column(joined, f"gone {index}") for index in used], axis=0)
     return Side(total("value"), total("least"), total("most"), gone)
 
 

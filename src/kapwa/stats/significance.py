@@ -52,7 +52,7 @@ def one_way_anova(*groups: ArrayLike) -> Anova:
     between = sum(sample.size * float(sample.mean() - everything.mean()) ** 2 for sample in values)
     within = sum(float(((sample - sample.mean()) ** 2).sum()) for sample in values)
     noise = everything.size * (ROUNDING * float(np.abs(everything).max())) ** 2
-    between, within = (0.0 if part <= noise else part for part in (between, within))
+    between, within = (0.0 if value <= noise else value for value in (between, within))
     if between == within == 0:
         return Anova(float("nan"), df_between, df_within, float("nan"))
     f = float("inf") if within == 0 else (between / df_between) / (within / df_within)
@@ -88,7 +88,7 @@ def paired_test(across: ArrayLike, within: ArrayLike) -> PairedTest:
         )
     noise = ROUNDING * float(np.nanmax(np.abs(np.stack([first, second]))))
     mean, error = float(difference.mean()), float(difference.std(ddof=1)) / n**0.5
-    error, mean = (0.0 if abs(part) <= noise else part for part in (error, mean))
+    error, mean = (0.0 if abs(value) <= noise else value for value in (error, mean))
     half = float(stdtrit(n - 1, 0.975)) * error
     # Without any spread, t is infinite, or undefined when there is no difference either.
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -109,16 +109,15 @@ def holm(p_values: ArrayLike) -> FloatArray:
 def holm_levels(p_values: ArrayLike) -> FloatArray:
     """Level at which Holm's procedure judges each test, given how the others came out.
 
-    With k of the m − 1 others found, a test is found where its own p is at most α / (m − k), α = 0.05: α / m where no
-    other is.
-    NaN where no test was made.
+    If k of the m − 1 other tests are significant, a test is significant where its own p is at most α / (m − k), with
+    α = 0.05: α / m where no other is. NaN where no test was made.
     """
     p = np.asarray(p_values, dtype=np.float64)
     made = np.flatnonzero(~np.isnan(p))
     order, levels = made[np.argsort(p[made], kind="stable")], np.full(p.shape, np.nan)
     steps = 0.05 / np.arange(made.size, 0, -1)
-    for place, test in enumerate(order):
-        passed = np.delete(p[order], place) <= steps[:-1]
+    for rank, test in enumerate(order):
+        passed = np.delete(p[order], rank) <= steps[:-1]
         levels[test] = steps[int(np.argmin(passed)) if not passed.all() else passed.size]
     return levels
 
@@ -133,7 +132,7 @@ def benjamini_hochberg(p_values: ArrayLike) -> FloatArray:
 
 
 def _adjusted(p_values: ArrayLike, step: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """Adjust the p-values that are known, sorted, by ``step``, and put them back in their places."""
+    """Adjust the known p-values, sorted, by ``step``, and return them in the original order."""
     p = np.asarray(p_values, dtype=np.float64)
     if p.ndim != 1:
         raise UsageError(f"p-values must be one list, not an array of shape {p.shape}.")

@@ -1,12 +1,12 @@
-"""What a correlation comes to for other maps that are as smooth, and as much in blocks, as that of the values.
+"""The correlation with simulated maps that have the same spatial smoothness and the same blocks as the values.
 
-Values of neighbouring countries are alike, and so are texts. Two maps that have nothing to do with each other but are
-both smooth, or both of one piece within regions or languages, then agree far more than shuffled names do. Other maps
-are drawn from Gaussian processes: along each principal axis of the values a country's value is the sum of parts that
-are smooth over the map (exponential and Matérn 3/2 covariance of one reach), of parts that countries of one block share
-(a region, a subregion, a language, a branch of languages), and its own. Which parts there are, and how large each is,
-follows from the axis, by restricted likelihood (Patterson and Thompson 1971); as 45 countries say little of it, each
-map has shares of its own, drawn as often as they are likely.
+Values of neighbouring countries are alike, and so are texts. Two unrelated maps that are both smooth, or both uniform
+within regions or languages, agree far more than maps with shuffled countries do. So maps are simulated from Gaussian
+processes. Along each principal axis of the values, a country's value is the sum of several components: smooth ones
+(exponential and Matérn 3/2 covariance of one range), those that countries of one block share (a region, a subregion, a
+language, a branch of languages), and the country's own. Which components there are, and their variances, are estimated
+from the axis by restricted likelihood (Patterson and Thompson 1971); as 45 countries say little of them, each simulated
+map has its own variances, drawn in proportion to their likelihood.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ import numpy as np
 from kapwa.stats.clusters import FloatArray
 from kapwa.stats.kendall import known_pairs
 
-# Sets of shares that are tried: km over which likeness falls, and ln of a part's variance over that of a country's own.
+# Sets of variances to try: the range in km, and ln of a component's variance over that of the country's own.
 _TRIED = 1600
 _REACHES = (200.0, 8000.0)
 _LOG_SHARES = (-4.0, 4.0)
-_SMOOTH_PARTS = 2
-_PRESENT = 0.5  # how often a part is there at all
-_EARTH = 2 * 6371.0088  # km through it
+_SMOOTH = 2
+_PRESENT = 0.5  # the probability that a component is present at all
+_EARTH = 2 * 6371.0088  # the diameter in km
 
 
 def surrogate_maps(
     distance: FloatArray, kilometres: FloatArray, blocks: Sequence[FloatArray], *, draws: int, seed: int
 ) -> FloatArray:
-    """Draw distances of values on other maps that are as smooth and as much in blocks: (draws, m, m), symmetric.
+    """Draw distances of values on simulated maps with the same smoothness and blocks: (draws, m, m), symmetric.
 
-    ``distance``: (m, m) between values, NaN where unknown, which stays unknown; ``kilometres``: (m, m) between the
-    places; ``blocks``: likenesses (m, m), each a covariance with ones on its diagonal, such as 1 within a region and 0
-    beyond. Unknown distances are filled by what their rows and columns have on average.
+    ``distance``: (m, m) between values, NaN where unknown, also in the result; ``kilometres``: (m, m) between the
+    countries; ``blocks``: similarities (m, m), each a covariance with ones on its diagonal, such as 1 within a region
+    and 0 beyond. For the estimation, unknown distances are replaced by the averages of their rows and columns.
     """
     m, known = len(distance), known_pairs(distance)
     squares = np.where(known, distance, 0.0) ** 2
@@ -43,8 +43,8 @@ def surrogate_maps(
     np.fill_diagonal(filled, 0.0)
     centre = np.eye(m) - 1 / m
     sizes, vectors = np.linalg.eigh(-centre @ filled @ centre / 2)
-    kept = sizes > 1e-9 * sizes[-1]
-    axes = vectors[:, kept] * np.sqrt(sizes[kept])
+    positive = sizes > 1e-9 * sizes[-1]
+    axes = vectors[:, positive] * np.sqrt(sizes[positive])
     maps = np.full((draws, m, m), np.nan)
     for here, fields in zip(maps, surrogate_columns(axes, kilometres, blocks, draws=draws, seed=seed), strict=True):
         lengths = (fields**2).sum(axis=0)
@@ -62,10 +62,10 @@ def surrogate_columns(
     seed: int,
     together: bool = False,
 ) -> FloatArray:
-    """Draw other maps of values (m, V) of m places, each column as smooth and as much in blocks: (draws, V, m).
+    """Draw simulated maps of values (m, V) of m countries, each column with its smoothness and blocks: (draws, V, m).
 
-    See :func:`surrogate_maps`; a column's mean is not in its draws. ``together``: how large the parts are follows from
-    all columns at once, as where each is a question of one survey, of which a single one says little.
+    See :func:`surrogate_maps`; a column's mean is not in its draws. ``together``: the variances are estimated from
+    all columns at once, for instance if each is a question of one survey, which alone says little.
     """
     m, generator = len(columns), np.random.default_rng(seed)
     tried = _Covariances(kilometres, blocks, generator)
@@ -85,7 +85,7 @@ def surrogate_columns(
 
 
 class _Covariances:
-    """Covariances of a value between m countries, each with a reach and shares drawn at random."""
+    """Covariances of a value between m countries, each with a random range and random variances."""
 
     def __init__(self, kilometres: FloatArray, blocks: Sequence[FloatArray], generator: np.random.Generator) -> None:
         # Through the earth, where both functions of distance are covariances; over its surface they need not be.
@@ -94,15 +94,16 @@ class _Covariances:
         nearest, farthest = (float(np.log(reach)) for reach in _REACHES)
         least, most = _LOG_SHARES
         self.reaches = np.exp(generator.uniform(nearest, farthest, _TRIED))
-        shape = (_TRIED, _SMOOTH_PARTS + len(self._blocks))
+        shape = (_TRIED, _SMOOTH + len(self._blocks))
         self.shares = np.exp(generator.uniform(least, most, shape)) * (generator.random(shape) < _PRESENT)
 
     def root(self, k: int) -> FloatArray:
-        """Lower triangle whose product with itself is covariance number ``k``; a country's own part has variance 1."""
+        """Cholesky factor of covariance number ``k``; a country's own component has variance 1."""
         near = self._through / self.reaches[k]
         smooth = np.exp(-near), (1 + np.sqrt(3) * near) * np.exp(-np.sqrt(3) * near)
-        parts = sum(share * part for share, part in zip(self.shares[k], (*smooth, *self._blocks), strict=True))
-        return np.linalg.cholesky(parts + np.eye(len(near)))
+        components = zip(self.shares[k], (*smooth, *self._blocks), strict=True)
+        shared = sum(share * covariance for share, covariance in components)
+        return np.linalg.cholesky(shared + np.eye(len(near)))
 
 
 def _likelihood(root: FloatArray, axes: FloatArray) -> tuple[FloatArray, FloatArray]:

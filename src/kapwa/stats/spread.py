@@ -1,6 +1,6 @@
 """Whether cultures differ by more than noise: the spread of their means, partial pooling, and intervals of ranks.
 
-What is drawn at random are questions (:mod:`kapwa.stats.pooled`), so sign flips are of whole questions.
+The questions are the random sample (:mod:`kapwa.stats.pooled`), so signs of whole questions are flipped.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from kapwa.stats.culture_means import CultureMeans, codes_of, means_of_valid
 from kapwa.stats.resampling import CHUNK, TIE, monte_carlo_p
 
 FLIPS = 4999
-LEVEL = 0.05  # of the test of equality, above which no ranks are told
+LEVEL = 0.05  # of the test of equality, above which no ranks are reported
 _HALVINGS = 60
-PRIOR = 10.0  # clusters that all cultures' variance weighs beside a culture's own
-MOST_RANKED = 300  # with more cultures, comparing each with each says nothing anyone could read
+PRIOR = 10.0  # the weight of all cultures' variance beside a culture's own, in clusters
+MOST_RANKED = 300  # with more cultures, nobody could read the comparisons of each with each
 
 
 def shares_of(values: ArrayLike, marks: ArrayLike, cultures: ArrayLike) -> FloatArray:
-    """Values as shares of what people score on the same items, made so that a culture's mean is its share.
+    """Values as shares of what people score on the same items, such that a culture's mean is its share.
 
     ``values``: (n,) numbers x; ``marks``: (n,) what people score, h; ``cultures``: (n,) labels. Returns z, (n,):
 
         z = ρ + (x − ρ h) / h̄
 
     with ρ the sum of all x over that of all h, and h̄ the mean of h in the culture. The mean of z in a culture is the
-    mean of x over that of h there; how z varies tells its error by linearisation (Cochran 1977, section 6.4), at the
-    ratio that all cultures have in common if the share is the same everywhere. An item of which either is NaN is in no
-    sum and NaN; all of a culture are whose people score 0 or less.
+    mean of x over that of h there; the variance of z gives its error by linearisation (Cochran 1977, section 6.4), at
+    the ratio that all cultures have in common if the share is the same everywhere. Where x or h is NaN, z is NaN, and
+    the item is in no sum; so are all items of a culture whose people score 0 or less.
     """
     x, h = (read_values(side, binary=False)[0][:, 0] for side in (values, marks))
     codes, measured = cluster_codes(cultures, len(x)), ~(np.isnan(x) | np.isnan(h))
@@ -46,11 +46,12 @@ def shares_of(values: ArrayLike, marks: ArrayLike, cultures: ArrayLike) -> Float
 class CultureSpread(NamedTuple):
     """Whether the means of cultures differ by more than noise, and what each is worth.
 
-    ``cultures``: labels, sorted; of each ``means``, ``partial`` (drawn towards the mean over cultures as far as noise
-    explains its distance) and the interval of its rank, ``rank_low``–``rank_high``, 1 the highest: all ranks together
-    hold with 95 % confidence. ``p_value``: whether all true means are equal. ``sd``: the estimated standard deviation
-    of the true means, with its 95 % interval ``sd_low``–``sd_high``, without which it says little of few cultures; NaN
-    where no item differs from its culture's mean, for then nothing is known of the noise.
+    ``cultures``: labels, sorted. For each culture: ``means``, ``partial`` (the mean shrunk towards the mean over
+    cultures, as far as noise explains its distance) and the interval of its rank, ``rank_low``–``rank_high``, where 1
+    is the highest; all intervals of ranks hold together with 95 % confidence. ``p_value``: of the test that all true
+    means are equal. ``sd``: the estimated standard deviation of the true means, with its 95 % interval
+    ``sd_low``–``sd_high``, which is wide for few cultures; NaN where no item differs from its culture's mean, since
+    nothing is then known about the noise.
     """
 
     cultures: tuple[Any, ...]
@@ -67,13 +68,13 @@ class CultureSpread(NamedTuple):
     def deviation(self) -> tuple[float, float, float] | tuple[None, None, None]:
         """``sd``, ``sd_low`` and ``sd_high``; all None where the interval is not known.
 
-        It is not known either where means lie closer together than noise nearly ever lets them: no value of τ fits
-        them then, and the interval of 0 alone would promise what nobody knows.
+        It is also unknown where means lie closer together than noise alone would nearly always allow: no value of τ
+        fits them then, and an interval of 0 to 0 would claim certainty.
         """
         return (self.sd, self.sd_low, self.sd_high) if self.sd_high > 0 else (None, None, None)
 
     def apart(self, first: int, second: int) -> bool:
-        """Whether two cultures are told apart, all pairs allowed for."""
+        """Whether two cultures differ significantly, adjusted for all pairs."""
         return bool(self.rank_high[first] < self.rank_low[second] or self.rank_high[second] < self.rank_low[first])
 
 
@@ -85,23 +86,26 @@ def culture_spread(
     ``values``: (n,) numbers, scores or paired differences, NaN left out; ``cultures``, ``clusters``: (n,) labels. None
     where fewer than two cultures have two clusters; a culture with one is in no test, and its rank may be any.
 
-    Test: F, the squared distances of cultures' means from their mean over what noise alone would give (the trace of
-    their cluster-robust covariance, the noise they share taken out), against its distribution when the residuals of
-    whole questions change sign at random, in all cultures at once: a wild cluster bootstrap (Liu 1988; Cameron, Gelbach
-    and Miller 2008). Partial pooling: means are drawn towards their mean by τ² / (τ² + σ_c²), τ² by moments
-    (DerSimonian and Laird 1986), σ_c² in proportion to Σ (n_g/n)²: a question tells equally much in all cultures.
-    Ranks: where the test rejects at 5 %, pairs are told apart whose studentised distance exceeds the 95 % point of the
-    largest under the same sign flips (Mogstad, Romano, Shaikh and Wilhelm 2024); else every rank is possible. Variances
-    of single cultures are drawn towards what all of them say, weighing :data:`PRIOR` clusters: a culture with all
-    answers right is not known without error. Deterministic for a seed.
+    Test: F is the sum of squared distances of cultures' means from their mean, over what noise alone would give (the
+    trace of their cluster-robust covariance, without the noise they share). It is compared with its distribution when
+    the residuals of whole questions change sign at random, in all cultures at once: a wild cluster bootstrap (Liu 1988;
+    Cameron, Gelbach and Miller 2008).
+
+    Partial pooling: means are shrunk towards their mean by τ² / (τ² + σ_c²), with τ² by moments (DerSimonian and Laird
+    1986) and σ_c² in proportion to Σ (n_g/n)², as a question is equally informative in all cultures.
+
+    Ranks: where the test rejects at 5 %, a pair differs significantly if its studentised distance exceeds the 95 %
+    point of the largest under the same sign flips (Mogstad, Romano, Shaikh and Wilhelm 2024); else any rank is
+    possible. Variances of single cultures are shrunk towards that of all cultures, with a weight of :data:`PRIOR`
+    clusters: the mean of a culture with all answers right is not free of error. Deterministic for a seed.
     """
     matrix, _ = read_values(values, binary=False)
-    kept = ~np.isnan(matrix[:, 0])
-    if not kept.any():
+    valid = ~np.isnan(matrix[:, 0])
+    if not valid.any():
         return None
-    codes, labels = codes_of(matrix, cultures, clusters), np.asarray(cultures, dtype=object)[kept]
+    codes, labels = codes_of(matrix, cultures, clusters), np.asarray(cultures, dtype=object)[valid]
     # Labels in the order of their codes.
-    first = np.unique(codes[0][kept], return_index=True)[1]
+    first = np.unique(codes[0][valid], return_index=True)[1]
     return spread_of(
         means_of_valid(matrix[:, 0], codes), tuple(labels[first]), seed=seed, ranked=len(first) <= MOST_RANKED
     )
@@ -126,11 +130,11 @@ def spread_of(estimated: CultureMeans, labels: tuple[object, ...], *, seed: int,
     np.fill_diagonal(pairs, 0.0)
     errors = np.sqrt(np.where(pairs > ROUNDING * pairs.max(), pairs, np.inf))[: several if ranked else 0]
     ratios, largest = _flipped(residuals, noise, errors, seed=seed)
-    # F of flips has the same correction as that of the data: what the flips' own means take from their residuals.
+    # F of the data gets the same correction as F of the flips: the flips' own means reduce their residuals.
     bar = distance / (noise + distance / float(estimated.clusters[tested].mean())) * (1 - TIE)
     beyond = (means[:, None] - means)[: len(errors)] / errors / max(float(np.quantile(largest, 0.95)), ROUNDING)
     sd = math.sqrt(max(distance - noise, 0.0) / (several - 1))
-    # Residuals are fitted and so too small: of few clusters, hold p at the least chance that their sign flips have.
+    # Residuals are fitted and therefore too small: with few clusters, p is at least that of one of their sign flips.
     least = 2.0 ** (1 - np.count_nonzero(estimated.shares[:, tested].any(axis=1)))
     p = max(monte_carlo_p(int((ratios >= bar).sum()), FLIPS), least)
     worth = (estimated.shares[:, tested] ** 2).sum(axis=0)
@@ -143,7 +147,7 @@ def spread_of(estimated: CultureMeans, labels: tuple[object, ...], *, seed: int,
 def sd_interval(means: FloatArray, variances: FloatArray, freedom: float) -> tuple[float, float]:
     """95 % interval of the standard deviation τ of true means, of which ``means`` (K,) are estimates.
 
-    ``variances`` (K,): of their errors, known with ``freedom`` degrees of freedom. It holds every τ for which
+    ``variances`` (K,): of their errors, known with ``freedom`` degrees of freedom. The interval holds every τ for which
     Q(τ) = Σ w (m − m̄_w)² with w = 1/(σ² + τ²) lies within the middle 95 % of its distribution, (K − 1) F with K − 1
     and ``freedom`` degrees of freedom: the Q-profile of Viechtbauer (2007), F in place of χ² for estimated errors.
     """
@@ -169,7 +173,7 @@ def sd_interval(means: FloatArray, variances: FloatArray, freedom: float) -> tup
 
 
 def _shrunk(variances: FloatArray, worth: FloatArray, clusters: IntArray) -> FloatArray:
-    """Variances of cultures' means drawn towards what all say of a culture of its ``worth`` (Σ of squared shares)."""
+    """Variances of cultures' means, shrunk towards that expected from all for their ``worth`` (Σ of squared shares)."""
     common = worth * float(variances.sum() / worth.sum())
     return np.asarray((PRIOR * common + (clusters - 1) * variances) / (PRIOR + clusters - 1))
 
@@ -197,7 +201,7 @@ def _spread(
     sds: tuple[float, float, float],
     beyond: FloatArray,
 ) -> CultureSpread:
-    """Partial pooling and ranks. ``beyond``: distances of the tested cultures, in units of what tells two apart."""
+    """Partial pooling and ranks. ``beyond``: distances of the tested cultures, in units of a significant distance."""
     several, sd = len(labels), sds[0]
     low, high = np.ones(several, dtype=np.intp), np.full(several, several, dtype=np.intp)
     low[tested] += np.asarray((beyond < -1).sum(axis=1) if beyond.size else 0)
@@ -207,8 +211,8 @@ def _spread(
     worth = (estimated.shares**2).sum(axis=0)
     noise = max(float(expected), 0.0) * worth / worth[estimated.clusters > 1].sum()
     centre = estimated.means.mean()
-    part = np.divide(sd**2, sd**2 + noise, out=np.ones(several), where=sd**2 + noise > 0)
-    partial = centre + part * (estimated.means - centre)
+    reliability = np.divide(sd**2, sd**2 + noise, out=np.ones(several), where=sd**2 + noise > 0)
+    partial = centre + reliability * (estimated.means - centre)
     sd_value, sd_low, sd_high = sds
     return CultureSpread(
         cultures=labels,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -41,19 +41,19 @@ COMPARISON_SCHEMA: Schema = {
     **dict.fromkeys(("p_value", "p_holm", "p_bh", "mde", "differing"), pl.Float64),
     **dict.fromkeys(("n", "clusters", "only_a", "only_b"), pl.Int64),
     **{"method": pl.String, "family": pl.String},
-    # What is said where the missing answers count against it: see kapwa.stats.intervals.Comparison.
+    # Results with the missing answers counted against the claim: see kapwa.stats.intervals.Comparison.
     **dict.fromkeys(("missing_a", "missing_b", "least_low", "least_high", "most_low", "most_high"), pl.Float64),
     **dict.fromkeys(("p_worst", "p_worst_holm"), pl.Float64),
 }
-# Of comparisons over cultures. A row over several has no culture and no language; of ``cultures`` cultures the mean.
+# Comparisons over cultures. A row over several has no culture and no language; it is the mean of ``cultures`` cultures.
 POOLED_SCHEMA: Schema = {
     **COMPARISON_SCHEMA,
     **{"cultures": pl.Int64, "culture_sd": pl.Float64, "culture_sd_low": pl.Float64, "culture_sd_high": pl.Float64},
     **{"p_varies": pl.Float64, "p_varies_holm": pl.Float64},
 }
-# Where a margin of equality was asked for.
+# Added where a margin of equality was given.
 EQUAL_SCHEMA: Schema = dict.fromkeys(("equal_within", "p_equal", "p_equal_holm", "p_over"), pl.Float64)
-# Where labels are compared, and not cultures.
+# Added where labels are compared, not cultures.
 LABEL_SCHEMA: Schema = dict.fromkeys(("label_kind", "label"), pl.String)
 
 ALL = "all"
@@ -68,7 +68,7 @@ ESTIMATE_SCHEMA: Schema = {
     **dict.fromkeys(("cultures", "asked", "missing", *STATE_COUNTS), pl.Int64),
     **dict.fromkeys(("least", "most", "least_low", "most_high"), pl.Float64),
 }
-# What a run adds to its estimates: the floors and the ceiling that a score is held against.
+# What a run adds to its estimates: the floors and the ceiling to compare a score with.
 FLOOR_COLUMNS: Schema = dict.fromkeys(("base_floor", "highest_floor", "ceiling"), pl.Float64)
 
 
@@ -76,7 +76,7 @@ _COUNTS = (*OUTCOMES, "asked", "missing", *STATE_COUNTS)
 
 
 class Completed(NamedTuple):
-    """The items of a block with each missing answer at its least and at its most, and the missing share of each."""
+    """The items of a block with missing answers at their least and at their most, and the missing share of each."""
 
     least: pl.DataFrame
     most: pl.DataFrame
@@ -126,7 +126,7 @@ def checked_scores(
     known = scores["metric"].unique().to_list()
     if scores.height and not set(known) & set(metrics):
         wanted = next(iter(metrics), "")
-        raise UsageError(f"None of the wanted metrics is in the scores ({wanted!r}…).", hint=nearest(wanted, known))
+        raise UsageError(f"None of the given metrics is in the scores ({wanted!r}…).", hint=nearest(wanted, known))
     rows = scores.filter(pl.col("metric").is_in(list(metrics))).with_columns(pl.col("value").cast(pl.Float64))
     finite, outcome = pl.col("value").is_finite(), pl.col("outcome")
     known_outcomes = f"Outcomes are {', '.join(OUTCOMES)}."
@@ -150,38 +150,38 @@ def checked_scores(
 def blocks(rows: pl.DataFrame, metrics: Mapping[str, bool], columns: Sequence[str] = ()) -> list[ItemBlock]:
     """Split checked rows by culture, language and variant, averaging samples within items.
 
-    Samples of one item are not independent: only their mean counts. ``columns`` (such as the topic) are kept
+    Samples of one item are not independent: only their mean counts. ``columns`` (such as the topic) are included
     beside ``item_id`` and ``cluster``. Items are sorted by id, metrics are in the order of ``metrics``.
-    Raises DataError when one item carries two clusters (or topics, ...).
+    Raises DataError when one item has two clusters (or topics, …).
     """
-    kept = [column for column in dict.fromkeys(("cluster", *columns)) if column not in BLOCK]
-    counts = rows.group_by(*BLOCK, "item_id").agg(pl.col(kept).n_unique()).sort(*BLOCK, "item_id")
-    for column in kept:
+    labelled_by = [column for column in dict.fromkeys(("cluster", *columns)) if column not in BLOCK]
+    counts = rows.group_by(*BLOCK, "item_id").agg(pl.col(labelled_by).n_unique()).sort(*BLOCK, "item_id")
+    for column in labelled_by:
         torn = counts.filter(pl.col(column) > 1)
         if torn.height:
             raise DataError(
                 f"the item {torn['item_id'][0]!r} has {torn[column][0]} different values.",
                 column=column,
-                hint="Every row of an item must carry the same value here.",
+                hint="Every row of an item must have the same value in this column.",
             )
-    parts_found = []
-    parts = rows.partition_by(*BLOCK, as_dict=True)
-    for key in sorted(parts):
+    item_blocks = []
+    groups = rows.partition_by(*BLOCK, as_dict=True)
+    for key in sorted(groups):
         culture, language, variant = key
-        part = parts[key]
-        labels = part.group_by("item_id").agg(pl.col(kept).first())
-        items = _wide(part, "value", labels)
+        group = groups[key]
+        labels = group.group_by("item_id").agg(pl.col(labelled_by).first())
+        items = _wide(group, "value", labels)
         completed = None
-        if part["missing"].sum():
-            completed = Completed(*(_wide(part, values, labels) for values in Completed._fields))
+        if group["missing"].sum():
+            completed = Completed(*(_wide(group, values, labels) for values in Completed._fields))
         names = tuple(name for name in metrics if name in items.columns)
-        parts_found.append(ItemBlock(culture, language, variant, items, names, completed))
-    return parts_found
+        item_blocks.append(ItemBlock(culture, language, variant, items, names, completed))
+    return item_blocks
 
 
-def _wide(part: pl.DataFrame, values: str, labels: pl.DataFrame) -> pl.DataFrame:
+def _wide(rows: pl.DataFrame, values: str, labels: pl.DataFrame) -> pl.DataFrame:
     """A row an item, a column a metric: the mean of ``values`` over samples."""
-    wide = part.pivot(on="metric", index="item_id", values=values, aggregate_function="mean")
+    wide = rows.pivot(on="metric", index="item_id", values=values, aggregate_function="mean")
     return labels.join(wide, on="item_id").sort("item_id")
 
 
@@ -204,13 +204,14 @@ def estimate_table(
 
     ``n``: items with a value (samples of an item averaged first), ``clusters``: sampled units they come from.
     ``right`` … ``failed`` count rows, that is answers, by outcome; rows with a null value are in no mean but are
-    counted there. These intervals are analytic and draw nothing.
+    counted there. These intervals are analytic, without random draws.
 
-    ``asked``: answers that were asked for; ``missing``: those of them that never came, which are in no mean;
-    ``state_…``: how many are in each state (:data:`kapwa.records.STATES`). ``least`` and ``most``: the mean were all
-    that is missing at the lower end of the metric (wrong), or at the upper (right); ``least_low`` and ``most_high``:
-    the outer ends of the two intervals. Where nothing is missing they are ``value``, ``low`` and ``high``. ``ranges``:
-    the ends of metrics that are no shares (:func:`kapwa.stats.missing.with_bounds`), at which intervals are cut.
+    ``asked``: answers that were requested; ``missing``: those of them that never came, which are in no mean;
+    ``state_…``: how many are in each state (:data:`kapwa.records.STATES`). ``least`` and ``most``: the mean with all
+    missing answers at the lower end of the metric (wrong), or at the upper end (right); ``least_low`` and
+    ``most_high``: the outer ends of the two intervals. Where nothing is missing they are ``value``, ``low`` and
+    ``high``. ``ranges``: the ends of metrics that are not shares (:func:`kapwa.stats.missing.with_bounds`), at which
+    intervals are cut.
     Returns :data:`ESTIMATE_SCHEMA`, sorted by culture, language, variant, group, stratum and metric.
     Raises DataError or UsageError for a table that does not fit.
     """
@@ -222,18 +223,14 @@ def estimate_table(
     ]
     uncounted = {name: kind for name, kind in ESTIMATE_SCHEMA.items() if name not in _COUNTS}
     keys, counted = (*BLOCK, "group", "stratum", "metric"), _counts()
-    parts = [(pl.lit(ALL), pl.lit(ALL)), *((pl.lit(group), pl.col(group).cast(pl.String)) for group in groups)]
+    strata = [(pl.lit(ALL), pl.lit(ALL)), *((pl.lit(group), pl.col(group).cast(pl.String)) for group in groups)]
     counts = pl.concat(
-        rows.with_columns(group=group, stratum=stratum).group_by(keys).agg(counted) for group, stratum in parts
-    )
-    by_group, by_metric = (
-        pl.col(column).replace_strict({name: place for place, name in enumerate(names)}, return_dtype=pl.Int64)
-        for column, names in (("group", (ALL, *groups)), ("metric", metrics))
+        rows.with_columns(group=group, stratum=stratum).group_by(keys).agg(counted) for group, stratum in strata
     )
     return (
         pl.DataFrame(records, schema=uncounted)
         .join(counts, on=keys, how="left", nulls_equal=True)
-        .sort(*BLOCK, by_group, "stratum", by_metric)
+        .sort(*BLOCK, _order_in("group", (ALL, *groups)), "stratum", _order_in("metric", metrics))
         .select(*ESTIMATE_SCHEMA)
     )
 
@@ -255,7 +252,7 @@ def _block_estimates(block: ItemBlock, metrics: Mapping[str, bool], groups: Sequ
 
 
 def _strata(block: ItemBlock, groups: Sequence[str]) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Yield group, stratum and which items of a block are in it; the first are all of them."""
+    """Yield group, stratum and a mask of its items in a block; the first stratum is all items."""
     everything = np.ones(block.items.height, dtype=bool)
     yield ALL, ALL, everything
     for group in groups:
@@ -271,26 +268,26 @@ def _strata(block: ItemBlock, groups: Sequence[str]) -> Iterator[tuple[str, str,
 def mean_table(
     scores: pl.DataFrame, *, metrics: Mapping[str, bool], ranges: Mapping[str, Ends] | None = None
 ) -> pl.DataFrame:
-    """Estimate each metric's mean over cultures, each counting alike, for each variant that several were asked.
+    """Estimate each metric's mean over cultures, each counting alike, for each variant that several cultures have.
 
-    Rows are as those of :func:`estimate_table` over all items, but culture and language are null, and ``cultures`` says
-    over how many it is. A culture asked in two languages counts once. See
+    Rows are like those of :func:`estimate_table` over all items, but culture and language are null, and ``cultures`` is
+    the number of cultures. A culture asked in two languages counts once. See
     :func:`kapwa.stats.missing.mean_over_cultures`.
     """
     rows = checked_scores(scores, metrics, ranges=ranges)
     records = []
-    for (variant, metric), part in rows.partition_by("variant", "metric", as_dict=True).items():
-        if part.select("culture", "language").n_unique() < 2:
+    for (variant, metric), answers in rows.partition_by("variant", "metric", as_dict=True).items():
+        if answers.select("culture", "language").n_unique() < 2:
             continue
-        items = item_bounds(part, ("culture", "language", "item_id"), ("cluster",))
-        counts = part.select(_counts()).row(0, named=True)
+        items = item_bounds(answers, ("culture", "language", "item_id"), ("cluster",))
+        counts = answers.select(_counts()).row(0, named=True)
         facts = {"variant": variant, "group": ALL, "stratum": ALL, "metric": metric}
-        facts["cultures"] = part["culture"].n_unique()
+        facts["cultures"] = answers["culture"].n_unique()
         ends = (ranges or {}).get(str(metric), NO_ENDS)
         mean = mean_over_cultures(items, share=metrics[str(metric)], ends=ends)
         records.append({**facts, **mean, **counts})
     table = pl.DataFrame(records, schema=dict(ESTIMATE_SCHEMA))
-    return table.sort("variant", _places(metrics))
+    return table.sort("variant", _order_in("metric", metrics))
 
 
 def _counts() -> list[pl.Expr]:
@@ -314,12 +311,12 @@ def compare_variants(
 ) -> pl.DataFrame:
     """Compare every pair of prompt variants of a culture on the clusters they share, by means within a cluster.
 
-    A cluster is what was sampled: in Kalahi a situation, which one variant may ask in several wordings and another in
+    A cluster is the sampled unit: in Kalahi a situation, which one variant may ask in several wordings and another in
     one, so that items of equal id need not be counterparts. ``n`` and ``clusters`` both count the shared clusters;
     ``only_a`` and ``only_b`` those that one variant alone has. ``a`` and ``b`` are variants in alphabetical order and
     ``difference`` is a − b; ``variant`` is null, and so is ``language`` where the two ask in different languages. Other
-    columns as :func:`compare_runs`. ``pooled``: rows over several cultures instead, :data:`POOLED_SCHEMA`. Raises
-    DataError or UsageError for a table that does not fit.
+    columns are as in :func:`compare_runs`. ``pooled``: return rows over several cultures instead, with
+    :data:`POOLED_SCHEMA`. Raises DataError or UsageError for a table that does not fit.
     """
     means = [_by_cluster(block) for block in blocks(checked_scores(scores, metrics, ranges=ranges), metrics)]
     means.sort(key=lambda block: (block.culture, block.variant))
@@ -335,10 +332,10 @@ def compare_variants(
 
 
 def _by_cluster(block: ItemBlock) -> ItemBlock:
-    """Means within each cluster, which takes the place of the item."""
+    """Means within each cluster; the cluster then becomes the item."""
 
     def means(items: pl.DataFrame) -> pl.DataFrame:
-        # Sorted: what is missing of a cluster must stand in the same row as its values.
+        # Sorted, so that the missing share of a cluster is in the same row as its values.
         return (
             items.group_by("cluster").agg(pl.col(block.metrics).mean()).with_columns(item_id="cluster").sort("cluster")
         )
@@ -362,26 +359,27 @@ def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but
 ) -> pl.DataFrame:
     """Compare two runs on the items both measured: over all cultures, then by culture, language and variant.
 
-    For each metric, a first row for each variant that two or more cultures have is the mean over these of the paired
-    difference, each counting alike, clustered by question: ``cultures`` counts them, ``culture`` and ``language`` are
-    null. ``p_varies`` tests whether the true difference is the same in all of them, ``culture_sd`` is its estimated
-    standard deviation between them, with an interval from ``culture_sd_low`` to ``culture_sd_high``; see
-    :func:`kapwa.stats.pooled.pooled_differences`. All are null in the rows of one culture, which follow.
+    For each metric, there is a first row for each variant that two or more cultures have. It is the mean over these
+    cultures of the paired difference, each counting alike, clustered by question: ``cultures`` is their number,
+    ``culture`` and ``language`` are null. ``p_varies`` tests whether the true difference is the same in all of them,
+    ``culture_sd`` is its estimated standard deviation between them, with an interval from ``culture_sd_low`` to
+    ``culture_sd_high``; see :func:`kapwa.stats.pooled.pooled_differences`. The rows of single cultures follow; these
+    columns are null in them.
 
-    ``n``: items with a value in both; ``only_a`` and ``only_b``: items with a value in one run only, which are in
-    no figure of the row; a culture that one run lacks has no row, and is not in these counts. ``a_value`` and
+    ``n``: items with a value in both; ``only_a`` and ``only_b``: items with a value in one run only, which enter
+    no other number of the row; a culture that one run lacks has no row, and is not in these counts. ``a_value`` and
     ``b_value`` are means over the ``n`` shared items.
 
     ``p_value``: cluster sign-flip permutation, its mid-p with ``mid_p``. ``p_holm`` and ``p_bh``: adjusted within the
     family that ``family`` names; see :func:`kapwa.stats.families.adjust_p_values`. Metrics are chosen beforehand and
-    many are near twins of each other, so a metric is the family of a claim.
+    many are nearly the same, so each metric has its own family.
 
-    ``equal_within``: a margin in the metrics' own unit (0.02: 2 points). Three more columns then: ``equal_within``,
+    ``equal_within``: a margin in the metrics' own unit (0.02: 2 points). It adds the columns ``equal_within``,
     ``p_equal``, the larger p-value of two one-sided tests (Schuirmann 1987) that the true difference lies inside it,
     and ``p_equal_holm``, adjusted within the same family.
 
-    ``missing_a`` and ``missing_b``: the share of each run's answers, of the items both were asked, that are missing.
-    The verdict must hold where they all count against it: see :class:`kapwa.stats.intervals.Comparison` and
+    ``missing_a`` and ``missing_b``: the share of each run's answers to the items of both that are missing.
+    The verdict must hold even if they all count against it: see :class:`kapwa.stats.intervals.Comparison` and
     :func:`kapwa.stats.families.is_clear`. ``ranges``: the ends of metrics that are not right or wrong.
 
     ``labels``: by kind and label, the cultures that belong to it. Rows are then labels, named in two more columns
@@ -405,14 +403,14 @@ def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but
         schema = {**POOLED_SCHEMA, **EQUAL_SCHEMA}
         both = both.with_columns(equal_within=pl.lit(float(equal_within)))
     if labels is not None:
-        return both.select(*LABEL_SCHEMA, *schema).sort(_places(metrics), maintain_order=True)
-    return both.select(*schema).sort(_places(metrics), pl.col("cultures") == 1, maintain_order=True)
+        return both.select(*LABEL_SCHEMA, *schema).sort(_order_in("metric", metrics), maintain_order=True)
+    return both.select(*schema).sort(_order_in("metric", metrics), pl.col("cultures") == 1, maintain_order=True)
 
 
 def with_sides_turned(compared: pl.DataFrame) -> pl.DataFrame:
-    """Call the first side of comparisons the second, and the second the first; differences keep their sign.
+    """Swap the names of the first and the second side of comparisons; differences do not change their sign.
 
-    Of :func:`compare_runs`, whose differences are a − b, come differences b − a, and the other way round.
+    The differences a − b of :func:`compare_runs` become differences b − a, and the other way round.
     """
     sides = ("{}", "{}_value", "only_{}", "missing_{}")
     pairs = [(side.format("a"), side.format("b")) for side in sides]
@@ -426,7 +424,7 @@ def _by_label(
     """Rows of labels: the mean over a label's cultures; where a single one is measured, its rows of ``each``."""
     tables = []
     keys = ("metric", "variant")
-    # One culture asked in two languages has a row for each; of several that nobody measured one row says so.
+    # One culture asked in two languages has a row for each; of several rows without values, only the first remains.
     measured = (pl.col("n") > 0) | (pl.col("n").max().over(keys) == 0) & (pl.int_range(pl.len()).over(keys) == 0)
     for kind, cultures_of in labels.items():
         for label, cultures in cultures_of.items():
@@ -438,10 +436,10 @@ def _by_label(
     return pl.concat(tables)
 
 
-def _places(metrics: Mapping[str, bool]) -> pl.Expr:
-    """The place of each row's metric."""
-    order = {name: place for place, name in enumerate(metrics)}
-    return pl.col("metric").replace_strict(order, return_dtype=pl.Int64)
+def _order_in(column: str, names: Iterable[str]) -> pl.Expr:
+    """The position of each row's value of ``column`` among ``names``, to sort by."""
+    order = {name: position for position, name in enumerate(names)}
+    return pl.col(column).replace_strict(order, return_dtype=pl.Int64)
 
 
 def _pooled_table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **settings: object) -> pl.DataFrame:
@@ -455,10 +453,10 @@ def _pooled_table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **setti
         names = [name for name in metrics if any(name in a.metrics and name in b.metrics for a, b in members)]
         if len({a.culture for a, _ in members}) < 2 or not names:
             continue
-        parts = [_aligned(a, b, names) for a, b in members]
-        left, right = (Side(*map(np.concatenate, zip(*(part[side] for part in parts), strict=True))) for side in (0, 1))
-        clusters = np.concatenate([part[2] for part in parts])
-        cultures = np.repeat([a.culture for a, _ in members], [len(part[2]) for part in parts])
+        aligned = [_aligned(a, b, names) for a, b in members]
+        left, right = _stacked(block[0] for block in aligned), _stacked(block[1] for block in aligned)
+        clusters = np.concatenate([block[2] for block in aligned])
+        cultures = np.repeat([a.culture for a, _ in members], [len(block[2]) for block in aligned])
         flags = np.array([metrics[name] for name in names])
         pooled = pooled_completed(left, right, cultures, clusters, flags, **settings)
         only_a, only_b = _in_one_alone(left, right)
@@ -468,7 +466,7 @@ def _pooled_table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **setti
             more |= {"culture_sd_high": of.sd_high, "p_varies": of.p_varies, "only_a": only_a[k], "only_b": only_b[k]}
             records.append({**labels, "metric": name, **of.comparison._asdict(), **more})
     table = pl.DataFrame(records, schema=_measured(POOLED_SCHEMA, settings))
-    return table.filter(pl.col("cultures") > 1).sort(_places(metrics), "variant", "a", "b")
+    return table.filter(pl.col("cultures") > 1).sort(_order_in("metric", metrics), "variant", "a", "b")
 
 
 def _side(block: ItemBlock, names: Sequence[str] | None = None) -> Side:
@@ -476,11 +474,11 @@ def _side(block: ItemBlock, names: Sequence[str] | None = None) -> Side:
 
     def matrix(items: pl.DataFrame) -> FloatArray:
         wanted = block.metrics if names is None else names
-        found = np.full((items.height, len(wanted)), np.nan)
-        for place, name in enumerate(wanted):
+        values = np.full((items.height, len(wanted)), np.nan)
+        for column, name in enumerate(wanted):
             if name in block.metrics:
-                found[:, place] = items[name].to_numpy()
-        return found
+                values[:, column] = items[name].to_numpy()
+        return values
 
     value = matrix(block.items)
     if block.completed is None:
@@ -506,19 +504,24 @@ def _aligned(a: ItemBlock, b: ItemBlock, names: Sequence[str]) -> tuple[Side, Si
         )
     clusters = both.select(pl.coalesce("cluster", "cluster of b")).to_series().to_numpy()
     left, right = (
-        _placed(_side(block, names), both[rows].cast(pl.Int64).fill_null(block.items.height).to_numpy())
+        _in_row_order(_side(block, names), both[rows].cast(pl.Int64).fill_null(block.items.height).to_numpy())
         for block, rows in ((a, "row"), (b, "row of b"))
     )
     return left, right, clusters
 
 
-def _placed(side: Side, rows: IntArray) -> Side:
-    """A side's rows in the order of ``rows``; NaN where one is past the last."""
+def _stacked(sides: Iterable[Side]) -> Side:
+    """The rows of several sides, one after the other."""
+    return Side(*map(np.concatenate, zip(*sides, strict=True)))
+
+
+def _in_row_order(side: Side, rows: IntArray) -> Side:
+    """A side's rows in the order of ``rows``; NaN where an index is past the last."""
     return Side(*(np.vstack([values, np.full((1, values.shape[1]), np.nan)])[rows] for values in side))
 
 
 def _in_one_alone(a: Side, b: Side) -> list[list[int]]:
-    """How many items each side alone has a value of, metric by metric."""
+    """How many items have a value on one side only, for each side and metric."""
     pairs = ((a.value, b.value), (b.value, a.value))
     return [(~np.isnan(side) & np.isnan(other)).sum(axis=0).tolist() for side, other in pairs]
 
@@ -547,7 +550,7 @@ def _table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **settings: ob
             for k, (name, comparison) in enumerate(zip(names, compared, strict=True))
         ]
     table = pl.DataFrame(records, schema=_measured(COMPARISON_SCHEMA, settings))
-    return table.sort(_places(metrics), "culture", "language", "variant", "a", "b")
+    return table.sort(_order_in("metric", metrics), "culture", "language", "variant", "a", "b")
 
 
 def _measured(schema: Mapping[str, object], settings: Mapping[str, object]) -> JsonObject:

@@ -1,9 +1,9 @@
 """Whether the bias of an automatic scorer, once audited, carries over to another model, judge or prompt.
 
-An earlier audit measured how far a scorer stands above people: its bias. Taking that off the scores of another model
-is right only if the bias is the same there. A small new audit tells: it estimates the change of the bias, and the
-words go by its interval against a margin that was declared before. A bias can only be said to carry for scores of which
-the earlier audit has labels.
+An earlier audit measured how much a scorer scores above people: its bias. Subtracting that from the scores of another
+model is right only if the bias is the same there. A small new audit tests this: it estimates the change of the bias and
+compares its interval with a margin that was declared before. A bias can only carry over for scores in the range for
+which the earlier audit has labels.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from kapwa.value_types import Keywords
 
 State = Literal["carries", "does-not-carry", "cannot-tell", "outside-range", "no-labels"]
 
-# From this share of new scores without labelled ones around them, nothing is said of the bias.
+# If more than this share of new scores lie outside the range of labelled ones, the bias is not judged.
 MOST_OUTSIDE = 0.05
-# Errors of the pseudo-answers: one for each pair of right and wrong that scorer and people could have said.
+# Errors of the pseudo-answers: one for each pair of right or wrong by scorer and people.
 _PSEUDO_ERRORS = (0.0, 0.0, 1.0, -1.0)
 _POWER = 0.8
 
@@ -30,7 +30,7 @@ _POWER = 0.8
 class Audited(NamedTuple):
     """The answers of one stratum of an audit: four columns of one length.
 
-    ``scores``: what the scorer says of each, in [0, 1]; ``labels``: what people say, NaN where they were not asked;
+    ``scores``: the scorer's value of each, in [0, 1]; ``labels``: people's, NaN without a label;
     ``probabilities``: of being drawn, in (0, 1]; ``clusters``: labels of the sampled units (questions).
     """
 
@@ -45,8 +45,8 @@ class Carried(NamedTuple):
 
     ``before``, ``after``: the bias in each; ``change``, ``low``, ``high``: after − before with its interval.
     ``labelled_before``, ``labelled``: answers that people labelled. ``outside``: the share of the new scores that lie
-    outside of those with labels in the earlier audit. ``needed``: labels of the new answers with which an unchanged
-    bias is found to carry four times in five; None where no number of them is enough, or nothing is known.
+    outside the range of those with labels in the earlier audit. ``needed``: how many labels of new answers show four
+    times in five that an unchanged bias carries; None where no number of them is enough, or nothing is known.
 
     ``state``: "carries" (the change lies within the margin, at 5 %), "does-not-carry" (it lies outside of it, at 5 %),
     "cannot-tell" (neither), "outside-range" (more than 5 % of the scores are outside), "no-labels" (fewer than two
@@ -73,12 +73,12 @@ class _Bias(NamedTuple):
 
 
 def carried_bias(before: Audited, after: Audited, *, margin: float, level: float = 0.95) -> Carried:
-    """Say whether the bias that ``before`` measured carries to the answers of ``after``, within ±``margin``.
+    """Test whether the bias that ``before`` measured carries to the answers of ``after``, within ±``margin``.
 
-    Two one-sided tests at 1 − ``level`` each (Schuirmann 1987): the interval that is printed is that of level
+    Two one-sided tests at 1 − ``level`` each (Schuirmann 1987): the reported interval has the level
     1 − 2 (1 − ``level``). Standard error: influences of the labelled answers, weighted by 1/probability (Hájek), summed
-    by question over both audits, so that a question in both is one piece of evidence; to that of each audit four
-    pseudo-answers are added, as for paired proportions (Bonett and Price 2012). Student's t, degrees of freedom by
+    by question over both audits, so that a question in both is one piece of evidence. Each audit gets four additional
+    pseudo-answers, as for paired proportions (Bonett and Price 2012). Student's t, degrees of freedom by
     Welch and Satterthwaite.
     Raises UsageError for a margin outside (0, 1), DataError for columns that do not fit.
     """
@@ -118,7 +118,7 @@ def carried_bias(before: Audited, after: Audited, *, margin: float, level: float
 
 
 def _bias(audit: Audited, codes: IntArray) -> _Bias:
-    """The weighted mean of score − label over the labelled, and what each of them adds to its error."""
+    """The weighted mean of score − label over the labelled answers, and what each of them adds to its error."""
     scores, labels, probabilities = (np.asarray(column, dtype=np.float64) for column in audit[:3])
     if not scores.shape == labels.shape == probabilities.shape == codes.shape:
         raise DataError("the columns of an audit differ in length.")
@@ -130,8 +130,8 @@ def _bias(audit: Audited, codes: IntArray) -> _Bias:
         return _Bias(math.nan, codes[known], weights, 0)
     errors = scores[known] - labels[known]
     value = float(np.average(errors, weights=weights))
-    # Pseudo-answers have the largest weight and are clusters of their own. They widen the interval only: a bias that
-    # they drew towards 0 would be said to carry too often.
+    # Pseudo-answers have the largest weight, and each is its own cluster. They only widen the interval. If they also
+    # moved the bias towards 0, it would seem to carry too often.
     weights = np.concatenate([weights, np.full(len(_PSEUDO_ERRORS), weights.max())])
     errors = np.concatenate([errors, _PSEUDO_ERRORS])
     influence = weights / weights.sum() * (errors - np.average(errors, weights=weights))
@@ -148,7 +148,7 @@ def _variance(audits: list[_Bias]) -> float:
 
 
 def _outside(before: Audited, after: Audited) -> float:
-    """The share of new scores below the least or above the greatest score that has a label in the earlier audit."""
+    """The share of new scores below the least or above the largest score that has a label in the earlier audit."""
     scores, labels = (np.asarray(column, dtype=np.float64) for column in before[:2])
     with_label = scores[~np.isnan(labels)]
     later = np.asarray(after.scores, dtype=np.float64)

@@ -1,9 +1,9 @@
 """How varied the categories in texts are, within an identity and between identities: shares of categories, by prompt.
 
-A *prompt* is one identity of one concept, with all of its texts; what its texts say is one vector, the mean share of
-each category. Two texts of one prompt may share a hero, so nothing is learnt from comparing them: all that is estimated
-here comes from pairs of prompts of two concepts. Their mean product is, without bias, the chance that two people, drawn
-from texts of two concepts, are of one category (Simpson 1949, Nature 163; for samples of clusters as a U statistic).
+A *prompt* is one identity of one concept, with all of its texts, which are summarised by one vector: the mean share of
+each category. Two texts of one prompt may share a hero, so comparing them would be misleading: all estimates here come
+from pairs of prompts of two concepts. Their mean product is an unbiased estimate of the probability that two people,
+drawn from texts of two concepts, are of one category (Simpson 1949, Nature 163; for samples of clusters a U statistic).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class Ranged(NamedTuple):
 
 
 class VarietyWithin(NamedTuple):
-    """Of each of G identities: how varied it is, and how far from all others together.
+    """For each of G identities: how varied it is, and how far it is from all others together.
 
-    ``spread`` (G,): the chance that two people of two of its concepts are of different categories, 1 − Σp².
+    ``spread`` (G,): the probability that two people of two of its concepts are of different categories, 1 − Σp².
     ``apart`` (G,): how much more often people of it and of the others differ than two of one side do, ½Σ(p − q)²; 0 on
     average where the identity makes no difference. ``p`` (G,): of ``apart`` by permutation, ``p_largest`` (G,): of the
-    largest of all identities (Westfall and Young 1993). ``distance``, ``floor`` (G,): total variation ½Σ|p − q| as it
-    is seen, and its mean under permutation. ``prompts`` (G,): concepts that it is known in.
+    largest of all identities (Westfall and Young 1993). ``distance``, ``floor`` (G,): observed total variation
+    ½Σ|p − q|, and its mean under permutation. ``prompts`` (G,): the number of its known concepts.
     """
 
     spread: Ranged
@@ -47,7 +47,7 @@ class VarietyWithin(NamedTuple):
 
 
 class VarietyBetween(NamedTuple):
-    """Over all identities: the chance that two people differ, of one identity (``within``) and of two (``between``).
+    """For all identities: the probability that two people of one identity (``within``) or two (``between``) differ.
 
     ``difference``: between less within, with its interval ``low`` to ``high`` over concepts and its permutation p.
     """
@@ -68,16 +68,16 @@ class Variety(NamedTuple):
 
 
 def variety_of(shares: ArrayLike, *, permutations: int = 999, seed: int = 0) -> Variety:
-    """Return how varied categories are within identities, and how far these lie apart.
+    """Return how varied categories are within identities, and how far identities lie apart.
 
     ``shares``: (C, G, K) mean share of each category in the texts of each concept and identity, from 0 to 1, summing up
     to at most 1 (the rest are categories of which no two are the same); NaN where nothing is known of the prompt.
 
-    The test exchanges the identities of prompts within each concept, among those that are known, all texts of a prompt
-    together. Where the identity makes no difference every exchange is as likely as what was asked, whatever concepts
-    do to categories. Intervals leave out one concept in turn (jackknife), with Student's t of half as
-    many degrees of freedom as concepts. NaN where fewer than two concepts, or two identities, are known, and no p where
-    no exchange changes anything. Raises UsageError for another shape and too few permutations.
+    The test exchanges the identities of known prompts within each concept, all texts of a prompt together. Where the
+    identity makes no difference, every exchange is as likely as the observed assignment, however concepts affect the
+    categories. Intervals leave out one concept in turn (jackknife), with Student's t with half as many degrees of
+    freedom as concepts. NaN where fewer than two concepts, or two identities, are known, and no p where no exchange
+    changes anything. Raises UsageError for another shape and too few permutations.
     """
     check_permutations(permutations)
     values = np.asarray(shares, dtype=np.float64)
@@ -92,7 +92,7 @@ def variety_of(shares: ArrayLike, *, permutations: int = 999, seed: int = 0) -> 
     drawn = [
         _AfterExchange.of(sums, counts, orders) for orders in _exchanged(known, permutations, seed, filled[0].size)
     ]
-    tested = _AfterExchange(*(np.concatenate(parts) for parts in zip(*drawn, strict=True)))
+    tested = _AfterExchange(*(np.concatenate(arrays) for arrays in zip(*drawn, strict=True)))
     within = VarietyWithin(
         spread=Ranged(observed.spread, np.maximum(spans.low.spread, 0.0), np.minimum(spans.high.spread, 1.0)),
         apart=Ranged(observed.apart, spans.low.apart, spans.high.apart),
@@ -117,7 +117,7 @@ def variety_of(shares: ArrayLike, *, permutations: int = 999, seed: int = 0) -> 
 
 
 class _Sums(NamedTuple):
-    """What the sums over pairs of prompts are made of; each may have dimensions in front.
+    """The components of sums over pairs of prompts; each may have leading dimensions.
 
     ``shares`` (C, G, K). ``own`` (…, G, K): summed over concepts. ``squares`` (C, G): of each prompt with itself.
     ``crossed`` (C, G): with all prompts of its concept. ``columns`` (C,): of all prompts of a concept with these.
@@ -147,14 +147,14 @@ class _Sums(NamedTuple):
     def without_each(self) -> FloatArray:
         """Return the same (3, C, G) without each concept in turn."""
         own = self.own - self.shares
-        left = (part.sum(axis=0) - part for part in (self.squares, self.crossed, self.columns))
+        left = (sums.sum(axis=0) - sums for sums in (self.squares, self.crossed, self.columns))
         return _pairs(own, *left)
 
     def exchanged(self, orders: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return ``own`` (rows, G, K), and the same (3, rows, G), where prompts take the place of others."""
+        """Return ``own`` (rows, G, K), and the same (3, rows, G), with prompts exchanged by ``orders``."""
         concepts = np.arange(len(self.shares))[:, None]
         own = self.shares[concepts, orders].sum(axis=1)
-        squares, crossed = (part[concepts, orders].sum(axis=1) for part in (self.squares, self.crossed))
+        squares, crossed = (sums[concepts, orders].sum(axis=1) for sums in (self.squares, self.crossed))
         return own, _pairs(own, squares, crossed, np.full(len(orders), self.columns.sum()))
 
 
@@ -182,7 +182,7 @@ def _estimates(sums: FloatArray, counts: FloatArray) -> _Estimates:
 
 
 def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
-    # Sums of products of what is not there are rounding noise.
+    # Without any pairs, sums of products are rounding noise.
     pairs = np.where(np.asarray(below) > 0.5, below, np.nan)
     return np.asarray(above / pairs)
 
@@ -221,14 +221,14 @@ def _error(left: FloatArray, known: NDArray[np.bool_]) -> FloatArray:
     few = np.where(n > 2, n, np.nan)
     mean = np.where(counted, left, 0.0).sum(axis=0) / few
     squares = (np.where(counted, left - mean, 0.0) ** 2).sum(axis=0)
-    # The error of a sum of squares grows with it, so that a low estimate seems surer than it is: with n - 1 degrees of
-    # freedom 92 of 100 intervals held at twelve concepts.
+    # The error of a sum of squares grows with the sum, so a low estimate seems more precise than it is: with n - 1
+    # degrees of freedom, 92 of 100 intervals contained the true value at twelve concepts.
     half = np.asarray(stdtrit(few / 2, 0.975) * np.sqrt((few - 1) / few * squares))
     return np.where(half > TIE, half, np.nan)  # without any spread nothing is known
 
 
 class _AfterExchange(NamedTuple):
-    """Of each permutation: ``apart`` and total variation (rows, G), and the difference of all (rows,)."""
+    """For each permutation: ``apart`` and total variation (rows, G), and the difference over all (rows,)."""
 
     apart: FloatArray
     distance: FloatArray
@@ -237,26 +237,28 @@ class _AfterExchange(NamedTuple):
     @classmethod
     def of(cls, sums: _Sums, counts: _Sums, orders: IntArray) -> _AfterExchange:
         own, pairs = sums.exchanged(orders)
-        # Known prompts change places with known ones, so that all counts stay.
-        found = _estimates(pairs, counts.pairs()[:, None])
-        return cls(found.apart, _total_variation(own, counts.own), found.between - found.within)
+        # Known prompts are exchanged with known ones only, so all counts stay the same.
+        estimates = _estimates(pairs, counts.pairs()[:, None])
+        return cls(estimates.apart, _total_variation(own, counts.own), estimates.between - estimates.within)
 
 
 def _exchanged(known: NDArray[np.bool_], permutations: int, seed: int, values_each: int) -> Iterator[IntArray]:
-    """Yield blocks (rows, C, G) of which prompt stands in each place: known ones of a concept in a random order."""
+    """Yield blocks (rows, C, G) of the prompt at each position: known ones of a concept in a random order."""
     generator = np.random.default_rng(seed)
-    places = np.argsort(~known, axis=1, kind="stable")
+    positions = np.argsort(~known, axis=1, kind="stable")
     block = max(1, BLOCK_VALUES // (values_each * len(known)))
     for start in range(0, permutations, block):
         rows = min(block, permutations - start)
         keys = np.where(known, generator.random((rows, *known.shape)), 2.0)
         orders = np.empty(keys.shape, dtype=np.intp)
-        np.put_along_axis(orders, np.broadcast_to(places, keys.shape), np.argsort(keys, axis=2, kind="stable"), axis=2)
+        np.put_along_axis(
+            orders, np.broadcast_to(positions, keys.shape), np.argsort(keys, axis=2, kind="stable"), axis=2
+        )
         yield orders
 
 
 def _total_variation(own: FloatArray, prompts: FloatArray) -> FloatArray:
-    """½Σ|p − q| of each identity and all others together; what is in no category is one of its own."""
+    """½Σ|p − q| of each identity and all others together; the rest that is in no category counts as one category."""
     whole, many = own.sum(axis=-2, keepdims=True), prompts.sum()
     here = _ratio(own, prompts)
     apart = here - _ratio(whole - own, many - prompts)
@@ -271,7 +273,7 @@ def _p_of(observed: FloatArray, drawn: FloatArray) -> FloatArray:
 
 
 def _p_of_largest(observed: FloatArray, drawn: FloatArray) -> FloatArray:
-    """Of each identity: how often the largest of all, in units of its own spread, is as large under permutation."""
+    """For each identity: how often the largest of all, in units of its own spread, is as large under permutation."""
     unit = drawn.std(axis=0)
     unit = np.where(unit > TIE, unit, np.nan)
     largest = np.fmax.reduce(drawn / unit, axis=1)

@@ -1,4 +1,4 @@
-"""Answers that are looked at on their way to judging, so that what is found costs no walk of its own."""
+"""Answers that are watched while they are judged, so that counting them needs no separate pass."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kapwa.records import Answer
 
 
 class WatchedAnswers(Collection[Answer]):
-    """Answers as they are read, perhaps from disk; the first walk through all of them shows each to :meth:`watch`."""
+    """Answers as they are read, perhaps from disk; the first full pass gives each of them to :meth:`watch`."""
 
     def __init__(self, answers: Collection[Answer]) -> None:
         self._answers = answers
@@ -35,7 +35,7 @@ class WatchedAnswers(Collection[Answer]):
 
     @abstractmethod
     def begin(self) -> None:
-        """Have seen nothing: a walk begins."""
+        """Start a pass, and forget what was watched before."""
 
     @abstractmethod
     def watch(self, answer: Answer) -> None:

@@ -11,11 +11,14 @@ MAX_NEW_TOKENS = Setting(
     kind="number",
     asks=True,
 )
+# The similarities that ``kalahi/open`` computes unless others are named; none of them needs a model.
+OPEN_METRICS = ("chrfpp", "chrf", "bleu", "rouge1", "rouge2", "rougeL", "meteor")
 # Of the two tasks whose replies are compared with reference texts.
 SIMILARITY = (
     Setting(
         "metrics",
-        "Similarity metrics, comma-separated, such as chrf,sentence. Default: all that need no model.",
+        "Similarity metrics, comma-separated, such as chrf,sentence. "
+        f"Default: {','.join(OPEN_METRICS)} for kalahi/open, none for blend/saq.",
         metavar="NAMES",
         kind="names",
         panel="Open tasks",

@@ -16,10 +16,6 @@ from kapwa.suites.base import MetricInfo
 from kapwa.suites.items import score_row
 from kapwa.value_types import Cells, JsonObject
 
-# The similarities that need no model.
-MODEL_FREE = ("chrfpp", "chrf", "bleu", "rouge1", "rouge2", "rougeL", "meteor")
-
-
 # Checking, judging and floors take the same metric in turn: weights of two gigabytes are loaded once.
 _metric = lru_cache(maxsize=16)(load_metric)
 

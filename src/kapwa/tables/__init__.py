@@ -1,7 +1,7 @@
 """Read and write users' tables: CSV, TSV, XLSX, ODS, JSON, JSON lines, Parquet and YAML, with exact row numbers.
 
 Every table that Kapwa reads is read here, and every sheet that people fill in is written by this package's rules for
-safe cells. What a table's columns must be is said by who reads it (:mod:`kapwa.datasets.rows`).
+safe cells. The callers decide which columns a table must have (:mod:`kapwa.datasets.rows`).
 """
 
 from kapwa.tables.cells import (
@@ -25,11 +25,11 @@ from kapwa.tables.reading import (
     in_memory,
     open_table,
     peek_header,
-    read_parts,
     read_records,
     read_sheet,
     read_table,
-    standing_in,
+    read_with_problems,
+    reading_from_memory,
     warn_of,
     words_for,
 )
@@ -77,17 +77,17 @@ __all__ = [
     "parquet_schema",
     "peek_header",
     "printable",
-    "read_parts",
     "read_records",
     "read_sheet",
     "read_table",
+    "read_with_problems",
+    "reading_from_memory",
     "rearm",
     "record",
     "refuse_half",
     "refuse_nul",
     "schema_of",
     "separator_of",
-    "standing_in",
     "warn_of",
     "without_nul",
     "words_for",

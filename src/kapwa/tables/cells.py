@@ -13,9 +13,9 @@ from typing import Any
 from kapwa.errors import DataError
 from kapwa.tables.table import Cell
 
-# What a spreadsheet runs as a formula at the beginning of a cell. Those set to Chinese, Japanese or Korean take the
-# wide signs for the narrow ones. Where a semicolon parts cells, each one in a text, and each line break, begins a cell;
-# a list's "- " at the beginning of a line stays as it is.
+# What a spreadsheet runs as a formula at the beginning of a cell. Spreadsheets set to Chinese, Japanese or Korean read
+# the wide signs as the narrow ones. Where semicolons separate cells, a cell may begin after a semicolon or line break
+# in a text; a list's "- " at the beginning of a line is not changed.
 _SIGN = r"[=+\-@\t\r＝＋－＠]"
 _BEGINS = rf"(\A(?='*{_SIGN})|; *(?='*{_SIGN})|\n(?='*(?![+-] ){_SIGN}))"
 _DANGEROUS = re.compile(_BEGINS)
@@ -24,7 +24,7 @@ _DISARMED = re.compile(_BEGINS.replace("(?=", "'(?="))
 
 
 def _with_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON; raise ValueError for a key that stands in it twice: one of its values would be lost."""
+    """Return an object of JSON; raise ValueError for a repeated key, since one of its values would be lost."""
     value = dict(pairs)
     if len(value) < len(pairs):
         names = [name for name, _ in pairs]
@@ -33,16 +33,16 @@ def _with_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class RepeatedKeyError(ValueError):
-    """A key stands twice in one object of JSON."""
+    """A key appears twice in one object of JSON."""
 
 
-# NaN and Infinity, which Python writes and JSON does not know, are null: a cell of them is empty.
+# NaN and Infinity, which Python writes although JSON does not have them, are read as null, an empty cell.
 DECODER = json.JSONDecoder(parse_constant=lambda _name: None, object_pairs_hook=_with_unique_keys)
 _HALF = re.compile(r"[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
-# What spreadsheets show where a formula could not be worked out.
+# What spreadsheets show where a formula could not be computed.
 FORMULA_ERRORS = frozenset(
     {"#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#N/A", "#NULL!", "#NUM!", "#SPILL!", "#CALC!", "#FIELD!"}
 )
@@ -50,7 +50,7 @@ DAMAGED = "The file is damaged or not text."
 
 
 def json_in(cell: str) -> Any:
-    """Return what a cell's JSON is; raise ValueError or RecursionError for no JSON, and for half of a character."""
+    """Return the value of a cell's JSON; raise ValueError or RecursionError for invalid JSON and half a character."""
     value = DECODER.decode(cell)
     if "\\u" in cell and _HALF.search(json.dumps(value, ensure_ascii=False)):
         raise ValueError("half of a character")
@@ -62,16 +62,16 @@ def why_not_json(error: ValueError | RecursionError) -> str:
     if isinstance(error, json.JSONDecodeError):
         return error.msg
     if isinstance(error, RepeatedKeyError):
-        return f"the key {error.args[0]!r} stands twice in one object"
+        return f"the key {error.args[0]!r} appears twice in one object"
     return "nested too deeply" if isinstance(error, RecursionError) else "a number of over 4,300 digits"
 
 
-def refuse_half(text: str, **place: Any) -> None:
-    r"""Raise DataError for a text with half a character, as the escape "\ud83d" alone gives: no file can hold it."""
+def refuse_half(text: str, **location: Any) -> None:
+    r"""Raise DataError for a text with half a character, such as the escape "\ud83d" alone, which no file can store."""
     half = _HALF.search(text)
     if half:
         message = f"holds half of a character (\\u{ord(half[0]):04x} alone)."
-        raise DataError(message, hint="Write the character itself in place of the escape.", **place)
+        raise DataError(message, hint="Write the character itself in place of the escape.", **location)
 
 
 def refuse_nul(line: str, path: Path, row: int) -> None:
@@ -81,16 +81,16 @@ def refuse_nul(line: str, path: Path, row: int) -> None:
 
 
 def json_cell(value: Any) -> Cell:
-    """Return a value of JSON as a cell: a text, the texts of a list of them, else the text that JSON writes for it."""
+    """Return a value of JSON as a cell: a text, a tuple of texts for a list of texts, else its JSON."""
     if isinstance(value, str) or value is None:
         return value or ""
-    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
     return json.dumps(value, ensure_ascii=False)
 
 
 def written_value(cell: str) -> Any:
-    """Return the list or object that a cell of JSON, or of Python's own writing, holds; None for any other."""
+    """Return the list or object in a cell with JSON or Python literals; None for any other cell."""
     text = re.sub(r"defaultdict\(<class '\w+'>, (.*)\)", r"\1", cell.strip(), flags=re.DOTALL)
     for read in (json_in, _in_python):
         with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
@@ -100,14 +100,14 @@ def written_value(cell: str) -> Any:
 
 
 def _in_python(text: str) -> Any:
-    """Return what JSON can say too of a value that Python wrote."""
+    """Return a value that Python wrote, as far as JSON can express it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Python warns of odd literals ("1a") as if they were its own source
         return json_in(json.dumps(ast.literal_eval(text), default=list))
 
 
 def disarm(cell: str) -> str:
-    """Put an apostrophe before what a spreadsheet would run as a formula, and before what looks disarmed already."""
+    """Put an apostrophe before what a spreadsheet would run as a formula, and before what already looks disarmed."""
     return _DANGEROUS.sub(r"\1'", cell)
 
 
@@ -117,7 +117,7 @@ def rearm(cell: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return ``text`` as a sheet can hold it: line breaks as LF, characters no file may hold as U+FFFD."""
+    """Return ``text`` as a sheet can store it: line breaks as LF, characters that no file may have as U+FFFD."""
     return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 

@@ -17,9 +17,9 @@ _NO_COMMA = "Remove the comma after the last object of a list, and those after t
 
 
 def json_objects(path: Path) -> Iterator[tuple[int, JsonObject]]:
-    """Yield each object of JSON lines with the number of its line; lines without anything are passed over.
+    """Yield each object of JSON lines with its line number; empty lines are skipped.
 
-    Raises DataError at the first line that is no object.
+    Raises DataError at the first line that is not an object.
     """
     for number, line in text_lines(path):
         text = line.strip()
@@ -42,7 +42,7 @@ def _object(value: Json, path: Path, number: int) -> JsonObject:
 
 
 def _whole(path: Path) -> Json:
-    """Return what a file that holds one list or object of JSON holds; None where it holds one after the other."""
+    """Return the one list or object in a JSON file; None where the file has several, one after the other."""
     text = read_text(path)
     try:
         return DECODER.decode(text)
@@ -59,8 +59,8 @@ def _whole(path: Path) -> Json:
 
 
 def _rows_within(value: JsonObject) -> tuple[list[Json], str] | None:
-    """Return the rows that one object holds, and how they stand in it; None for an object that is a row itself."""
-    listed = [name for name, held in value.items() if isinstance(held, list) and held]
+    """Return the rows within one object, and a remark on how they are stored; None for an object that is one row."""
+    listed = [name for name, content in value.items() if isinstance(content, list) and content]
     if set(value) >= {"columns", "data"} and all(isinstance(row, list) for row in value["data"]):
         return [dict(zip(value["columns"], row, strict=False)) for row in value["data"]], "its rows are those of 'data'"
     if len(listed) == 1 and all(isinstance(row, dict) for row in value[listed[0]]):
@@ -68,18 +68,18 @@ def _rows_within(value: JsonObject) -> tuple[list[Json], str] | None:
         left = f"; beside them it holds {others}, which is not read" if others else ""
         return value[listed[0]], f"its rows are those of {listed[0]!r}{left}"
     inner = list(value.values())
-    if len(inner) < 2 or not all(isinstance(held, dict) and held for held in inner):
+    if len(inner) < 2 or not all(isinstance(content, dict) and content for content in inner):
         return None
-    if all(list(held) == list(inner[0]) and all(map(str.isdigit, held)) for held in inner):
-        rows = [{name: held[place] for name, held in value.items()} for place in inner[0]]
+    if all(list(content) == list(inner[0]) and all(map(str.isdigit, content)) for content in inner):
+        rows = [{name: content[row_key] for name, content in value.items()} for row_key in inner[0]]
         return rows, "it holds the cells of each column under their rows' numbers"
-    return [{"id": name, **held} for name, held in value.items()], "its rows stand under their ids"
+    return [{"id": name, **content} for name, content in value.items()], "its rows are listed under their ids"
 
 
 def json_records(path: Path, remarks: list[Remark]) -> Iterator[Record]:
     """Yield the objects of JSON lines, or of a file that holds a list of them, or one object with such a list.
 
-    How the rows stand in one object is added to ``remarks``.
+    ``remarks`` gets a note on how rows are stored within one object.
     """
     objects: Iterator[tuple[int, JsonObject]] | None = None
     if path.suffix.lower() == ".json" or _begins_a_list(path):

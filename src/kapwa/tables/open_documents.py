@@ -1,7 +1,7 @@
 """The sheets of an ODS workbook (OpenDocument, as LibreOffice writes it), row by row.
 
-Kapwa reads them itself: of the readers that are well kept, python-calamine leaves out formula errors, line breaks and
-merged cells, and tables that people made are full of them.
+Kapwa reads them itself: python-calamine, the well maintained reader, leaves out formula errors, line breaks and merged
+cells, which are common in tables that people made.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _DURATION = re.compile(r"PT(\d+)H(\d+)M(\d+)(?:[.,]\d+)?S")
 _NOTES = (f"{_OFFICE}annotation", f"{_OFFICE}annotation-end")
-# A row that is repeated this often is the empty rest of a sheet with a colour, and no table.
+# A row that is repeated this often is the empty, coloured rest of a sheet, not a table.
 _MOST_REPEATED = 1_000_000
 
 
 class OpenRow(NamedTuple):
-    """A row of a sheet: the sheet's place and name, the row's number from 1, its values, and what it merges.
+    """A row of a sheet: the sheet's index and name, the row's number from 1, its values, and its merged ranges.
 
-    ``number`` is 0 in a row without cells that stands for the beginning of each sheet. ``merged``: for each merged
-    range its first column, its last one, and its last row, all from 1. ``hidden``: nobody sees it, as where a filter
-    leaves it out.
+    Each sheet begins with a row without cells whose ``number`` is 0. ``merged``: for each merged range its first
+    column, its last one, and its last row, all from 1. ``hidden``: the row is not displayed, for instance because of a
+    filter.
     """
 
-    place: int
+    sheet_index: int
     sheet: str
     number: int
     values: list[object]
@@ -43,44 +43,45 @@ def open_document_rows(path: Path) -> Iterator[OpenRow]:
     """Yield the rows of all sheets that hold a value, in their order.
 
     Texts, numbers as they are stored, dates, times and truth values; a formula's error is the text that it shows.
-    Raises what zipfile and ElementTree raise for no workbook.
+    Raises the errors of zipfile and ElementTree where the file is not a workbook.
     """
-    place = -1
+    sheet_index = -1
     number = 0
     name = ""
     with zipfile.ZipFile(path) as archive, archive.open("content.xml") as file:
         _refuse_entities(archive)
         for event, element in ElementTree.iterparse(file, events=("start", "end")):  # noqa: S314 - see above
             if event == "start" and element.tag == f"{_TABLE}table":
-                place += 1
+                sheet_index += 1
                 number = 0
                 name = element.get(f"{_TABLE}name", "")
-                yield OpenRow(place, name, 0, [], [])
+                yield OpenRow(sheet_index, name, 0, [], [])
             elif event == "end" and element.tag == f"{_TABLE}table-row":
                 values, merged = _values(element, number + 1)
                 hidden = element.get(f"{_TABLE}visibility", "visible") != "visible"
                 repeated = min(int(element.get(f"{_TABLE}number-rows-repeated", "1")), _MOST_REPEATED)
                 for repeat in range(repeated if values else 0):
-                    yield OpenRow(place, name, number + 1 + repeat, list(values), merged if repeat == 0 else [], hidden)
+                    ranges = merged if repeat == 0 else []
+                    yield OpenRow(sheet_index, name, number + 1 + repeat, list(values), ranges, hidden)
                 number += repeated
                 element.clear()
 
 
 def _refuse_entities(archive: zipfile.ZipFile) -> None:
-    """Raise ValueError for content that declares entities, with which a small file fills the memory; no program does.
+    """Raise ValueError for content that declares entities, with which a small file could fill the memory.
 
-    XML in any encoding but UTF-8, which could hide them, is refused, too.
+    No program writes such files. XML in another encoding than UTF-8, which could hide entities, is refused, too.
     """
     rest = b""
     with archive.open("content.xml") as file:
-        while part := file.read(1 << 20):
-            if b"<!DOCTYPE" in rest + part or b"<!ENTITY" in rest + part or b"\0" in part:
+        while chunk := file.read(1 << 20):
+            if b"<!DOCTYPE" in rest + chunk or b"<!ENTITY" in rest + chunk or b"\0" in chunk:
                 raise ValueError("entities are declared")
-            rest = part[-16:]
+            rest = chunk[-16:]
 
 
 def _values(row: ElementTree.Element, number: int) -> tuple[list[object], list[tuple[int, int, int]]]:
-    """Return the values of a row up to its last filled cell, and what it merges."""
+    """Return the values of a row up to its last filled cell, and its merged ranges."""
     values: list[object] = []
     merged: list[tuple[int, int, int]] = []
     column = 1
@@ -88,7 +89,7 @@ def _values(row: ElementTree.Element, number: int) -> tuple[list[object], list[t
         if cell.tag not in (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
             continue
         repeated = int(cell.get(f"{_TABLE}number-columns-repeated", "1"))
-        # What a merged cell covers nobody sees.
+        # Cells covered by a merged cell are not displayed.
         value = _value(cell) if cell.tag == f"{_TABLE}table-cell" else None
         if value is not None:
             values += [None] * (column - 1 - len(values)) + [value] * min(repeated, _MOST_REPEATED)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def to_pandas(table: pl.DataFrame) -> pd.DataFrame:
     """Return a table as a pandas frame, with rows numbered from 0.
 
-    Whole numbers are ``Int64``, truth values ``boolean``, texts ``string`` (each with ``pd.NA`` where a cell is empty),
-    other numbers ``float64`` (with NaN), whether or not a cell is empty; lists stay lists. Raises
+    Whether or not cells are empty, whole numbers are ``Int64``, truth values ``boolean``, texts ``string`` (each with
+    ``pd.NA`` where a cell is empty), other numbers ``float64`` (with NaN); lists stay lists. Raises
     MissingDependencyError where pandas is not installed.
     """
     need_package("pandas", "pandas", extra="pandas", purpose="A table for pandas")

@@ -23,7 +23,7 @@ _LOOKED_AT = 100  # bytes
 
 @contextmanager
 def _refusing_damaged(path: Path) -> Iterator[None]:
-    """Raise DataError for a file that is no Parquet, or only a part of it."""
+    """Raise DataError for a file that is not Parquet, or that is incomplete."""
     import polars as pl
 
     try:
@@ -57,7 +57,7 @@ def parquet_batches(path: Path, columns: Sequence[str], rows: int) -> Iterator[p
 def parquet_table(path: Path) -> TextTable:
     """Read a table whose columns hold texts, numbers, dates, true and false, or lists and objects of them.
 
-    Columns of bytes, such as pictures, are left out; that is said.
+    Columns of bytes, such as pictures, are left out, with a remark.
     """
     import polars as pl
 
@@ -90,7 +90,7 @@ def _parquet_cell(value: object, path: Path, row: int, column: str) -> Cell:
         return ""
     if isinstance(value, str):
         return value
-    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
     if isinstance(value, bool | int | float | Decimal | datetime.date | datetime.time):
         return str(value)

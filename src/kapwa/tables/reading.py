@@ -31,13 +31,12 @@ def read_table(path: Path, *, required: Sequence[str] = ()) -> list[TextRow]:
     """Read a CSV, TSV, XLSX, ODS, JSON or Parquet file as rows of texts.
 
     Every cell is a text exactly as stored (ids keep leading zeros); missing values are "", lists are written as JSON.
-    Rows without a single text are left out, and so are columns without a name after the last named one, if they are
-    empty. What parts the cells of a CSV file is found out by :func:`separator_of`. What could be read in another way
-    that would change a number is logged as a warning. Raises DataError naming file, row
-    and column for: no header, missing or repeated columns, ragged rows, values outside the columns, unclosed quotes,
-    NUL bytes, oversized cells, broken JSON.
+    Rows without any text are left out, and so are empty columns without a name after the last named one. The separator
+    of a CSV file is detected by :func:`separator_of`. Where another way of reading the file would change a number, a
+    warning is logged. Raises DataError naming file, row and column for: no header, missing or repeated columns, ragged
+    rows, values outside the columns, unclosed quotes, NUL bytes, oversized cells, broken JSON.
     """
-    table = read_parts(path)
+    table = read_with_problems(path)
     if table.problems:
         raise table.problems[0]
     missing = [name for name in required if name not in table.header]
@@ -54,18 +53,18 @@ def read_table(path: Path, *, required: Sequence[str] = ()) -> list[TextRow]:
 
 
 def warn_of(path: Path, remarks: Iterable[Remark]) -> None:
-    """Log what of a table could be read in another way that would change a number."""
+    """Log the remarks on what could be read in another way that would change a number."""
     for remark in remarks:
         if remark.severity == "warning":
             log.warning("%s%s: %s", path, f", row {remark.row}" if remark.row else "", remark.message)
 
 
-def read_parts(path: Path, most: Most | None = None, *, corner: str = "") -> TextTable:
-    """Read what can be read of a table file, with a problem for each row that cannot; see :func:`read_table`.
+def read_with_problems(path: Path, most: Most | None = None, *, corner: str = "") -> TextTable:
+    """Read the rows of a table file that can be read, with a problem for each other row; see :func:`read_table`.
 
-    A cell is a text, or a tuple of texts where the format has lists. Raises DataError where the file is not there, is
-    not of its format, holds nothing at all, has a title above its header, or, but for Parquet, has more than
-    ``most``, which is counted while it is read. ``corner``: see :func:`open_table`.
+    A cell is a text, or a tuple of texts where the format has lists. Raises DataError where the file is missing, is
+    not of its format, is empty, has a title above its header, or (except for Parquet) has more rows, cells or columns
+    than ``most``, which are counted while it is read. ``corner``: see :func:`open_table`.
     """
     check_ordinary(path)
     suffix = path.suffix.lower()
@@ -78,8 +77,8 @@ def read_parts(path: Path, most: Most | None = None, *, corner: str = "") -> Tex
         return table._replace(records=list(most.counted(path, table.records))) if most else table
     if suffix in (".json", ".jsonl", ".ndjson"):
         remarks: list[Remark] = []
-        found = json_records(path, remarks)
-        records = list(most.counted(path, found) if most else found)
+        rows = json_records(path, remarks)
+        records = list(most.counted(path, rows) if most else rows)
         header = tuple(dict.fromkeys(name for record in records for name in record.cells))
         if most:
             most.check_columns(path, len(header))
@@ -99,11 +98,11 @@ class OpenTable(NamedTuple):
 
 
 def open_table(path: Path, most: Most | None = None, *, corner: str = "") -> OpenTable:
-    """Open a CSV, TSV, XLSX or ODS file; of text no more than one row is in memory at a time.
+    """Open a CSV, TSV, XLSX or ODS file; of CSV and TSV, no more than one row is in memory at a time.
 
-    ``corner``: the name of a first column that has none, as in a square whose rows and columns are the same things;
-    "": such a column is left out like every other without a name. Raises what :func:`read_parts` does, as far as the
-    header tells.
+    ``corner``: the name for a first column without one, as in a square table whose rows and columns are the same
+    things; "": such a column is left out like every other without a name. Raises the errors of
+    :func:`read_with_problems` that concern the header.
     """
     noted = Noted()
     if path.suffix.lower() in WORKBOOKS:
@@ -122,24 +121,24 @@ def open_table(path: Path, most: Most | None = None, *, corner: str = "") -> Ope
         names[0] = corner
     header = tuple(names[: max(i for i, name in enumerate(names, start=1) if name)])
     repeated = [name for i, name in enumerate(header) if name and name in header[:i]]
-    own = "Give each column a name of its own."
+    own = "Give each column its own name."
     noted.problems += [
         DataError("appears twice in the header.", path=path, row=first, column=name, hint=own) for name in repeated
     ]
     shape = _Shape(path, separator, len(header), len(names), head[above][1])
     rows = _sound_rows(shape, _without_export_rows(chain(head[above + 1 :], lines), noted), noted)
-    # Where two columns have one name, no row's cells can be told apart.
+    # Where two columns have the same name, the cells of a row are ambiguous.
     records = (record((number, dict(zip(header, cells, strict=False)))) for number, cells in rows if not repeated)
     return _named_columns(OpenTable(header, records, noted)) if "" in header else OpenTable(header, records, noted)
 
 
 def _named_columns(table: OpenTable) -> OpenTable:
-    """Return a table without columns that have no name, such as the row numbers that programs write; that is said."""
+    """Return a table without nameless columns, such as row numbers that programs write; a remark says so."""
     from openpyxl.utils import get_column_letter  # heavy, and rarely needed
 
-    nameless = [get_column_letter(place) for place, name in enumerate(table.header, start=1) if not name]
-    are = "s" * (len(nameless) > 1), "have no name" if len(nameless) > 1 else "has no name"
-    table.noted.remarks.append(Remark(f"column{are[0]} {', '.join(nameless)} {are[1]} in the header: not read"))
+    nameless = [get_column_letter(number) for number, name in enumerate(table.header, start=1) if not name]
+    subject, verb = ("columns", "have") if len(nameless) > 1 else ("column", "has")
+    table.noted.remarks.append(Remark(f"{subject} {', '.join(nameless)} {verb} no name in the header: not read"))
     records = (Record(row, {name: cell for name, cell in cells.items() if name}) for row, cells in table.records)
     return OpenTable(tuple(filter(None, table.header)), records, table.noted)
 
@@ -158,7 +157,7 @@ def _sheet_lines(path: Path, most: Most | None, noted: Noted) -> Iterator[Line]:
 
 
 class _Shape(NamedTuple):
-    """How many cells of a row have a column, and how many a row must have; ``separator`` is "" for a workbook.
+    """The number of named ``columns``, and of ``cells`` that a row must have; ``separator`` is "" for a workbook.
 
     ``header``: the cells of the row with the columns' names.
     """
@@ -171,12 +170,12 @@ class _Shape(NamedTuple):
 
 
 def _sound_rows(shape: _Shape, lines: Iterable[Line], noted: Noted) -> Iterator[Line]:
-    """Yield the rows that hold anything, have a cell for each column and nothing beside; note the others."""
+    """Yield the rows with a cell for each column and nothing outside; skip empty rows and record faulty ones."""
     for number, cells in lines:
         if not "".join(cells).strip():
             continue
         if cells == shape.header and len(cells) > 1:
-            hint = "Delete the row: tables that are put together have one header."
+            hint = "Delete the row: a table that was joined from several must have only one header."
             noted.problems.append(RowError("repeats the header.", path=shape.path, row=number, hint=hint))
             continue
         if len(cells) == shape.cells == shape.columns:
@@ -188,7 +187,7 @@ def _sound_rows(shape: _Shape, lines: Iterable[Line], noted: Noted) -> Iterator[
         elif len(cells) != shape.cells:
             hint = f"Quote cells that contain the separator ({shape.separator!r}) or a line break."
             if any(sign in cell for cell in cells for sign in "“”„"):
-                hint += ' In place of the curly quotes (“ ”) that takes straight ones (").'
+                hint += ' Use straight quotes (") for this, not curly ones (“ ”).'
             message = f"has {len(cells)} cell{'s' * (len(cells) != 1)}, the header has {shape.cells}."
             noted.problems.append(RowError(message, path=shape.path, row=number, hint=hint))
         elif outside is not None:
@@ -207,21 +206,21 @@ _IMPORT_KEYS = '{"ImportId":'
 
 
 def _without_export_rows(lines: Iterator[Line], noted: Noted) -> Iterator[Line]:
-    """Return the lines without those with which Qualtrics repeats the header; that is remarked on."""
+    """Return the lines without those in which Qualtrics repeats the header; a remark says so."""
     first = list(islice(lines, 2))
-    keys = next((place for place, (_, cells) in enumerate(first) if cells and cells[0].startswith(_IMPORT_KEYS)), None)
+    keys = next((index for index, (_, cells) in enumerate(first) if cells and cells[0].startswith(_IMPORT_KEYS)), None)
     if keys is None:
         return chain(first, lines)
     rows = " and ".join(str(number) for number, _ in first[: keys + 1])
-    message = f"row {rows} says in other words what each column is, as Qualtrics writes it below the header: not read"
+    message = f"row {rows} only describes the columns, as Qualtrics writes it below the header: not read"
     noted.remarks.append(Remark(message))
     return chain(first[keys + 1 :], lines)
 
 
 def _lines_above_header(path: Path, lines: Sequence[Line], problems: list[DataError]) -> int:
-    """How many of a table's first ``lines`` are a title, one cell above several, which is noted as a problem.
+    """Return how many of a table's first ``lines`` are a title (one cell above several), and record that as a problem.
 
-    Raises DataError saying what parts the cells, where the header is one cell and every line holds the same other sign.
+    Raises DataError naming the likely separator, where the header is one cell and every line has the same other sign.
     """
     names = [cell.strip() for cell in lines[0][1] if cell.strip()]
     sign = next(
@@ -235,7 +234,7 @@ def _lines_above_header(path: Path, lines: Sequence[Line], problems: list[DataEr
         names = [", ".join(names)]
     counts = [sum(1 for cell in cells if cell.strip()) for _, cells in lines[: TITLE_LINES + 1]]
     below = next((i for i, count in enumerate(counts) if count > 1), 0)
-    # A table of one column may have rows with a separator too many; a title's rows all have as many cells.
+    # A table of one column may have rows with one separator too many; below a title, all rows have equally many cells.
     even = len({len(cells) for _, cells in lines[below:]}) == 1
     if not below or (len(lines[0][1]) == 1 and not (even and len(lines) > below + 1)):
         return 0
@@ -248,7 +247,7 @@ def _lines_above_header(path: Path, lines: Sequence[Line], problems: list[DataEr
 
 
 def _is_comment(lines: Sequence[Line]) -> bool:
-    """Whether the first of a table's lines is a program's remark of another width than all others: "# made, by R"."""
+    """Whether the first line is a program's comment with another width than all other lines: "# made, by R"."""
     widths = {len(cells) for _, cells in lines[1:]}
     return lines[0][1][0].startswith("#") and len(lines) > 2 and len(widths) == 1 and len(lines[0][1]) not in widths
 
@@ -266,19 +265,19 @@ _LINE_END = re.compile(r"\r\n?")
 
 
 class InMemory(NamedTuple):
-    """A table that a file stands for, and the bytes that the file would hold."""
+    """A table to read instead of a file, and the bytes that the file would have."""
 
     table: TextTable
     content: bytes
 
 
-# What files are read as, if not as what they hold.
+# The tables that are read instead of files, by path.
 in_memory: ContextVar[Mapping[Path, InMemory]] = ContextVar("in_memory")
 
 
 @contextmanager
-def standing_in(tables: Mapping[Path, InMemory]) -> Iterator[None]:
-    """Have files, which may be empty, read as these tables: what people wrote need not lie on disk to be read."""
+def reading_from_memory(tables: Mapping[Path, InMemory]) -> Iterator[None]:
+    """Read these tables instead of the files, which may be empty: people's answers need not be on disk to be read."""
     token = in_memory.set(tables)
     try:
         yield
@@ -287,22 +286,22 @@ def standing_in(tables: Mapping[Path, InMemory]) -> Iterator[None]:
 
 
 def read_records(path: Path, *, corner: str = "") -> TextTable:
-    """Read CSV, TSV, JSON lines, XLSX, ODS, Parquet or YAML; reasons for failure are returned, never raised.
+    """Read CSV, TSV, JSON lines, XLSX, ODS, Parquet or YAML; problems are returned, never raised.
 
     A cell is text, or a tuple of texts where the format has lists. Line ends inside cells become LF.
     ``corner``: see :func:`open_table`.
     """
-    held = in_memory.get({}).get(path)
-    if held:
-        return held.table
+    stored = in_memory.get({}).get(path)
+    if stored:
+        return stored.table
     try:
-        table = read_parts(path, corner=corner)
+        table = read_with_problems(path, corner=corner)
     except DataError as error:
         return TextTable(path, (), (), [error])
     if not table.records and not table.problems:
         return table._replace(problems=[DataError("holds no rows.", path=path, hint=NO_ROWS)])
     records = list(table.records)
-    for place, (row, as_read) in enumerate(records):
+    for index, (row, as_read) in enumerate(records):
         try:
             text = "".join(as_read.values())  # type: ignore[arg-type]
         except TypeError:  # a list among them
@@ -315,22 +314,22 @@ def read_records(path: Path, *, corner: str = "") -> TextTable:
                 cells[name] = _LINE_END.sub("\n", cell)
             else:
                 cells[name] = tuple(_LINE_END.sub("\n", text) for text in cell)
-        records[place] = Record(row, cells)
+        records[index] = Record(row, cells)
     return table._replace(records=records)
 
 
 @cache
 def words_for(column: str) -> tuple[str, ...]:
-    """Return what else a column is called, in several languages, the likeliest first; () where nothing is known.
+    """Return other names of a column, in several languages, the likeliest first; () where none is known.
 
-    All that Kapwa knows of the names of people's columns stands in ``columns.csv`` beside this file.
+    All such names are in ``columns.csv`` beside this file.
     """
     listed = table_rows(Path(__file__).with_name("columns.csv"))
     return next((tuple(row["words"].split(";")) for row in listed if row["name"] == column), ())
 
 
 def peek_header(path: Path) -> tuple[str, ...]:
-    """Guess a table file's columns without judging it; () when it has none or cannot be read.
+    """Guess a table file's columns without checking the file; () when it has none or cannot be read.
 
     Raises DataError for a pipe or a device.
     """

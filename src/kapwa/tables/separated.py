@@ -1,4 +1,4 @@
-"""CSV and TSV: what parts their cells, whether marks enclose them, and their lines."""
+"""CSV and TSV: their separators, whether quotation marks enclose cells, and their lines."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from kapwa.files import text_lines
 from kapwa.tables.cells import DAMAGED
 from kapwa.tables.table import MAX_CELL, Remark
 
-# How much of a file tells what parts its cells, and above how many lines of title the header is looked for.
+# How much of a file is used to detect its separator, and how many lines of title may be above the header.
 _LOOKED_AT = 65_536
 _LINES_LOOKED_AT = 100
 TITLE_LINES = 3
 # The number of a row in its file, and its cells.
 Line = tuple[int, list[str]]
-# With this first line spreadsheets are told what parts the cells.
+# A first line that names the separator for spreadsheets.
 _NAMED_SEPARATOR = re.compile(r'"?sep=([,;\t|])"?\r?\n', re.IGNORECASE)
 _ENCLOSED = re.compile(r'"(?:[^"]|"")*"')
-_AS_ENCLOSING = "quotation marks enclose cells and are read as no part of them"
-_AS_TEXT = "quotation marks are read as text, for they do not enclose whole cells: every line is one row"
+_AS_ENCLOSING = "quotation marks enclose cells and are not read as text"
+_AS_TEXT = "quotation marks are read as text, because they do not enclose whole cells: every line is one row"
 _JOINED = (
-    "quotation marks join {} lines of the file, each as wide as the header, into this row; if they are rows of their "
-    'own, enclose each cell that holds a mark in marks, and double the mark: """Yes"", she said"'
+    "quotation marks join {} lines of the file, each as wide as the header, into this row; if these lines are separate "
+    'rows, enclose each cell that has a mark in marks, and double the mark: """Yes"", she said"'
 )
 
 
 def separator_of(text: str, suffix: str) -> str:
-    """Return what parts the cells of a CSV or TSV file that begins with ``text``: a tab in a TSV, else a comma.
+    """Return the separator of a CSV or TSV file that begins with ``text``: a tab in a TSV, else a comma.
 
-    A CSV whose first lines hold no two cells by commas, or not the same number of them, but do by semicolons or tabs,
-    is parted by those: spreadsheets write semicolons wherever the comma is the decimal mark. So is a TSV without tabs.
-    A first line such as "sep=;" says it.
+    If commas do not split the first lines of a CSV into two or more cells, or into different numbers of cells, but
+    semicolons or tabs do, these are the separator: spreadsheets write semicolons wherever the comma is the decimal
+    mark. The same applies to a TSV without tabs. A first line such as "sep=;" takes precedence.
     """
     head = text[:_LOOKED_AT]
     named = _NAMED_SEPARATOR.match(head)
@@ -62,9 +62,9 @@ def first_names(text: str, suffix: str) -> tuple[str, ...]:
 
 
 class _Beginning(NamedTuple):
-    """At which line that is not empty a table of several columns begins, and what speaks against its sign.
+    """The non-empty line at which a table of several columns begins, and evidence against its separator.
 
-    ``uneven``: its lines differ in width. ``prose``: a blank follows the sign wherever it stands in the first line.
+    ``uneven``: its lines differ in width. ``prose``: a blank follows every separator in the first line.
     """
 
     line: int
@@ -73,7 +73,7 @@ class _Beginning(NamedTuple):
 
 
 def _table_begins(text: str, separator: str) -> _Beginning:
-    """Return where a table parted by ``separator`` begins; far below where there is none."""
+    """Return where a table with this ``separator`` begins; a line beyond the text where there is none."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     with contextlib.suppress(csv.Error):
         lines = [cells for cells in islice(reader, TITLE_LINES + 2) if any(cell.strip() for cell in cells)]
@@ -82,14 +82,14 @@ def _table_begins(text: str, separator: str) -> _Beginning:
             prose = all(cell.startswith(" ") for cell in lines[0][1:])
             return _Beginning(0, len({len(cells) for cells in lines}) > 1, prose)
         for i in range(1, len(lines) - 1):
-            # Below a title; but a column of texts may hold the sign here and there.
+            # Below a title; but texts in a single column may also contain the sign.
             if several[i] and len({len(cells) for cells in lines[i:]}) == 1:
                 return _Beginning(i, uneven=False, prose=False)
     return _Beginning(len(text) + 1, uneven=True, prose=True)
 
 
 class Dialect(NamedTuple):
-    """How the cells of a CSV or TSV file are told apart; ``remark`` says so where readers should know."""
+    """How the lines of a CSV or TSV file are split into cells; ``remark`` is for readers, where it is not obvious."""
 
     separator: str
     quoting: Literal[0, 3]
@@ -102,12 +102,13 @@ class Dialect(NamedTuple):
 
 
 def dialect_of(lines: Callable[[], Iterable[str]], head: str, suffix: str) -> Dialect:
-    """Return how the cells of a CSV or TSV file are told apart.
+    """Return how the lines of a CSV or TSV file are split into cells.
 
-    ``lines`` starts anew over the file's lines, without their ends; ``head`` is the beginning of the file, or all. In a
-    CSV, and in a TSV of a program that quotes, marks enclose cells and are no part of them. Most TSV is written without
-    quoting; then every line is a row, and marks are text. So a TSV is read without quoting where its lines are as wide
-    as its header and some mark does not enclose a cell, or where quoting would spoil more rows than it mends.
+    ``lines`` restarts at the file's first line, and gives lines without their ends; ``head`` is the beginning of the
+    file, or all of it. In a CSV, and in a TSV of a program that quotes, marks enclose cells and are not text. Most TSV
+    is written without quoting; then every line is a row, and marks are text. So a TSV is read without quoting where its
+    lines are as wide as its header and some mark does not enclose a cell, or where quoting would break more rows than
+    it repairs.
     """
     separator = separator_of(head, suffix)
     if separator != "\t":
@@ -133,7 +134,7 @@ def dialect_of(lines: Callable[[], Iterable[str]], head: str, suffix: str) -> Di
 
 
 def _blanks_before_marks(head: str, separator: str) -> bool:
-    """Whether rows have as many cells only if marks enclose after a blank, too: 1, "rice, beans"."""
+    """Whether rows have equally many cells only if marks also enclose cells after a blank: 1, "rice, beans"."""
     if f'{separator} "' not in head:
         return False
     widths: list[set[int]] = []
@@ -147,7 +148,7 @@ def _blanks_before_marks(head: str, separator: str) -> bool:
 
 
 def _spoilt_by_quoting(lines: Iterable[str], separator: str) -> float:
-    """Count the rows that are of another width than the header where marks enclose cells; infinite for no CSV."""
+    """Count rows of another width than the header if marks enclose cells; infinite if the lines are not valid CSV."""
     reader = csv.reader((line + "\n" for line in lines), delimiter=separator, strict=True)
     csv.field_size_limit(MAX_CELL)
     try:
@@ -159,18 +160,18 @@ def _spoilt_by_quoting(lines: Iterable[str], separator: str) -> float:
 
 @dataclass
 class Noted:
-    """What is wrong with a table and how doubtful signs in it are read, as far as it was read."""
+    """Problems of a table, and remarks on how doubtful signs in it are read, as far as it was read."""
 
     problems: list[DataError] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
 
 
 def separated_lines(path: Path, noted: Noted) -> tuple[Dialect, Iterator[Line]]:
-    """Return how the cells of a CSV or TSV file are told apart, and its records, which are read one after another.
+    """Return how the lines of a CSV or TSV file are split into cells, and its records, which are read one by one.
 
-    The number of a record is its row as spreadsheets count. What is wrong is noted as soon as it is reached: NUL bytes
-    are left out, and after a record that is no CSV nothing more is read. A record of several lines that would each be
-    a row is remarked on: a mark meant as text may have joined them.
+    The number of a record is its row as spreadsheets count. Problems are recorded as soon as they are reached: NUL
+    bytes are left out, and after a record that is not valid CSV nothing more is read. A record of several lines that
+    would each be a row gets a remark: a quotation mark meant as text may have joined them.
     """
     head = "".join(line for _, line in islice(text_lines(path), _LINES_LOOKED_AT))
     dialect = dialect_of(lambda: (line.rstrip("\r\n") for _, line in text_lines(path)), head, path.suffix)
@@ -181,7 +182,7 @@ def separated_lines(path: Path, noted: Noted) -> tuple[Dialect, Iterator[Line]]:
 
 def _records(path: Path, dialect: Dialect, noted: Noted) -> Iterator[Line]:
     csv.field_size_limit(MAX_CELL)
-    physical: list[str] = []  # the lines of the record that is read
+    physical: list[str] = []  # the lines of the current record
 
     def passing() -> Iterator[str]:
         for number, line in text_lines(path):

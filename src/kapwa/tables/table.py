@@ -1,4 +1,4 @@
-"""What a table that was read is: columns, rows with their numbers in the file, problems and remarks."""
+"""The result of reading a table: columns, rows with their numbers in the file, problems and remarks."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Cell = str | tuple[str, ...]
 
 
 class Most(NamedTuple):
-    """How many rows, cells and columns of a table are read at most, its header and its empty cells among them."""
+    """The largest number of rows, cells and columns of a table that is read, with its header and its empty cells."""
 
     rows: int
     cells: int
     columns: int = 16_384  # as many as a spreadsheet has
 
     def counted(self, path: Path, lines: Iterable[_Counted]) -> Iterator[_Counted]:
-        """Yield ``lines`` while there are no more of them than that; raise DataError at the first too many."""
+        """Yield ``lines`` up to the limits; raise DataError at the first line beyond."""
         rows = cells = 0
         for line in lines:
             rows, cells = rows + 1, cells + len(line[1])
@@ -36,14 +36,14 @@ class Most(NamedTuple):
             yield line
 
     def check_columns(self, path: Path, columns: int) -> None:
-        """Raise DataError where a table has more ``columns`` than that."""
+        """Raise DataError where a table has too many ``columns``."""
         if columns > self.columns:
             message = f"has more than {self.columns:,} columns."
             raise DataError(message, path=path, hint="Delete those that are not needed.")
 
 
 class RowError(DataError):
-    """What is wrong with one row alone: those around it are read as they stand."""
+    """A problem of one row alone; the other rows are read as usual."""
 
 
 class TextRow(NamedTuple):
@@ -60,12 +60,12 @@ class Record(NamedTuple):
     cells: Mapping[str, Cell]
 
 
-# Records of large tables are made by this, for calling a class of named tuples takes twice as long: record((1, cells)).
+# Makes records of large tables in half the time of calling the class: record((1, cells)).
 record = cast(Callable[[tuple[int, Mapping[str, Cell]]], Record], partial(tuple.__new__, Record))
 
 
 class Remark(NamedTuple):
-    """How something in a file was read that could be read in another way; it stops nothing.
+    """How something in a file was read that could be read in another way; reading goes on.
 
     ``severity``: "warning" where the other way would change a number.
     """
@@ -76,7 +76,7 @@ class Remark(NamedTuple):
 
 
 class TextTable(NamedTuple):
-    """A file's columns and rows, each reason why there is not more of it, and how doubtful signs were read."""
+    """A file's columns and rows, the problems that kept rows from being read, and remarks on doubtful signs."""
 
     path: Path
     header: tuple[str, ...]

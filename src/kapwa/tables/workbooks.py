@@ -1,7 +1,7 @@
 """The first sheet of a workbook, XLSX or ODS, as lines of text.
 
-Dates and times are written as people write them, a head of two rows becomes one, merged cells and formula errors are
-named.
+Dates and times are written as people write them, a header of two rows becomes one, merged cells and formula errors are
+reported.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from kapwa.tables.table import Remark
 
 # The number of a row in its file, and its cells.
 Line = tuple[int, list[str]]
-# The number of a row, and its values of any kind; and what sees each row while it is read.
+# The number of a row, and its values of any kind; and a function that counts rows while they are read.
 SheetRow = tuple[int, Sequence[object]]
 Counted = Callable[[Iterable[SheetRow]], Iterator[SheetRow]]
-# A workbook of a million rows is smaller; what unpacks to more is damaged, or meant to fill the memory.
+# A workbook of a million rows is smaller; a file that unpacks to more is damaged, or meant to fill the memory.
 MAX_UNPACKED = 1_000_000_000
 # A few bytes can fill every cell up to the last column, XFD; no table that people made is so wide or so large.
 MAX_COLUMNS = 1_000
@@ -38,7 +38,7 @@ _HIDDEN_ROW = re.compile(rb'<(?:\w+:)?row\b(?=[^>]*?\bhidden="(?:1|true)")[^>]*?
 _HIDDEN_COLUMNS = re.compile(
     rb'<(?:\w+:)?col\b(?=[^>]*?\bhidden="(?:1|true)")[^>]*?\bmin="([0-9]+)"[^>]*?\bmax="([0-9]+)"'
 )
-# A cell with a formula and without what it gave, unless that is the empty text.
+# A cell with a formula and without its result, unless that is the empty text.
 _NOT_WORKED_OUT = re.compile(
     rb'<(?:\w+:)?c\b(?![^>]*?\bt="str")[^>]*?\br="([A-Z]+[0-9]+)"[^>]*>\s*<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)'
     rb"\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v></(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
@@ -51,14 +51,14 @@ _TITLE_LINES = 4
 _LINE_END = re.compile(r"\r\n?")
 
 
-# What LibreOffice shows of those that other spreadsheets have no word for.
+# LibreOffice's formula errors that other spreadsheets do not have.
 _OPEN_ERROR = re.compile(r"Err:5\d\d")
 
 
 class SheetLines(NamedTuple):
-    """The lines of a sheet that hold anything, with their cells up to the last filled one.
+    """The non-empty lines of a sheet, with their cells up to the last filled one.
 
-    ``problems``: cells that do not say what they hold. ``remarks``: how the sheet was read.
+    ``problems``: cells whose content is not known. ``remarks``: how the sheet was read.
     """
 
     lines: list[Line]
@@ -84,9 +84,9 @@ class _Range(NamedTuple):
 def read_sheet_lines(path: Path, counted: Counted = iter) -> SheetLines:
     """Read the first sheet of a workbook as lines of text.
 
-    Times are written HH:MM (with seconds only where there are some) and dates YYYY-MM-DD, whatever the sheet shows.
-    ``counted`` sees each sheet's rows, with all cells that they have, as they are read, and may raise DataError.
-    Raises DataError where the file is no workbook, or where another sheet than the first holds the table.
+    Times are written HH:MM (with seconds only where there are some) and dates YYYY-MM-DD, however the sheet shows them.
+    ``counted`` gets each sheet's rows, with all their cells, as they are read, and may raise DataError.
+    Raises DataError where the file is not a workbook, or where another sheet than the first has the table.
     """
     from openpyxl.utils import range_boundaries  # heavy, and only this format needs it
 
@@ -94,7 +94,7 @@ def read_sheet_lines(path: Path, counted: Counted = iter) -> SheetLines:
     ranges = [_Range(name, *range_boundaries(name)) for name in sheet.marks.merged]
     lines = sheet.lines
     remarks = list(_remarks_on(sheet))
-    # A title stands above it; that is said where the header is looked for.
+    # A title may be above the header; the caller that looks for the header reports it.
     above = next((i for i, (_, cells) in enumerate(lines[:_TITLE_LINES]) if sum(map(_filled, cells)) > 1), 0)
     head = _head_of_two_rows(lines[above:], ranges)
     if head:
@@ -111,7 +111,7 @@ def _filled(cell: str) -> bool:
 
 
 class _Head(NamedTuple):
-    """The rows of a header that takes two, and the names that both give its columns."""
+    """The two rows of a header, and the column names from both."""
 
     upper: int
     lower: int
@@ -121,8 +121,8 @@ class _Head(NamedTuple):
 def _head_of_two_rows(lines: Sequence[Line], ranges: Sequence[_Range]) -> _Head | None:
     """Return the header of a sheet whose first row has cells merged over columns that the second row names.
 
-    A column has the name in the second row, or that in the first where the second has none (a cell merged over both);
-    where two columns would have one name, that of the group stands before it. None where the sheet has no such header.
+    A column has the name in the second row, or that in the first where the second has none (a cell merged over both).
+    If two columns would have the same name, each gets that of its group as a prefix. None without such a header.
     """
     if len(lines) < 2 or lines[1][0] != lines[0][0] + 1:
         return None
@@ -146,20 +146,20 @@ def _head_of_two_rows(lines: Sequence[Line], ranges: Sequence[_Range]) -> _Head 
 
 
 def _formula_errors(path: Path, lines: Iterable[Line]) -> Iterator[DataError]:
-    """Name each cell whose formula could not be worked out, such as #REF!."""
+    """Report each cell whose formula could not be computed, such as #REF!."""
     from openpyxl.utils import get_column_letter
 
     for row, cells in lines:
-        for place, cell in enumerate(cells, start=1):
+        for number, cell in enumerate(cells, start=1):
             if cell in FORMULA_ERRORS or _OPEN_ERROR.fullmatch(cell):
-                letters = get_column_letter(place)
+                letters = get_column_letter(number)
                 message = f"{letters}{row} holds the formula error {cell} and no text."
                 hint = "Correct the formula or write the text itself, then save the workbook again."
                 yield DataError(message, path=path, row=row, column=letters, hint=hint)
 
 
 def _remarks_on(sheet: _Sheet) -> Iterator[Remark]:
-    """Yield what of a workbook is not read, and what is read though nobody sees it."""
+    """Yield remarks on what is not read in a workbook, and on what is read although it is hidden."""
     from openpyxl.utils import get_column_letter
 
     if sheet.others:
@@ -181,7 +181,7 @@ def _remarks_on(sheet: _Sheet) -> Iterator[Remark]:
 
 
 def _not_worked_out(path: Path, marks: _Marks) -> Iterator[DataError]:
-    """Name each cell whose formula's result is not in the file: a program wrote it, and no spreadsheet opened it."""
+    """Report each cell whose formula has no result in the file, as a program wrote it without a spreadsheet."""
     for cell in marks.unknown:
         letters = cell.rstrip("0123456789")
         message = f"{cell} holds a formula whose result is not in the file."
@@ -190,9 +190,9 @@ def _not_worked_out(path: Path, marks: _Marks) -> Iterator[DataError]:
 
 
 def _fill_merged(path: Path, lines: Sequence[Line], ranges: Iterable[_Range]) -> Iterator[DataError]:
-    """Give merged cells of one column the text that people see in each, and say where they are: "C4:C6".
+    """Give merged cells of one column the text that people see in each, and report where they are: "C4:C6".
 
-    A title or a note that is merged over a row of its own is named as what it is.
+    A title or a note that is merged over its own row is not reported here.
     """
     rows = dict(lines)
     for merged in ranges:
@@ -212,7 +212,7 @@ def _fill_merged(path: Path, lines: Sequence[Line], ranges: Iterable[_Range]) ->
 
 
 class _Marks(NamedTuple):
-    """What a sheet says of its cells and openpyxl does not, of a workbook that it reads row by row.
+    """What a sheet's XML says about cells, but openpyxl does not when it reads row by row.
 
     ``merged``: ranges such as "C4:C6". ``hidden_rows``, ``hidden_columns``: their numbers, from 1. ``unknown``: cells
     with a formula whose result is not in the file.
@@ -225,12 +225,12 @@ class _Marks(NamedTuple):
 
 
 def _marks_in(path: Path, member: str) -> _Marks:
-    """Return the marks of a sheet, which is read in parts."""
+    """Return the marks of a sheet, which is read in chunks."""
     marks = _Marks([], [], [], [])
     rest = b""
     with zipfile.ZipFile(path) as archive, archive.open(member.lstrip("/")) as file:
-        while part := file.read(1 << 20):
-            text = rest + part
+        while chunk := file.read(1 << 20):
+            text = rest + chunk
             # Neither a cell nor a tag is cut in two.
             end = text.rfind(b"c>") + 2 if b"c>" in text else text.rfind(b">") + 1
             _note_marks(text[:end], marks)
@@ -259,7 +259,7 @@ class _Sheet(NamedTuple):
 
 
 def _first_sheet(path: Path, counted: Counted) -> _Sheet:
-    """Read a workbook's first sheet; raise DataError for no workbook, and where only another sheet holds a table."""
+    """Read a workbook's first sheet; raise DataError where it is not a workbook, or only another sheet has a table."""
     _refuse_what_unpacks_to_too_much(path)
     kind = "ODS" if path.suffix.lower() == ".ods" else "XLSX"
     try:
@@ -275,7 +275,7 @@ def _first_sheet(path: Path, counted: Counted) -> _Sheet:
         raise DataError(
             f"only its first sheet is read, and that one, {sheet.name!r}, holds no table.",
             path=path,
-            hint=f"Move the sheet {sheet.others[0]!r} to the front, or save it as a workbook of its own.",
+            hint=f"Move the sheet {sheet.others[0]!r} to the front, or save it as its own workbook.",
         )
     return sheet
 
@@ -298,7 +298,7 @@ def _office_document(path: Path, counted: Counted) -> _Sheet:
     book = openpyxl.load_workbook(path, read_only=True, data_only=True)
 
     def rows(sheet: Any) -> Iterable[SheetRow]:
-        # Else a formatted empty cell in the last corner, XFD1048576, makes 17 thousand million cells.
+        # Otherwise a formatted empty cell in the last corner, XFD1048576, would make 17 thousand million cells.
         sheet.reset_dimensions()
         return ((number, [_as_shown(cell) for cell in cells]) for number, cells in enumerate(sheet.rows, start=1))
 
@@ -329,15 +329,17 @@ def _open_document(path: Path, counted: Counted) -> _Sheet:
 
     def rows(of_sheet: Iterable[OpenRow]) -> Iterator[SheetRow]:
         for row in of_sheet:
-            for left, right, bottom in row.merged if row.place == 0 else ():
+            for left, right, bottom in row.merged if row.sheet_index == 0 else ():
                 marks.merged.append(f"{get_column_letter(left)}{row.number}:{get_column_letter(right)}{bottom}")
-            if row.hidden and row.place == 0:
+            if row.hidden and row.sheet_index == 0:
                 marks.hidden_rows.append(row.number)
             if row.number:
                 yield row.number, row.values
 
-    for (place, sheet), of_sheet in groupby(open_document_rows(path), key=lambda row: (row.place, row.sheet)):
-        if place == 0:
+    for (sheet_index, sheet), of_sheet in groupby(
+        open_document_rows(path), key=lambda row: (row.sheet_index, row.sheet)
+    ):
+        if sheet_index == 0:
             name = sheet
             lines = _lines_of(path, rows(of_sheet), counted)
         elif _looks_like_table(_lines_of(path, rows(of_sheet), partial(_first_rows, counted))):
@@ -346,12 +348,12 @@ def _open_document(path: Path, counted: Counted) -> _Sheet:
 
 
 def _first_rows(counted: Counted, rows: Iterable[SheetRow]) -> Iterator[SheetRow]:
-    """Yield as many rows as tell whether a sheet holds a table."""
+    """Yield enough rows to decide whether a sheet has a table."""
     return islice(counted(rows), _LOOKED_AT)
 
 
 def _lines_of(path: Path, rows: Iterable[SheetRow], counted: Counted) -> list[Line]:
-    """Return the lines of a sheet that hold anything; raise DataError for one that is too wide or too large."""
+    """Return the non-empty lines of a sheet; raise DataError where it is too wide or too large."""
     lines: list[Line] = []
     width = 0
     for number, values in counted(rows):
@@ -359,7 +361,7 @@ def _lines_of(path: Path, rows: Iterable[SheetRow], counted: Counted) -> list[Li
         width = max(width, filled)
         if width > MAX_COLUMNS or width * len(lines) > MAX_CELLS:
             message = f"is too wide or too large: at most {MAX_COLUMNS:,} columns and {MAX_CELLS:,} cells are read."
-            hint = "Delete what stands far to the right of the table, or save the table alone as 'CSV UTF-8'."
+            hint = "Delete what is far to the right of the table, or save the table alone as 'CSV UTF-8'."
             raise DataError(message, path=path, row=number, hint=hint)
         if filled:
             lines.append((number, [_cell_text(value) for value in values[:filled]]))

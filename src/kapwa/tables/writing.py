@@ -44,9 +44,9 @@ def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
 
 
 def schema_of(columns: str) -> dict[str, Any]:
-    """Return the columns of a Polars table, written "name other:whole third:real": texts where no kind stands."""
+    """Return the columns of a Polars table, written "name other:whole third:real"; without a kind, they are texts."""
     import polars as pl
 
     kinds = {"": pl.String(), "real": pl.Float64(), "whole": pl.Int64()}
-    parts = (column.partition(":") for column in columns.split())
-    return {name: kinds[kind] for name, _, kind in parts}
+    named_kinds = (column.partition(":") for column in columns.split())
+    return {name: kinds[kind] for name, _, kind in named_kinds}

@@ -13,7 +13,8 @@ from kapwa.files import read_text
 from kapwa.tables.cells import refuse_half
 from kapwa.tables.table import CUT_OFF, MAX_CELL, Cell, Record, TextTable
 
-Place = tuple[str | int, ...]
+# The keys and list indices that lead to a value.
+KeyPath = tuple[str | int, ...]
 # Far more than any card or pack needs; a file beyond them is damaged, or a trap made of aliases.
 _MAX_DEPTH = 12
 _MAX_NODES = 500_000
@@ -24,9 +25,9 @@ def yaml_table(path: Path) -> TextTable:
     """Read a list of rows, or the list under the one key that is the file's name ("situations: …")."""
     located = load_yaml(path)
     entries: object = located.value
-    place: Place = ()
+    keys: KeyPath = ()
     if isinstance(entries, dict) and set(entries) == {path.stem}:
-        entries, place = entries[path.stem], (path.stem,)
+        entries, keys = entries[path.stem], (path.stem,)
     if not isinstance(entries, list):
         hint = "Write one '- id: …' block for each row; see the form in docs/reference."
         raise DataError(f"is not a list of {path.stem}.", path=path, row=1, hint=hint)
@@ -34,14 +35,14 @@ def yaml_table(path: Path) -> TextTable:
         raise DataError(f"holds no {path.stem}.", path=path)
     records, problems = [], []
     for i, entry in enumerate(entries):
-        row = located.line((*place, i)) or 1
+        row = located.line((*keys, i)) or 1
         if not isinstance(entry, dict):
             problems.append(DataError("is not a row (expected 'key: value' lines).", path=path, row=row))
             continue
         cells: dict[str, Cell] = {}
         for key, value in entry.items():
             try:
-                cells[key] = _yaml_cell(value, path, located.line((*place, i, key)), key)
+                cells[key] = _yaml_cell(value, path, located.line((*keys, i, key)), key)
             except DataError as error:
                 problems.append(error)
         records.append(Record(row, cells))
@@ -53,27 +54,27 @@ def _yaml_cell(value: object, path: Path, row: int | None, column: str) -> Cell:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str) or (isinstance(value, list) and all(isinstance(part, str) for part in value)):
+    if isinstance(value, str) or (isinstance(value, list) and all(isinstance(item, str) for item in value)):
         if any(len(text) > MAX_CELL for text in ([value] if isinstance(value, str) else value)):
             raise DataError(f"is longer than {MAX_CELL} characters.", path=path, row=row, column=column)
         return value if isinstance(value, str) else tuple(value)
     kind = type(next(v for v in value if not isinstance(v, str))).__name__ if isinstance(value, list) else ""
     described = f"a list holding {kind}" if kind else type(value).__name__
-    # 0101 unquoted is the number 65 in YAML: ids lose their zeros, so numbers are refused rather than guessed at.
+    # 0101 unquoted is the number 65 in YAML: ids lose their zeros, so numbers are refused rather than guessed.
     raise DataError(f"is {described}, not text.", path=path, row=row, column=column, hint="Put the value in quotes.")
 
 
 class Located(NamedTuple):
-    """A value and the line (from 1) of each part of it, by the keys and positions that lead there."""
+    """A value and the line (from 1) of each value within it, by its key path."""
 
     value: Any
-    lines: Mapping[Place, int]
+    lines: Mapping[KeyPath, int]
 
-    def line(self, place: Place) -> int | None:
-        """Line of ``place``, or of the nearest part around it."""
-        while place and place not in self.lines:
-            place = place[:-1]
-        return self.lines.get(place)
+    def line(self, keys: KeyPath) -> int | None:
+        """Line of the value at ``keys``, or of the nearest value that contains it."""
+        while keys and keys not in self.lines:
+            keys = keys[:-1]
+        return self.lines.get(keys)
 
 
 def load_yaml(path: Path) -> Located:
@@ -98,21 +99,21 @@ def load_yaml(path: Path) -> Located:
         raise DataError("is nested too deeply.", path=path, hint=_FLAT) from None
     if node is None:
         raise DataError("is empty.", path=path, hint=CUT_OFF)
-    lines: dict[Place, int] = {}
+    lines: dict[KeyPath, int] = {}
     return Located(_plain_value(node, (), path, lines), lines)
 
 
 _loader = yaml.SafeLoader("")
 
 
-def _plain_value(node: yaml.Node, place: Place, path: Path, lines: dict[Place, int]) -> Any:
-    """Turn a composed node into plain values, noting the line of each part in ``lines``."""
+def _plain_value(node: yaml.Node, keys: KeyPath, path: Path, lines: dict[KeyPath, int]) -> Any:
+    """Turn a composed node into plain values, and record the line of each in ``lines``."""
     line = node.start_mark.line + 1
-    lines.setdefault(place, line)
-    if len(place) > _MAX_DEPTH or len(lines) > _MAX_NODES:
+    lines.setdefault(keys, line)
+    if len(keys) > _MAX_DEPTH or len(lines) > _MAX_NODES:
         raise DataError("is nested too deeply, or repeats itself without end.", path=path, row=line, hint=_FLAT)
     if isinstance(node, yaml.SequenceNode):
-        return [_plain_value(child, (*place, i), path, lines) for i, child in enumerate(node.value)]
+        return [_plain_value(child, (*keys, i), path, lines) for i, child in enumerate(node.value)]
     if isinstance(node, yaml.MappingNode):
         values: dict[str, Any] = {}
         for key_node, child in node.value:
@@ -122,8 +123,8 @@ def _plain_value(node: yaml.Node, place: Place, path: Path, lines: dict[Place, i
             refuse_half(key, path=path, row=line)
             if key in values:
                 raise DataError("appears twice.", path=path, row=line, column=key, hint="Keep one of the two.")
-            lines[(*place, key)] = line
-            values[key] = _plain_value(child, (*place, key), path, lines)
+            lines[(*keys, key)] = line
+            values[key] = _plain_value(child, (*keys, key), path, lines)
         return values
     refuse_half(str(node.value), path=path, row=line)
     try:

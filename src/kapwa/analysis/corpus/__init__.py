@@ -4,8 +4,8 @@
 ...     for key in corpus.concepts:
 ...         texts = corpus.texts(key)
 
-Each answer is written to a temporary folder as it comes; then the concepts are sorted in groups of some ten megabytes,
-so that memory does not grow with the texts. A concept's texts are read when they are needed.
+Answers are written to a temporary folder while they are read; then the concepts are sorted in groups of some ten
+megabytes, so that memory does not grow with the texts. A concept's texts are read when they are needed.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from kapwa.runs.directory import brief_model
 __all__ = ["ConceptKey", "ConceptTexts", "Corpus", "open_corpora"]
 
 _PREFIX = "kapwa-texts-"
-# Characters held in memory while they are gathered, and while they are sorted.
-_HELD = 1 << 25
+# Characters in memory while answers are collected, and while they are sorted.
+_CHUNK = 1 << 25
 _ROW_GROUP = 1_000  # rows that are read together: about a concept
-_PLACE = (*CorpusName._fields, *ConceptKey._fields)
+_KEY_COLUMNS = (*CorpusName._fields, *ConceptKey._fields)
 
 
 def count(number: int, noun: str) -> str:
-    """Say a number of things: "1 text", "1,234 texts"."""
+    """Write a number of things: "1 text", "1,234 texts"."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
@@ -54,7 +54,7 @@ class ConceptTexts:
 
     ``identities``: those with at least one text, sorted; ``groups`` (N,) int64 index them; ``samples`` (N,) int64 as
     the source numbers them. ``digest``: of topic, concept, identities, samples and texts (32 hex digits).
-    ``order``: the place of each identity among them in the source, from 0.
+    ``order``: the position of each identity in the source, among these, from 0.
     """
 
     key: ConceptKey
@@ -71,10 +71,10 @@ class StoredConcept:
     """What is known of a concept without reading its texts.
 
     ``identities``: those with a text, sorted. ``texts``: how many; ``samples``: the most of one identity; ``failed``:
-    answers without a text; ``empty``: texts without a character; ``sources``: numbers of those that have a text.
-    ``digest``: sum of hashes, one of each text and what it is of, so that the order of files does not matter.
-    ``order``: the place of each identity's first text among those of the others, from 0, in the order of the files.
-    ``stored``: the Parquet file that holds the texts, and the first row.
+    answers without a text; ``empty``: texts without a character; ``sources``: indices of the sources that have a text.
+    ``digest``: the sum of one hash for each text with its identity and sample, so that the order of files does not
+    matter. ``order``: the position of each identity's first text among those of the others, from 0, in the order of the
+    files. ``stored``: the Parquet file with the texts, and the first row.
     """
 
     number: int
@@ -91,17 +91,17 @@ class StoredConcept:
 
 
 class Corpus:
-    """The texts of one model configuration on one task; :func:`open_corpora` makes them.
+    """The texts of one model configuration on one task, from :func:`open_corpora`.
 
     ``label``: the model's short name and temperature, unique within the task. ``identities``: all, sorted.
-    ``concepts``: what is known of each, in order of first appearance. ``digest``: of all texts, whatever the files'
-    order or format. ``failed``: answers without a text; ``empty``: texts without a character; ``samples``: the most
-    that one identity has for one concept; ``absent``: per concept that lacks some, the identities without a text;
+    ``concepts``: facts on each, in order of first appearance. ``digest``: of all texts, independent of the files'
+    order and format. ``failed``: answers without a text; ``empty``: texts without a character; ``samples``: the most
+    that one identity has for one concept; ``absent``: for each incomplete concept, the identities without a text;
     ``short``: how many texts are missing for every identity to have ``samples`` of every concept.
     """
 
     def __init__(self, name: CorpusName, index: Index, label: str) -> None:
-        self._index = index  # its folder goes with the last corpus
+        self._index = index  # its folder is deleted with the last corpus
         self.concepts: Mapping[ConceptKey, StoredConcept] = index.concepts[name]
         concepts = list(self.concepts.values())
         self.label, self.task, self.model, self.temperature = label, name.task, name.model, name.temperature
@@ -132,7 +132,7 @@ class Corpus:
         )
 
     def texts(self, key: ConceptKey) -> ConceptTexts:
-        """Read the texts of one concept; raise UsageError for one that there is not."""
+        """Read the texts of one concept; raise UsageError for an unknown one."""
         concept = self.concepts.get(ConceptKey(*key))
         if concept is None:
             known = ["/".join(known) for known in self.concepts]
@@ -153,7 +153,7 @@ class Corpus:
         )
 
     def notes(self) -> list[str]:
-        """Say in sentences what is wanting, and which identities may be one, spelled in two ways."""
+        """Return sentences on what is missing, and on identities that may be the same, spelled in two ways."""
         notes = []
         if self.failed:
             notes.append(f"{count(self.failed, 'answer')} failed: there is no text.")
@@ -188,13 +188,12 @@ def open_corpora(
 ) -> list[Corpus]:
     """Open every corpus in ``sources``: Kapwa run folders, jsonl, Parquet, CSV or TSV files, folders of them.
 
-    ``attribute``: the column of the perturbed attribute, where it is not one of nationality, identity, culture,
-    country, religion, city, persona, language. ``task``: names the task of files without such a column, and keeps only
-    this one of those that have it. ``label``: what to call the model of files that name none; several such files are
-    then one corpus (else each is its own, named by its file).
+    ``attribute``: the column of the perturbed attribute, if it is not one of nationality, identity, culture,
+    country, religion, city, persona, language. ``task``: names the task of files without a column "task", and selects
+    the answers to this task in files with it. ``label``: the name for the model of files that name none; several such
+    files are then one corpus (otherwise each is its own, named by its file).
 
-    Every row is looked at once; texts are laid out in temporary files as large as they are, and read concept by
-    concept.
+    Every row is read once; texts are stored in temporary files of about the same size, and read concept by concept.
 
     Raises UsageError for no or repeated sources; DataError naming file, row, column and remedy for what cannot be
     read, for two answers to one (identity, sample), and for fewer than two identities or texts.
@@ -223,7 +222,7 @@ def open_corpora(
 
 
 def _labels(names: Sequence[CorpusName], label: str | None) -> dict[CorpusName, str]:
-    """Name each corpus: model and temperature, and whatever else is needed to tell those of a task apart."""
+    """Name each corpus: model and temperature, and whatever else is needed to distinguish those of a task."""
     labels = {}
     for name in names:
         model = brief_model(name.model)
@@ -248,9 +247,9 @@ def _labels(names: Sequence[CorpusName], label: str | None) -> dict[CorpusName, 
 class Index:
     """The answers of all sources, sorted by concept in a temporary folder.
 
-    ``concepts``: by corpus and key, in order of first appearance. ``tasks``: all that the sources name, ``task`` or
-    not. Raises DataError naming file, row and column, where a source has no rows, and where two answers claim one
-    place; RunError where there is no room for the texts.
+    ``concepts``: by corpus and key, in order of first appearance. ``tasks``: all that the sources name, also those that
+    are not selected. Raises DataError naming file, row and column, where a source has no rows, and where two answers
+    have the same identity and sample; RunError where there is not enough disk space for the texts.
     """
 
     def __init__(self, sources: Sequence[Source], task: str | None) -> None:
@@ -261,15 +260,15 @@ class Index:
         try:
             self._folder = _temporary_folder(self)
             self._gather(task)
-            # Concepts are sorted in groups of about so many characters.
+            # Concepts are sorted in groups of about this many characters.
             ends = accumulate(concept.characters for _, concept in self._by_number)
-            places = groupby(enumerate(ends), key=lambda end: end[1] // _HELD)
-            for place, numbers in places:
-                self._sort([number for number, _ in numbers], self._folder / f"sorted-{place}.parquet")
+            chunks = groupby(enumerate(ends), key=lambda end: end[1] // _CHUNK)
+            for chunk, numbers in chunks:
+                self._sort([number for number, _ in numbers], self._folder / f"sorted-{chunk}.parquet")
             for path in self._folder.glob("part-*.parquet"):
                 path.unlink()
         except OSError as error:
-            message = f"Texts cannot be laid out in {tempfile.gettempdir()}: {error.strerror or error}."
+            message = f"Texts cannot be stored in {tempfile.gettempdir()}: {error.strerror or error}."
             hint = "They need as much free space as their files take; name another folder in the variable TMPDIR."
             raise RunError(message, hint=hint) from error
 
@@ -285,7 +284,7 @@ class Index:
                 numbered = self._numbered(table if task is None else table.filter(pl.col("task") == task))
                 pending.append(numbered.with_columns(source=pl.lit(source)))
                 characters += int(numbered["text"].str.len_chars().sum())
-                if characters > _HELD:
+                if characters > _CHUNK:
                     pl.concat(pending).write_parquet(self._folder / f"part-{pending_texts}.parquet", compression="lz4")
                     pending, characters, pending_texts = [], 0, pending_texts + 1
             if not rows:
@@ -294,8 +293,8 @@ class Index:
             pl.concat(pending).write_parquet(self._folder / f"part-{pending_texts}.parquet", compression="lz4")
 
     def _numbered(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Put the number of its concept in the place of what each row says of itself."""
-        keys = table.group_by(_PLACE, maintain_order=True).agg(characters=pl.col("text").str.len_chars().sum())
+        """Replace the columns that name a concept by its number."""
+        keys = table.group_by(_KEY_COLUMNS, maintain_order=True).agg(characters=pl.col("text").str.len_chars().sum())
         numbers = []
         for *prompt_key, characters in keys.iter_rows():
             key = ConceptKey(*prompt_key[-2:])
@@ -306,18 +305,18 @@ class Index:
             corpus[key].characters += characters
             numbers.append(corpus[key].number)
         keys = keys.with_columns(number=pl.Series(numbers, dtype=pl.Int32))
-        table = table.join(keys, on=_PLACE, nulls_equal=True, maintain_order="left")
+        table = table.join(keys, on=_KEY_COLUMNS, nulls_equal=True, maintain_order="left")
         return table.select("number", "identity", pl.col("sample").cast(pl.Int32), "row", "text")
 
     def _sort(self, numbers: Sequence[int], path: Path) -> None:
-        """Write the texts of a few concepts to ``path``, sorted, and note what is known of each concept."""
+        """Write the texts of a few concepts to ``path``, sorted, and record the facts on each concept."""
         chosen = pl.col("number").is_between(numbers[0], numbers[-1])
         table = (
             pl.scan_parquet([*self._folder.glob("part-*.parquet")], glob=False)
             .filter(chosen)
             .collect(engine="streaming")
         )
-        if table["sample"].null_count():  # the source numbers none
+        if table["sample"].null_count():  # the source does not number samples
             earlier = pl.col("sample").is_null().cum_sum().over("number", "identity", order_by=["source", "row"]) - 1
             table = table.with_columns(pl.coalesce("sample", earlier))
         for number, failed in table.filter(pl.col("text").is_null())["number"].value_counts().iter_rows():
@@ -362,7 +361,7 @@ class Index:
         elsewhere = "" if other == source else f" of {self.sources[other].path}"
         text = f"{key.topic}/{key.concept}/{identity}, sample {sample}"
         message = f"answers {text}, again; row {before}{elsewhere} did so first."
-        hint = "Keep one of them, number repeated answers in a column 'sample' (0, 1, ...), or tell models apart in "
+        hint = "Keep one of them, number repeated answers in a column 'sample' (0, 1, ...), or distinguish models by "
         hint += "a column 'model', 'temperature' or 'run'."
         raise DataError(message, path=self.sources[source].path, row=row, hint=hint)
 
@@ -373,10 +372,10 @@ def _digest(hashes: Iterable[int]) -> str:
 
 
 def _temporary_folder(owner: object) -> Path:
-    """Make a folder that goes with ``owner``, and take away those that killed processes left: nobody locks them."""
+    """Make a folder that is deleted with ``owner``, and delete unlocked ones, which killed processes left behind."""
     for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):  # another user's, or in use
-            # A folder is a moment older than its lock.
+            # A folder is made a moment before its lock.
             if time.time() - left.stat().st_mtime > 60:
                 _remove(left, _locked(left))
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
@@ -390,9 +389,9 @@ def _remove(folder: Path, lock: int) -> None:
 
 
 def _locked(folder: Path) -> int:
-    """Lock ``folder`` until the returned handle is closed, however the process ends; OSError where another has it."""
+    """Lock ``folder`` until the returned handle is closed, however the process ends; OSError if it is locked."""
     handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    if sys.platform != "win32":  # no such lock there: what a killed process leaves stays
+    if sys.platform != "win32":  # Windows has no such lock: folders of killed processes are not deleted
         import fcntl
 
         try:

@@ -41,7 +41,7 @@ class ConceptKey(NamedTuple):
 
 
 class CorpusName(NamedTuple):
-    """What tells one corpus from another inside files."""
+    """The columns that distinguish corpora within files."""
 
     task: str
     model: str
@@ -52,14 +52,14 @@ class CorpusName(NamedTuple):
     attribute: str
 
 
-# What every source gives, one row an answer. ``text`` null: the model gave none. ``sample`` null: the file numbers
-# none. ``row``: as spreadsheets count (JSON lines: the line; Parquet, run: the record, from 1).
+# The columns of every source, one row for each answer. ``text`` null: the model gave no answer. ``sample`` null: the
+# file does not number samples. ``row``: as spreadsheets count (JSON lines: the line; Parquet, run: the record, from 1).
 COLUMNS: Final = (*CorpusName._fields, *ConceptKey._fields, "identity", "sample", "text", "row")
 
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """What the user said of the sources: the attribute, the task, and a name for what names no model."""
+    """The user's options for sources: the attribute, the task, and a label for files that name no model."""
 
     attribute: str | None = None
     task: str | None = None
@@ -89,7 +89,7 @@ def file_tables(path: Path, options: SourceOptions) -> Iterator[pl.DataFrame]:
 
 
 def _table_rows(path: Path) -> Iterator[tuple[int, Row]]:
-    """Yield each row of a table with its number, as spreadsheets count; raise DataError at the first that is wrong."""
+    """Yield each row of a table with its number, as spreadsheets count; raise DataError at the first faulty one."""
     table = open_table(path)
     raise_first(table.noted.problems)
     for number, cells in table.records:
@@ -102,7 +102,7 @@ def _table_rows(path: Path) -> Iterator[tuple[int, Row]]:
 def _text_tables(
     path: Path, options: SourceOptions, rows: Iterator[tuple[int, Mapping[str, object]]]
 ) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a text file as tables of strings; the first row says which columns there are."""
+    """Yield the rows of a text file as tables of strings; the first row determines the columns."""
     first = next(rows, None)
     if first is None:
         return
@@ -116,7 +116,7 @@ def _text_tables(
         try:
             frame = pl.DataFrame(cells, schema=schema)
         except UnicodeEncodeError:
-            # Lone surrogates, which no UTF-8 can hold, become U+FFFD, as in a journal.
+            # Lone surrogates, which UTF-8 cannot encode, become U+FFFD, as in a journal.
             frame = pl.DataFrame({name: [*map(_whole_text, column)] for name, column in cells.items()}, schema=schema)
         yield _checked(frame.with_columns(row=pl.Series(numbers)), path, columns, options)
 
@@ -126,7 +126,7 @@ def _whole_text(text: str | None) -> str | None:
 
 
 def _cells(path: Path, columns: Columns, rows: Iterable[tuple[int, Mapping[str, object]]]) -> Iterator[tuple[Any, ...]]:
-    """Yield number and cells of each row; as tuples, for a garbage collector walks through dicts again and again."""
+    """Yield number and cells of each row, as tuples, because dicts would slow the garbage collector down."""
     late = _MEANT - columns.present
     for number, record in rows:
         if "text" not in record:
@@ -171,9 +171,10 @@ def _parquet_tables(path: Path, options: SourceOptions) -> Iterator[pl.DataFrame
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of one file. ``identity`` (): the identity is the last part of ``item_id``; several are crossed.
+    """The columns of one file.
 
-    ``present``: all; ``used``: those that are read; ``others``: those of them that do not hold the attribute.
+    ``identity``: those of the identity; several are crossed; (): it is the last component of ``item_id``.
+    ``present``: all columns; ``used``: those that are read; ``others``: those of them without the attribute.
     """
 
     attribute: str
@@ -189,7 +190,7 @@ _MEANT = frozenset({*ATTRIBUTES, *_OPTIONAL, "item_id", "topic", "concept", "sam
 
 
 def _find_columns(names: Sequence[str], path: Path, options: SourceOptions) -> Columns:
-    """Decide which of ``names`` holds what; raise DataError naming the missing column and its nearest name."""
+    """Find the role of each of ``names``; raise DataError naming a missing column and its nearest name."""
     row = None if path.suffix.lower() in PARQUET else 1
 
     def missing(column: str) -> DataError:
@@ -198,8 +199,8 @@ def _find_columns(names: Sequence[str], path: Path, options: SourceOptions) -> C
 
     if "text" not in names:
         raise missing("text")
-    by_id, placed = "item_id" in names, "topic" in names and "concept" in names
-    if not placed and not by_id:
+    by_id, has_topic = "item_id" in names, "topic" in names and "concept" in names
+    if not has_topic and not by_id:
         raise missing("concept" if "topic" in names else "topic")
     candidates = [name for name in ATTRIBUTES if name in names]
     if len(candidates) > 1 and candidates[-1] == "language":
@@ -219,22 +220,22 @@ def _find_columns(names: Sequence[str], path: Path, options: SourceOptions) -> C
         hint += f"; or all that were varied together: --attribute {','.join(candidates)}."
         raise DataError(message, path=path, row=row, hint=hint)
     identity = tuple(candidates) if crossed or len(candidates) == 1 else ()
-    # A line of JSON may have a key "error" that the first one lacks.
+    # A line of JSON may have a key "error" that the first line lacks.
     known = (*names, "error") if path.suffix.lower() in JSON_LINES else names
     error = next((name for name in ("outcome", "error") if name in known), None)
-    wanted = {*_OPTIONAL, "sample", "text", *(("topic", "concept") if placed else ())} & set(names)
-    wanted |= {name for name in (*identity, error) if name} | ({"item_id"} if not (placed and identity) else set())
+    wanted = {*_OPTIONAL, "sample", "text", *(("topic", "concept") if has_topic else ())} & set(names)
+    wanted |= {name for name in (*identity, error) if name} | ({"item_id"} if not (has_topic and identity) else set())
     attribute = CROSS.join(crossed or identity or ("nationality",))
     others = frozenset(wanted.difference(identity))
     return Columns(attribute, identity, error, frozenset(names), tuple(sorted(wanted)), others)
 
 
-# A cell that may be wrong: where it is, in which column, what to say of its value, and the remedy.
+# A check of cells: the condition for a faulty cell, its column, the message on its value, and the remedy.
 Check = tuple[pl.Expr, str, str | Callable[[str], str], str | None]
 
 
 def _checked(frame: pl.DataFrame, path: Path, columns: Columns, options: SourceOptions) -> pl.DataFrame:
-    """Return a batch of strings as a table with :data:`COLUMNS`; raise DataError for the first cell that is wrong."""
+    """Return a batch of strings as a table with :data:`COLUMNS`; raise DataError for the first faulty cell."""
     numbers = [name for name in _NUMBERS if name in columns.others]
     words = [name for name in columns.used if name not in (*numbers, "text", columns.error)]
     frame = frame.with_columns(*(_normal(frame[name]) for name in words), pl.col(numbers).str.strip_chars())
@@ -257,11 +258,11 @@ def _checked(frame: pl.DataFrame, path: Path, columns: Columns, options: SourceO
         cell = pl.col(name).cast(pl.Float64, strict=False) if name in numbers else pl.lit(None)
         return cell.cast(kind).alias(name)
 
-    placed = "topic" in columns.used
+    has_topic = "topic" in columns.used
     identity = pl.concat_str(columns.identity, separator=CROSS) if columns.identity else pl.col("_identity")
     identity = identity.str.strip_chars()
     written = frame.select(pl.when(~_failed(columns)).then("text"))["text"]
-    # Without what was thought before the answer; a text that ends within its thought is none.
+    # Without the thought before the answer; a text that ends within its thought has no answer.
     answers = pl.Series("text", [text and text_of(text) for text in written], dtype=pl.String)
     return frame.with_columns(answers).select(
         named("task", options.task or DEFAULT_TASK),
@@ -269,8 +270,8 @@ def _checked(frame: pl.DataFrame, path: Path, columns: Columns, options: SourceO
         number("temperature", pl.Float64),
         *(named(name, "") for name in ("run", "variant", "language")),
         pl.lit(columns.attribute).alias("attribute"),
-        (pl.col("topic") if placed else pl.col("_topic").str.strip_chars()).alias("topic"),
-        (pl.col("concept") if placed else pl.col("_concept").str.strip_chars()).alias("concept"),
+        (pl.col("topic") if has_topic else pl.col("_topic").str.strip_chars()).alias("topic"),
+        (pl.col("concept") if has_topic else pl.col("_concept").str.strip_chars()).alias("concept"),
         identity.alias("identity"),
         number("sample", pl.Int64),
         "text",
@@ -279,7 +280,7 @@ def _checked(frame: pl.DataFrame, path: Path, columns: Columns, options: SourceO
 
 
 def _normal(cells: pl.Series) -> pl.Series:
-    """Return names in NFC and without blanks around them; each is computed once, for a column repeats few names."""
+    """Return names in NFC and without blanks around them; each is computed once, since a column repeats few names."""
     names = cells.unique()
     return cells.replace(names, names.str.normalize("NFC").str.strip_chars())
 
@@ -293,7 +294,7 @@ def _failed(columns: Columns) -> pl.Expr:
 
 
 def _checks(frame: pl.DataFrame, columns: Columns, words: Sequence[str]) -> Iterator[Check]:
-    """Yield what may be wrong with the cells of a batch, in the order in which it is said."""
+    """Yield the checks of the cells of a batch, in the order in which their errors are reported."""
     for name in words:
         cell = pl.col(name)
         if name not in _OPTIONAL or name in columns.identity:

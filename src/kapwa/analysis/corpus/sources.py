@@ -1,9 +1,10 @@
-"""From the paths a user names to what can be read: runs, files, folders of them, the released layout."""
+"""Find the sources in the paths that a user names: runs, files, folders of them, the released layout."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from kapwa.runs.store import JOURNAL
 
 
 class Source(NamedTuple):
-    """A file or run that holds answers, and these as tables with :data:`COLUMNS`, to be read once."""
+    """A file or run with answers, and the answers as tables with :data:`COLUMNS`, which can be read once."""
 
     path: Path
     tables: Iterator[pl.DataFrame]
@@ -37,21 +38,21 @@ def text_sources(paths: Sequence[Path], options: SourceOptions) -> list[Source]:
     if not paths:
         raise UsageError("No responses are named.", hint="Name run folders, files, or folders of files.")
     sources: dict[Path, Source] = {}
-    for part in (part for path in paths if not is_page(path) for part in _text_paths(path)):
-        if part.resolve() in sources:
-            raise UsageError(f"{part} is named twice.", hint="Name every run and file once.")
-        if part.is_dir():
-            run = Run(part)
+    for source in chain.from_iterable(_text_paths(path) for path in paths if not is_page(path)):
+        if source.resolve() in sources:
+            raise UsageError(f"{source} is named twice.", hint="Name every run and file once.")
+        if source.is_dir():
+            run = Run(source)
             if not compares_texts(run.manifest["suite"]):
                 why = "it has no texts of one concept for several identities"
                 hint = "Name runs of eecc/qa or eecc/stories."
-                raise UsageError(f"{part} is a run of {run.manifest['task']}: {why}.", hint=hint)
+                raise UsageError(f"{source} is a run of {run.manifest['task']}: {why}.", hint=hint)
             tables = _run_tables(run, options)
-        elif part.suffix.lower() in SEPARATED and looks_released(part):
-            tables = released_tables(part, options)
+        elif source.suffix.lower() in SEPARATED and looks_released(source):
+            tables = released_tables(source, options)
         else:
-            tables = file_tables(part, options)
-        sources[part.resolve()] = Source(part, tables)
+            tables = file_tables(source, options)
+        sources[source.resolve()] = Source(source, tables)
     return list(sources.values())
 
 
@@ -66,10 +67,10 @@ def _text_paths(path: Path) -> Iterator[Path]:
     inside = [entry for entry in sorted(path.rglob("*")) if not f"/{entry.relative_to(path).as_posix()}".count("/.")]
     runs = [entry for entry in inside if entry.is_dir() and is_run(entry)]
     files = [entry for entry in inside if entry.suffix.lower() in SUFFIXES and entry.is_file()]
-    # In a copy of the released data set the prompts' tables lie beside the answers.
+    # A copy of the released data set also has tables of prompts.
     answers = [file for file in files if file.parent.name == RESPONSES]
     files = answers or files
-    # Among many runs those of other suites are no mistake. Tables of runs and of analyses are no responses.
+    # Among many runs, those of other suites are not an error. Tables of runs and of analyses are not responses.
     folders = {*runs, *(entry for entry in (path, *inside) if is_analysis(entry))}
     chosen = [*filter(_holds_texts, runs), *(file for file in files if folders.isdisjoint(file.parents))]
     if not chosen:
@@ -79,7 +80,7 @@ def _text_paths(path: Path) -> Iterator[Path]:
 
 
 def _answers_of(benchmark: str) -> Path:
-    """Return where the answers that the catalog calls so were fetched; raise UsageError where it is no answers."""
+    """Return the folder of fetched answers that the catalog lists; raise UsageError if the entry has no answers."""
     if entries.entry(benchmark).holds != "answers":
         known = [name for name in entries.names() if entries.entry(name).holds == "answers"]
         hint = f"Ask it first: kapwa run {benchmark} --model MODEL. Answers of others: {', '.join(known)}."
@@ -93,23 +94,23 @@ def is_run(path: Path) -> bool:
 
 
 def _holds_texts(path: Path) -> bool:
-    """Whether a run's folder may hold texts to compare: all but those that say they are of another suite."""
+    """Whether a run's folder may have texts to compare: all folders except those of another suite."""
     try:
         manifest = json.loads((path / NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return True  # what is wrong with it is said when it is opened
+        return True  # its error is reported when it is opened
     return not isinstance(manifest, dict) or "suite" not in manifest or compares_texts(manifest["suite"])
 
 
 def _run_tables(run: Run, options: SourceOptions) -> Iterator[pl.DataFrame]:
-    """Yield the answers of a run, numbered from 1 in the order asked."""
+    """Yield the answers of a run, numbered from 1 in the order of its requests."""
     manifest = run.manifest
-    model, asked = options.label or str(manifest["model"]["id"]), manifest["options"]
-    of_run = (manifest["task"], model, asked.get("temperature"), run.path.name)
+    model, settings = options.label or str(manifest["model"]["id"]), manifest["options"]
+    of_run = (manifest["task"], model, settings.get("temperature"), run.path.name)
     for batch in batches(enumerate(texts_of(run), start=1)):
         rows = []
         for number, (item, request, response) in batch:
-            name = CorpusName(*of_run, item.variant, item.language, asked["attribute"])
+            name = CorpusName(*of_run, item.variant, item.language, settings["attribute"])
             rows.append((*name, item.category, item.topic, item.culture, request.sample, response.text, number))
         yield pl.DataFrame(rows, schema=list(COLUMNS), orient="row", infer_schema_length=None).cast(
             {"text": pl.String, "temperature": pl.Float64}

@@ -1,7 +1,7 @@
 """Surveys of cultural values: tables of countries by questions, and how far apart countries lie in them.
 
-``table`` reads them, ``distance`` matches rows with identities, leaves out what is no answer on a scale, and measures;
-``check`` says what is odd, ``controls`` are other distances between countries.
+``table`` reads them; ``distance`` matches rows with identities, leaves out columns that are not answers on a scale, and
+computes distances; ``check`` reports oddities; ``controls`` are other distances between countries.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Say what a survey table holds and what is odd about it, row by row, before it enters an analysis."""
+"""Report the content and the oddities of a survey table, row by row, before it is used in an analysis."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kapwa.files import read_text
 from kapwa.languages.places import Place, fold, resolve, suggestion
 from kapwa.value_types import JsonObject
 
-_FEW = 12  # so many questions are shown one by one
+_FEW = 12  # up to this many questions are shown one by one
 _HEADERS = frozenset(("identity", "identities", "nationality", "nationalities", "country", "demonym", "name"))
 
 
@@ -34,7 +34,7 @@ class ValuesQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ValuesCheck:
-    """What ``kapwa values check`` says: the report, and every question."""
+    """The result of ``kapwa values check``: the report, and every question."""
 
     report: CheckReport
     questions: tuple[ValuesQuestion, ...]
@@ -49,9 +49,9 @@ def check_values(
 ) -> ValuesCheck:
     """Read a survey table and report on it: columns, ranges, codes among answers, missing cells, unmatched names.
 
-    ``identities``: say also which of them have values. ``country``: the column that names the rows, where its header
-    does not say so. An "error" stops an analysis, a "warning" may change a number, a "note" informs. Raises UsageError
-    when ``country`` is no column.
+    ``identities``: report also which of them have values. ``country``: the column that names the rows, if its header
+    does not show it. An "error" stops an analysis, a "warning" may change a number, a "note" informs. Raises UsageError
+    when there is no column ``country``.
     """
     table, problems = scan_values(path, country=country)
     if table is None:
@@ -73,13 +73,13 @@ def check_values(
 
 
 def read_identities(path: Path) -> list[str]:
-    """Read a list of identities: one a line, a header skipped; of several cells the one headed so, or the last.
+    """Read a list of identities, one a line, without a header; of several columns, the one headed so, or the last.
 
-    Raises DataError for a file that cannot be read or names none.
+    Raises DataError for a file that cannot be read or has no identities.
     """
     separator = "," if path.suffix.lower() == ".csv" else "\t"
     lines = [[cell.strip().strip('"') for cell in line.split(separator)] for line in read_text(path).splitlines()]
-    # In the released list every line begins with "country": what the second line repeats is no header.
+    # In the released list every line begins with "country": a cell that the second line repeats is not a header.
     repeated = lines[1] if len(lines) > 1 else []
     first = lines[0] if lines else []
     heads = [column for column, cell in enumerate(first) if fold(cell) in _HEADERS and cell not in repeated]
@@ -91,14 +91,14 @@ def read_identities(path: Path) -> list[str]:
 
 
 def _counts(table: ValuesTable, questions: Sequence[ValuesQuestion]) -> dict[str, int | float | str]:
-    placed = [row.place for row in table.rows if row.place]
+    countries = [row.place for row in table.rows if row.place]
     used = np.array([not question.nominal for question in questions], bool)
     gaps = ~np.isfinite(table.matrix)
     counts: dict[str, int | float | str] = {
         "rows": len(table.rows),
         "named by": ", ".join(table.columns.labels),
-        "countries": len(set(placed)),
-        "rows that are not a country": len(table.rows) - len(placed),
+        "countries": len(set(countries)),
+        "rows that are not a country": len(table.rows) - len(countries),
         "questions": len(questions),
         "left out as codes": int((~used).sum()),
         "missing cells": f"{int(gaps.sum())} of {gaps.size} ({100 * gaps.sum() / max(gaps.size, 1):.1f} %)",
@@ -147,9 +147,9 @@ def _row_findings(table: ValuesTable) -> Iterator[Finding]:
 
 
 def _odd(row: ValuesRow) -> tuple[Severity, str]:
-    """Say how bad a row's name is and why; "" for a name that is clear."""
+    """Return the severity and description of a problem with a row's name; "" for a clear name."""
     if row.place is not None:
-        text = f"{row.country!r} is taken for {row.place.country}, but the row also says {row.conflict!r}"
+        text = f"{row.country!r} is read as {row.place.country}, but the row also says {row.conflict!r}"
         return "warning", text if row.conflict else ""
     if row.candidates:
         countries = " or ".join(place.country for place in row.candidates)
@@ -161,15 +161,15 @@ def _odd(row: ValuesRow) -> tuple[Severity, str]:
 
 
 def _identities(table: ValuesTable, identities: Sequence[str], findings: list[Finding]) -> dict[str, int | float | str]:
-    """Add what is odd about the identities to ``findings``; return the counts."""
+    """Add findings on the identities to ``findings``; return the counts."""
     path, matches = str(table.path), match_identities(table, identities)
-    # Rows that are ambiguous or repeated are findings of their own.
+    # Ambiguous and repeated rows are reported separately.
     odd = [text for text in matches.notes if not text.startswith("row ") and "their mean is used" not in text]
     unknown = [name for name in matches.missing if resolve(name) is None]
     odd += [f"the identity {name!r} names no country. {suggestion(name)}".removesuffix(". ") for name in unknown]
     findings += [Finding("warning", path, text) for text in odd]
     absent = [name for name in matches.missing if name not in unknown]
-    used = {i for match in matches.found for i in match.rows}
+    used = {i for match in matches.matched for i in match.rows}
     without = [row.country for i, row in enumerate(table.rows) if row.place and i not in used]
     for names, text, singular, more in (
         (absent, "no values for", "identity", "identities"),
@@ -178,11 +178,11 @@ def _identities(table: ValuesTable, identities: Sequence[str], findings: list[Fi
         if names:
             noun = singular if len(names) == 1 else more
             findings.append(Finding("note", path, f"{text} {len(names)} {noun}: {', '.join(names)}"))
-    complete = sum(bool(np.isfinite(table.matrix[list(m.rows)]).any(axis=0).all()) for m in matches.found)
+    complete = sum(bool(np.isfinite(table.matrix[list(m.rows)]).any(axis=0).all()) for m in matches.matched)
     spelt = {label for row in table.rows for label in row.labels}
     return {
         "identities": len(identities),
-        "identities with values": len(matches.found),
-        "of these, spelt as in the table": sum(match.identity in spelt for match in matches.found),
+        "identities with values": len(matches.matched),
+        "of these, spelt as in the table": sum(match.identity in spelt for match in matches.matched),
         "of these, with every question": complete,
     }

@@ -1,6 +1,6 @@
-"""What else may make two countries alike: distance over land and sea, region, language; for partial Mantel tests.
+"""Other reasons why two countries may be alike: geographic distance, region, language; for partial Mantel tests.
 
-Every matrix here is a distance: large means unlike, as cultural distance does.
+Every matrix here is a distance, like cultural distance: a large value means that two countries differ.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ CONTROLS: Mapping[str, Callable[[Sequence[str]], Floats]] = {
 def control_matrix(name_or_path: str | Path, iso3s: Sequence[str]) -> Floats:
     """Return a control for the countries ``iso3s``, float64 (m, m): one of ``CONTROLS``, or read from a table file.
 
-    A file is a square (a column of countries, then one column a country) or long (two columns of countries, then one
-    of numbers; either order of a pair will do, and both must agree). Pairs it does not have are NaN, the diagonal 0.
-    Raises UsageError for an unknown name, DataError for a file that is neither.
+    A file is a square (a column of countries, then one column for each country) or long (two columns of countries, then
+    one of numbers; a pair may be in either order, and in both if the numbers agree). Missing pairs are NaN, the
+    diagonal is 0. Raises UsageError for an unknown name, DataError for a file of another layout.
     """
     built_in = CONTROLS.get(str(name_or_path))
     if built_in is not None:
@@ -60,17 +60,17 @@ _CORNER = "country"
 
 
 def _pairs(path: Path) -> dict[tuple[str, str], float]:
-    """Read a file of distances: codes of two countries, in order, and how far they are apart."""
+    """Read a file of distances: by codes of two countries, in alphabetical order."""
     source = read_records(path, corner=_CORNER)
     if source.problems:
         raise source.problems[0]
     rows = [(record.row, [cell_text(record, name) for name in source.header]) for record in source.records]
     first, *others = source.header
     if first == _CORNER and others and all(number_of(cells[0]) is not None for _, cells in rows):
-        # The first column holds the row numbers that a program wrote.
+        # The first column has row numbers that a program wrote.
         first, *others = others
         rows = [(row, cells[1:]) for row, cells in rows]
-    # In a square of two countries the second column holds numbers, in a long table it names places.
+    # In a square of two countries the second column has numbers, in a long table it names countries.
     if len(others) == 2 and all(resolve(cells[1]) is not None for _, cells in rows):
         distances = [(row, others[1], (first, a), (others[0], b), cell) for row, (a, b, cell) in rows]
     else:

@@ -1,20 +1,20 @@
-"""How far countries lie apart in a survey of values: corrected, and as the released analysis has it.
+"""Distances between countries in a survey of values: corrected, and as the released analysis computes them.
 
-Corrected: each question is standardised over the countries compared, codes and other columns without a scale are left
-out, and the distance is the root of the mean squared difference over the questions both countries answered, so that a
-missing answer neither shortens nor lengthens it. ``distance_reference`` is the plain Euclidean distance over every
-column both have, unscaled, and longer the more columns they share.
+Corrected: each question is standardised over the compared countries, codes and other columns without a scale are left
+out, and the distance is the root of the mean squared difference over the questions that both countries answered, so
+that a missing answer makes it neither shorter nor longer. ``distance_reference`` is the plain Euclidean distance over
+every column that both have, unscaled, and longer the more columns they share.
 
-A country's mean over codes without an order says nothing of its values, and one such column outweighs all others in a
+A country's mean of codes without an order says nothing about its values, and one such column outweighs all others in a
 raw distance. A column is left out of distances when one of these rules holds:
 
 1. its name says that it describes the row (year, wave, weight, sample size, latitude, ...);
 2. it is a choice without an order in the questionnaire of the World Values Survey, wave 7 (``WVS7``), and the table
-   is one of that survey;
-3. its values rise with the countries' ISO numbers (Spearman's ρ ≥ 0.7 over at least 20 countries): codes that begin
-   with the country's number, as party codes do. ISO numbers follow the alphabet, so no answer rises with them;
-4. its values span over 1,000 times the range of the median column, and go beyond 1,000: no scale of answers is that
-   long (needs at least three other columns).
+   is from that survey;
+3. its values rise with the countries' ISO numbers (Spearman's ρ ≥ 0.7 over at least 20 countries): these are codes that
+   begin with the country's number, such as party codes. ISO numbers are alphabetical, so no answers rise with them;
+4. the range of its values is over 1,000 times that of the median column, and values exceed 1,000: no scale of answers
+   is that long (this needs at least three other columns).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from kapwa.files import table_rows
 from kapwa.languages.places import PLACE_ATTRIBUTES, Ambiguous, Place, fold
 
 Floats = NDArray[np.float64]
-# Means of equal numbers differ in their last digits; standardised, such a question would weigh like any other.
+# Means of equal numbers may differ in their last digits; standardised, such a question would count like any other.
 SAME = 1e-12
 _LONGER = 1_000.0
 _SHOWN = 4
@@ -53,11 +53,11 @@ WVS7 = {row["question"]: row["asks"] for row in table_rows(Path(__file__).with_n
 class CulturalDistance:
     """Distances between the m identities that have values in a survey.
 
-    ``index``: int64 (m,), their positions among the identities asked for; ``identities``, ``countries`` and ``iso3``
+    ``index``: int64 (m,), their positions among the given identities; ``identities``, ``countries`` and ``iso3``
     name them ("" without a country). ``distance`` and ``distance_reference``: float64 (m, m), symmetric, 0 on the
-    diagonal, NaN where two share too few questions (or, as released, where none, or where the row's demonym is
-    spelt otherwise than the identity). ``questions_known``: int64 (m,), questions each has an answer to, of
-    ``questions_used``. ``dropped``: questions left out, each with why. ``notes``: what had to be decided.
+    diagonal, NaN where two share too few questions (in the reference: where they share none, or where the row's demonym
+    and the identity differ in spelling). ``questions_known``: int64 (m,), how many of the ``questions_used`` each has
+    answered. ``dropped``: questions left out, each with the reason. ``notes``: decisions, in words.
     """
 
     name: str
@@ -74,7 +74,7 @@ class CulturalDistance:
 
 
 class Match(NamedTuple):
-    """An identity with values: its position among the identities, its place (None where it is none), its rows."""
+    """An identity with values: its position among the identities, its country (None if it is not one), its rows."""
 
     position: int
     identity: str
@@ -83,9 +83,9 @@ class Match(NamedTuple):
 
 
 class Matches(NamedTuple):
-    """Identities with rows, in order; identities without; and what was decided, in words."""
+    """Identities with rows, in order; identities without; and notes on decisions."""
 
-    found: list[Match]
+    matched: list[Match]
     missing: list[str]
     notes: list[str]
 
@@ -100,18 +100,19 @@ def cultural_distance(
     drop: Iterable[str] = (),
     choose: Mapping[str, str] | None = None,
 ) -> CulturalDistance:
-    """Measure how far apart the identities that ``table`` knows lie.
+    """Compute the distances between the identities that ``table`` has.
 
-    ``minimum_overlap``: the share of the questions used (0 to 1) that two must both have answered. ``keep`` keeps
-    questions that would be left out, ``drop`` leaves out more. ``choose``: see :func:`match_identities`. Raises
-    UsageError for unknown questions or choices, and when fewer than two identities have values.
+    ``minimum_overlap``: the share of the used questions (0 to 1) that two must both have answered. ``keep``: questions
+    to use although they would be left out; ``drop``: further questions to leave out. ``choose``: see
+    :func:`match_identities`. Raises UsageError for unknown questions or choices, and when fewer than two identities
+    have values.
     """
     keep, drop = tuple(keep), tuple(drop)
     for name in (*keep, *drop):
         if name not in table.questions:
             raise UsageError(f"{table.path} has no question {name!r}.", hint=nearest(name, table.questions))
     matches = match_identities(table, identities, attribute=attribute, choose=choose)
-    matched = [match for match in matches.found if np.isfinite(table.matrix[list(match.rows)]).any()]
+    matched = [match for match in matches.matched if np.isfinite(table.matrix[list(match.rows)]).any()]
     if len(matched) < 2:
         message = f"{table.path} has values for {len(matched)} of the {len(identities)} identities; distances need two."
         raise UsageError(message, hint="See which names match with: kapwa values check FILE --identities FILE")
@@ -153,11 +154,11 @@ def match_identities(
     attribute: str = "nationality",
     choose: Mapping[str, str] | None = None,
 ) -> Matches:
-    """Find the rows of each identity: those of the same place, or (where it names none) with the same label.
+    """Find the rows of each identity: those of the same country, or (where it names none) with the same label.
 
-    An ambiguous identity takes the one candidate that has a row, and a note says so; it is left out where several
+    An ambiguous identity means the one candidate that has a row, and a note says so; it is left out where several
     have one. ``choose`` decides instead: identity or row label → ISO code, "" to leave it out. Raises UsageError
-    for a choice that names nothing here or no place.
+    for a choice of an unknown name or country.
     """
     chosen = _checked(choose or {}, {*identities, *(label for row in table.rows for label in row.labels)}, table)
     by_place: dict[Place, list[int]] = {}
@@ -166,7 +167,7 @@ def match_identities(
         place = row.place or next(filter(None, map(chosen.get, row.labels)), None)
         if place is not None:
             by_place.setdefault(place, []).append(i)
-        # Of rows that are no places the first label counts: a language is no demonym of the same name.
+        # For rows that are not countries only the first label counts: a language is not a demonym of the same name.
         labels = row.labels if attribute in PLACE_ATTRIBUTES else row.labels[:1]
         for label in dict.fromkeys(fold(label) for label in labels if label):
             by_label.setdefault(label, []).append(i)
@@ -182,10 +183,10 @@ def match_identities(
         if not rows:
             result.missing.append(identity)
             continue
-        result.found.append(Match(position, identity, meant, tuple(rows)))
+        result.matched.append(Match(position, identity, meant, tuple(rows)))
         if meant is not None:
             names.setdefault(meant, []).append(identity)
-    result.notes.extend(_row_notes(table, result.found, chosen))
+    result.notes.extend(_row_notes(table, result.matched, chosen))
     for place, same in names.items():
         if len(same) > 1:
             words = " and ".join(map(repr, same))
@@ -197,7 +198,7 @@ def _settled(name: Ambiguous, by_place: Mapping[Place, list[int]], notes: list[s
     known = [place for place in name.candidates if place in by_place]
     codes = ", ".join(place.iso3 for place in name.candidates)
     if len(known) == 1:
-        notes.append(f"{name}; only {known[0].country} has values here, so it is taken for {known[0].country}")
+        notes.append(f"{name}; only {known[0].country} has values here, so it is read as {known[0].country}")
     elif known:
         notes.append(f"{name}; both have values, so it is left out (choose one: {codes})")
     return known[0] if len(known) == 1 else None
@@ -231,9 +232,9 @@ def _row_notes(table: ValuesTable, matched: Sequence[Match], chosen: Mapping[str
 def _standardised(
     table: ValuesTable, rows: Sequence[tuple[int, ...]], dropped: Mapping[str, str]
 ) -> tuple[Floats, dict[str, str]]:
-    """Return z-scores (sample standard deviation) of the questions that remain, and those that do not differ.
+    """Return z-scores (sample standard deviation) of the other questions, and those questions that do not differ.
 
-    An identity has the mean of its rows. Each country counts once, however many identities mean it.
+    An identity has the mean of its rows. Each country counts once, even if several identities mean it.
     """
     values = np.full((len(rows), len(table.questions)), np.nan)
     for i, same in enumerate(rows):
@@ -256,7 +257,7 @@ def _standardised(
 
 
 def _reference(table: ValuesTable, matched: Sequence[Match]) -> Floats:
-    """Raw Euclidean distances, as released: rows by their demonym to the letter, the last where it appears twice."""
+    """Raw Euclidean distances, as released: rows by their exact demonym, the last one where it appears twice."""
     by_demonym = {row.demonym: i for i, row in enumerate(table.rows)} if table.columns.demonym else None
     rows = [match.rows[-1] if by_demonym is None else by_demonym.get(match.identity) for match in matched]
     nothing = np.full(len(table.questions), np.nan)
@@ -264,7 +265,7 @@ def _reference(table: ValuesTable, matched: Sequence[Match]) -> Floats:
 
 
 def _distances(values: Floats, least: int, *, mean: bool) -> Floats:
-    """Root of the summed or mean squared differences between rows, over the columns both have; NaN below ``least``."""
+    """Root of the sum or mean of squared differences of rows, over the columns both have; NaN for under ``least``."""
     known = np.isfinite(values)
     distance = np.full((len(values), len(values)), np.nan)
     for i, row in enumerate(values):
@@ -275,11 +276,11 @@ def _distances(values: Floats, least: int, *, mean: bool) -> Floats:
     return distance
 
 
-# -- columns that are no answers on a scale -------------------------------------------------------------
+# -- columns that are not answers on a scale ------------------------------------------------------------
 
 
 def nominal_columns(table: ValuesTable) -> dict[str, str]:
-    """Return the questions that are no answers on a scale, each with why; the rules are in this module's docstring."""
+    """Return the columns that are not answers on a scale, with the reason; see the rules in the module's docstring."""
     is_wvs7 = sum(re.fullmatch(r"Q\d{1,3}", name) is not None for name in table.questions) >= 150
     codes = [row.place.numeric if row.place else "" for row in table.rows]
     numbers = np.array([float(code) if code else np.nan for code in codes])
@@ -318,10 +319,10 @@ def _beyond_scales(values: NDArray[np.float64], span: float, others: NDArray[np.
 
 
 def problem_of(table: ValuesTable, *, keep: Collection[str] = (), drop: Collection[str] = ()) -> DataError | None:
-    """Say why ``table`` can tell no countries apart, as an error with the remedy; None where it can.
+    """Return an error with its remedy where ``table`` cannot distinguish countries; None where it can.
 
-    Said before an analysis of hours ends in dashes: the table holds distances between countries, or every question is
-    dropped, a code, or the same in all rows.
+    This is checked before an analysis that takes hours: the table may hold distances between countries, or every
+    question may be dropped, a code, or the same in all rows.
     """
     if len(table.questions) > 2 and 2 * sum(map(bool, map(resolve, table.questions))) >= len(table.questions):
         hint = "Hold them fixed instead: --control FILE, together with a survey."
@@ -336,10 +337,8 @@ def problem_of(table: ValuesTable, *, keep: Collection[str] = (), drop: Collecti
 
 
 def nothing_left(table: ValuesTable, left_out: Mapping[str, str]) -> DataError:
-    """Return the error of a table of which every question is left out, each with why."""
+    """Return the error for a table with every question left out, with the reasons."""
     shown = "; ".join(f"{name}: {why}" for name, why in list(left_out.items())[:_SHOWN])
     more = f"; and {len(left_out) - _SHOWN} more" if len(left_out) > _SHOWN else ""
     hint = "It needs a column of numbers that differ. To keep a column that was left out as a code, add --keep COLUMN."
-    return DataError(
-        f"has no question with which countries can be told apart ({shown}{more}).", path=table.path, hint=hint
-    )
+    return DataError(f"has no question that distinguishes countries ({shown}{more}).", path=table.path, hint=hint)

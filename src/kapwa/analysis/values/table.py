@@ -1,4 +1,4 @@
-"""Survey tables of cultural values: one row a country, one column a question; or long, one row an answer."""
+"""Survey tables of cultural values: a row for each country and a column for each question; or one row an answer."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import read_text
-from kapwa.languages.places import Ambiguous, Place, fold, is_code, part_of
+from kapwa.languages.places import Ambiguous, Place, country_at_start, fold, is_code
 from kapwa.languages.places import resolve as resolve_name
 from kapwa.tables import Record, read_records, separator_of, words_for
 
-# Headers of columns that name the row, as `fold` writes them: the first that is there decides, the others settle
-# what it leaves open. Names come before codes: people can read names, and codes may be of another list.
+# Headers of columns that name the row, as `fold` writes them: the first of them decides, the others resolve
+# ambiguities. Names come before codes: people can read names, and codes may be from another list.
 _DEMONYMS = words_for("demonym")
 _CODES = words_for("place code")
 _LABELS = (*words_for("place"), *_DEMONYMS, *_CODES)
@@ -33,7 +33,7 @@ resolve = lru_cache(maxsize=8192)(resolve_name)
 
 
 class ValuesColumns(NamedTuple):
-    """What each column is: ``labels`` name the row (the first decides), ``demonym`` is the one of words for people."""
+    """The role of each column: ``labels`` name the row (the first decides), ``demonym`` has words for people."""
 
     labels: tuple[str, ...]
     demonym: str
@@ -43,10 +43,10 @@ class ValuesColumns(NamedTuple):
 
 
 class ValuesRow(NamedTuple):
-    """One row: its line in the file, what its labels say, and the place they name.
+    """One row: its line in the file, its labels, and the country they name.
 
-    ``candidates``: the places an ambiguous label may mean. ``part_of``: the country of which the row seems to be a
-    part ("Belgium French"); such a row has no ``place``. ``conflict``: what another column says instead, "" if none.
+    ``candidates``: the countries that an ambiguous label may mean. ``part_of``: the country to which the row seems to
+    belong ("Belgium French"); such a row has no ``place``. ``conflict``: another country in another column, "" if none.
     """
 
     number: int
@@ -59,7 +59,7 @@ class ValuesRow(NamedTuple):
 
     @property
     def country(self) -> str:
-        """The row's name as the table writes it: a word rather than a code."""
+        """The row's name in the table: a word rather than a code."""
         return next((label for label in self.labels if label and not is_code(label)), self.labels[0])
 
 
@@ -78,10 +78,10 @@ class ValuesTable:
 def read_values(path: str | Path, *, country: str | None = None) -> ValuesTable:
     """Read a survey table: CSV, TSV, JSON lines, XLSX or Parquet, wide or long.
 
-    The row is named by columns headed "country", "nationality", "iso3" and their kind, or by ``country`` alone. Other
-    columns of numbers are questions; with columns "question" and "value" each row is one answer. Empty cells,
-    "#NULL!", "NA" and their kind are missing; a comma is the decimal sign where semicolons part the cells.
-    Raises DataError naming file, row and column, UsageError when ``country`` is no column.
+    Rows are named by columns with headers such as "country", "nationality" and "iso3", or by ``country`` alone. Other
+    columns of numbers are questions; with columns "question" and "value" each row is one answer. Empty cells and
+    cells such as "#NULL!" and "NA" are missing; a comma is the decimal sign where semicolons separate cells.
+    Raises DataError naming file, row and column, UsageError when there is no column ``country``.
     """
     table, problems = scan_values(path, country=country)
     if table is None or problems:
@@ -90,7 +90,7 @@ def read_values(path: str | Path, *, country: str | None = None) -> ValuesTable:
 
 
 def scan_values(path: str | Path, *, country: str | None = None) -> tuple[ValuesTable | None, list[DataError]]:
-    """Read what can be read of a survey table; problems are returned, not raised."""
+    """Read a survey table as far as possible; problems are returned, not raised."""
     path = Path(path)
     source = read_records(path)
     problems = list(source.problems)
@@ -114,31 +114,31 @@ def scan_values(path: str | Path, *, country: str | None = None) -> tuple[Values
         hint = "Beside the column of countries there must be one with numbers."
         problems.append(DataError("has no column of numbers.", path=path, row=1, hint=hint))
     demonyms = cells.get(columns.demonym, [""] * len(numbers))
-    names = [tuple(cell.strip() for cell in row) for row in zip(*(cells[name] for name in columns.labels), strict=True)]
-    rows = [_row(*row) for row in zip(numbers, names, map(str.strip, demonyms), strict=True)]
+    labels = [[cell.strip() for cell in cells[name]] for name in columns.labels]
+    rows = [_row(*row) for row in zip(numbers, zip(*labels, strict=True), map(str.strip, demonyms), strict=True)]
     questions = columns.questions
     headers = {fold(name): name for name in cells}
     item, value_column = (next(filter(None, map(headers.get, names)), "") for names in (_LONG_QUESTIONS, _LONG_VALUES))
     if item in columns.text and value_column in questions:
         rows, questions, matrix = _widened(rows, cells[item], matrix[:, questions.index(value_column)])
         columns = ValuesColumns(columns.labels, columns.demonym, questions)
-    return ValuesTable(path.stem, path, tuple(_parts_apart(rows)), questions, matrix, columns), problems
+    return ValuesTable(path.stem, path, tuple(_with_regions_settled(rows)), questions, matrix, columns), problems
 
 
 def cell_text(record: Record, column: str) -> str:
-    """Return a cell as one text; a list is never a value, and reads as its parts."""
+    """Return a cell as one text; a list is never a value, so its items are joined."""
     cell = record.cells.get(column, "")
     return cell if isinstance(cell, str) else " | ".join(cell)
 
 
 def is_missing(cell: str) -> bool:
-    """Whether a cell says that there is no value: empty, "#NULL!", "NA", "..", "-" and their kind."""
-    # Nearly every cell begins with a digit; tables of people have millions.
+    """Whether a cell says that there is no value: empty, "#NULL!", "NA", "..", "-" and similar ones."""
+    # A short cut, since nearly every cell begins with a digit, and tables of respondents have millions of cells.
     return not cell[:1].isdigit() and cell.strip().casefold() in _MISSING
 
 
 def number_of(cell: str, *, decimal_comma: bool = False) -> float | None:
-    """Return the number in ``cell``, None when it is not a finite one; thousands are not grouped."""
+    """Return the number in ``cell``, None when it is not a finite one; separators of thousands are not accepted."""
     text = cell.strip().replace("−", "-")
     try:
         value = float(text.replace(",", ".", 1) if decimal_comma else text)
@@ -148,7 +148,7 @@ def number_of(cell: str, *, decimal_comma: bool = False) -> float | None:
 
 
 def not_a_number(path: Path, row: int, column: str, cell: str) -> DataError:
-    """Return the error of a cell that holds no number."""
+    """Return the error for a cell that is not a number."""
     hint = "Write 1234.5, or leave the cell empty where there is no value."
     return DataError(f"{cell!r} is not a number.", path=path, row=row, column=column, hint=hint)
 
@@ -159,7 +159,7 @@ def _find_columns(path: Path, cells: dict[str, list[str]], country: str | None) 
     known = {name: [cell.strip() for cell in column if not is_missing(cell)] for name, column in cells.items()}
     headers = {fold(name): name for name in reversed(cells)}
     named = [headers[name] for name in _LABELS if name in headers]
-    # A column "code" may be of parties: codes of countries have two or three letters or digits.
+    # A column "code" may have codes of parties: codes of countries have two or three letters or digits.
     named = [name for name in named if known[name] and (fold(name) not in _CODES or all(map(is_code, known[name])))]
     labels = named or [headers[name] for name in _OTHER_LABELS if name in headers][:1]
     labels = labels if country is None else [country]
@@ -177,17 +177,17 @@ def _find_columns(path: Path, cells: dict[str, list[str]], country: str | None) 
 
 
 def _row(number: int, labels: tuple[str, ...], demonym: str) -> ValuesRow:
-    """Take the first label that names places; the labels after it settle an ambiguous one."""
+    """Use the first label that names countries; the other labels resolve an ambiguous one."""
     places = [_candidates(resolve(label)) for label in labels]
     left = next(filter(None, places), frozenset())
     for more in places:
         left = left & more or left
     unknown = (label for label, candidates in zip(labels, places, strict=True) if not candidates)
-    part = next(filter(None, map(part_of, unknown)), None)
+    region_of = next(filter(None, map(country_at_start, unknown)), None)
     if len(left) != 1:
-        return ValuesRow(number, labels, demonym, None, tuple(sorted(left, key=lambda place: place.iso3)), part)
+        return ValuesRow(number, labels, demonym, None, tuple(sorted(left, key=lambda place: place.iso3)), region_of)
     others = [label for label, other in zip(labels, places, strict=True) if other and not left & other]
-    return ValuesRow(number, labels, demonym, next(iter(left)), part_of=part, conflict=", ".join(others))
+    return ValuesRow(number, labels, demonym, next(iter(left)), part_of=region_of, conflict=", ".join(others))
 
 
 def _candidates(place: Place | Ambiguous | None) -> frozenset[Place]:
@@ -196,10 +196,10 @@ def _candidates(place: Place | Ambiguous | None) -> frozenset[Place]:
     return frozenset(() if place is None else (place,))
 
 
-def _parts_apart(rows: Sequence[ValuesRow]) -> Iterator[ValuesRow]:
-    """Settle rows that say a part in words and the whole country in a code ("Belgium French", BEL).
+def _with_regions_settled(rows: Sequence[ValuesRow]) -> Iterator[ValuesRow]:
+    """Resolve rows with a region in words and the whole country in a code ("Belgium French", BEL).
 
-    Where another row is the whole country, such a row is a part; where none is, the words are a longer name for it.
+    If another row is the whole country, such a row is a region; if none is, its words are a longer name of the country.
     """
     whole = {row.place for row in rows if row.place and not row.part_of}
     for row in rows:
@@ -212,7 +212,7 @@ def _parts_apart(rows: Sequence[ValuesRow]) -> Iterator[ValuesRow]:
 def _widened(
     rows: Sequence[ValuesRow], items: Sequence[str], values: NDArray[np.float64]
 ) -> tuple[list[ValuesRow], tuple[str, ...], NDArray[np.float64]]:
-    """Make one row a country of one row an answer; several answers to one question are averaged."""
+    """Turn a long table (one row an answer) into one row a country; several answers to one question are averaged."""
     labels, questions = dict.fromkeys(row.labels for row in rows), tuple(dict.fromkeys(items))
     positions = {label: i for i, label in enumerate(labels)}, {question: j for j, question in enumerate(questions)}
     sums, counts = np.zeros((2, len(labels), len(questions)))

@@ -33,10 +33,10 @@ class ByChance(NamedTuple):
     p_adjusted: Reals
 
 
-class _Draws(NamedTuple):
-    """One identity's draws, each of a prompt from the ``size`` of a stratum; ``many`` have a word in ``texts``.
+class _Strata(NamedTuple):
+    """The entries of all strata, each column one of E: ``many`` of ``size`` prompts have ``word`` in ``texts`` texts.
 
-    Of one stratum and word there may be several, with different numbers of texts.
+    Of one stratum and word there may be several, with rising numbers of texts; strata rise, and words within them.
     """
 
     stratum: Ints
@@ -45,83 +45,126 @@ class _Draws(NamedTuple):
     texts: Ints
     many: Ints
 
+    @classmethod
+    def of(cls, counts: WordCounts, family: NDArray[np.bool_]) -> _Strata:
+        """Return the entries of the words that are looked at."""
+        stratum, word, texts, many = counts.strata[:, family[counts.strata[1]]].astype(np.int64)
+        return cls(stratum, word, counts.prompts.sum(axis=1)[stratum], texts, many)
+
+    def only(self, chosen: Ints) -> _Strata:
+        """Return the entries at these positions."""
+        return _Strata(*(values[chosen] for values in self))
+
+
+class _ByWord(NamedTuple):
+    """Where the entries of each word are: ``places`` of word w are ``starts[w]:starts[w + 1]``, rising."""
+
+    places: Ints
+    starts: Ints
+
+    @classmethod
+    def of(cls, strata: _Strata, size: int) -> _ByWord:
+        """Sort the entries by their words, of which there are ``size``."""
+        starts = np.append(0, np.cumsum(np.bincount(strata.word, minlength=size)))
+        return cls(np.argsort(strata.word, kind="stable"), starts)
+
+    def entries(self, words: Ints) -> Ints:
+        """Return the positions of all entries of ``words``, in the order of the strata."""
+        found = [self.places[self.starts[word] : self.starts[word + 1]] for word in words.tolist()]
+        return np.sort(np.concatenate(found))
+
+
+class _LeastChances:
+    """The least p-values that words of an identity can reach: each of its prompts is one of those with most texts."""
+
+    def __init__(self, strata: _Strata, size: int) -> None:
+        # The last entry of a stratum and word is of the prompts with most texts.
+        last = np.append(_differ(strata), True)[1:] if len(strata.word) else np.zeros(0, bool)
+        self._stratum, self._word = strata.stratum[last], strata.word[last]
+        self._ways = np.log(strata.many[last] / strata.size[last])
+        self._size = size
+
+    def of(self, times: Ints) -> Reals:
+        """Return those of an identity with ``times`` (C,) prompts in each stratum, one for every word, rising."""
+        return np.sort(np.exp(np.bincount(self._word, self._ways * times[self._stratum], self._size)))
+
 
 def by_chance(counts: WordCounts, entries: Ints, family: NDArray[np.bool_]) -> ByChance:
     """Hold the texts of ``entries`` against shuffled names; ``family`` (V,): the words that are looked at.
 
     The adjusted p of an entry is its p-value times the number of all words of all identities that could reach as small
     a one at all: Bonferroni's, but for what few texts can never show (Tarone 1990).
+
+    Several prompts of an identity in a stratum are drawn as if each were put back: their sum varies a little more than
+    it can, so that the chances are on the careful side.
     """
     rows, words, texts = counts.rows[entries], counts.indices[entries].astype(np.int64), counts.texts[entries]
-    strata = counts.strata[:, family[counts.strata[1]]].astype(np.int64)
-    sizes = counts.prompts.sum(axis=1)
-    everyone = [_draws(strata, sizes, whose) for whose in counts.prompts.T] if len(entries) else []
     expected, p, rivals = np.zeros(len(entries)), np.ones(len(entries)), np.zeros(len(entries), np.int64)
+    if not len(entries):
+        return ByChance(expected, p)
+    size = len(counts.vocabulary)
+    strata = _Strata.of(counts, family)
+    by_word, least = _ByWord.of(strata, size), _LeastChances(strata, size)
+    # Entries are many, of all strata, and the words of an identity few: only theirs are looked up for it.
     for who in np.unique(rows).tolist():
-        draws, mine = everyone[who], np.flatnonzero(rows == who)
-        row = np.full(len(counts.vocabulary), -1)
-        row[words[mine]] = np.arange(len(mine))
-        some = _Draws(*(values[row[draws.word] >= 0] for values in draws))
-        expected[mine], p[mine] = _tails(some._replace(word=row[some.word]), texts[mine])
-    for draws in everyone:
+        mine = np.flatnonzero(rows == who)
+        expected[mine], p[mine] = _identity_tails(
+            strata.only(by_word.entries(words[mine])), counts.prompts[:, who], words[mine], texts[mine]
+        )
+    for times in counts.prompts.T:
         # Chances that are equal differ in their last digits.
-        rivals += np.searchsorted(_least(draws, len(counts.vocabulary)), p * (1 + 1e-9), side="right")
+        rivals += np.searchsorted(least.of(times), p * (1 + 1e-9), side="right")
     return ByChance(expected, np.clip(p * rivals, p, 1.0))
 
 
-def _draws(strata: Ints, sizes: Ints, whose: Ints) -> _Draws:
-    """Return the draws of an identity that has ``whose`` (C,) prompts in each stratum.
+def _identity_tails(strata: _Strata, times: Ints, words: Ints, texts: Ints) -> tuple[Reals, Reals]:
+    """Return the mean number of texts with each of ``words`` (W,), and the chance of at least ``texts`` of them.
 
-    Several prompts of a stratum are drawn as if each were put back: their sum varies a little more than it can, so that
-    the chances are on the careful side.
+    ``strata`` are the entries of these words; the identity has ``times`` (C,) prompts in each.
     """
-    times = whose[strata[0]]
-    several = [strata[:, times > number] for number in range(int(times.max(initial=1)))]
-    stratum, word, texts, many = np.concatenate(several, axis=1)
-    again = np.repeat(np.arange(len(several)), [rows.shape[1] for rows in several])
-    return _Draws(stratum + again * len(whose), word, sizes[stratum], texts, many)
+    drawn = strata.only(np.flatnonzero(times[strata.stratum]))
+    order = np.argsort(words)
+    numbered = drawn._replace(word=order[np.searchsorted(words, drawn.word, sorter=order)])
+    return _tails(numbered, times, texts)
 
 
-def _least(draws: _Draws, size: int) -> Reals:
-    """Return the least p-value that each of ``size`` words can reach, rising: the prompts with most texts are drawn."""
-    # The entries of a stratum and word stand together, with rising numbers of texts.
-    last = np.append(_differ(draws), True)[1:] if len(draws.word) else np.zeros(0, bool)
-    ways = np.log(draws.many[last] / draws.size[last])
-    return np.sort(np.exp(np.bincount(draws.word[last], ways, size)))
-
-
-def _differ(draws: _Draws) -> NDArray[np.bool_]:
+def _differ(draws: _Strata) -> NDArray[np.bool_]:
     """Whether each entry is the first of its stratum and word."""
     changes = (np.diff(draws.stratum) != 0) | (np.diff(draws.word) != 0)
     return np.append(np.ones(min(len(draws.word), 1), bool), changes)
 
 
-def _tails(draws: _Draws, texts: Ints) -> tuple[Reals, Reals]:
-    """Mean number of texts with each of W words, and the chance of at least ``texts`` (W,) of them."""
+def _tails(draws: _Strata, times: Ints, texts: Ints) -> tuple[Reals, Reals]:
+    """Mean number of texts with each of W words, and the chance of at least ``texts`` (W,) of them.
+
+    ``times`` (C,): from how many prompts of each stratum one is drawn.
+    """
     first = _differ(draws)
     group = np.cumsum(first) - 1  # a group is a stratum and word
-    word, share = draws.word[first], draws.many / draws.size
+    word, often, share = draws.word[first], times[draws.stratum[first]], draws.many / draws.size
     means, squares, cubes = (np.bincount(group, share * draws.texts**power, len(word)) for power in (1, 2, 3))
     spread, skewed = squares - means**2, cubes - 3 * means * squares + 2 * means**3
-    mean, variance, third = np.stack([np.bincount(word, moments, len(texts)) for moments in (means, spread, skewed)])
+    moments = (means, spread, skewed)
+    mean, variance, third = np.stack([np.bincount(word, often * moment, len(texts)) for moment in moments])
     largest = np.zeros(len(word), np.int64)
     np.maximum.at(largest, group, draws.texts)
-    most = np.bincount(word, largest, len(texts))
+    most = np.bincount(word, often * largest, len(texts))
     needed = np.minimum(most, np.ceil(mean + 8 * np.sqrt(variance)) + 8).astype(np.int64) + 1
     many = needed > _EXACT
     p = np.ones(len(texts))
     p[many] = _fitted(texts[many], mean[many], variance[many], third[many])
     few = np.flatnonzero(~many)
-    chances = _convolved(draws, len(texts), int(needed[few].max(initial=1)))
+    shape = len(texts), int(needed[few].max(initial=1))
+    chances = _convolved(draws.only(np.flatnonzero(~many[draws.word])), times, shape)[few]
     # No less than that of the most that are listed.
     upper = np.cumsum(chances[:, ::-1], axis=1)[:, ::-1] + np.maximum(1 - chances.sum(axis=1, keepdims=True), 0.0)
-    p[few] = upper[few, np.minimum(texts[few], needed[few] - 1)]
+    p[few] = upper[np.arange(len(few)), np.minimum(texts[few], needed[few] - 1)]
     return mean, np.where(variance > 1e-9, np.minimum(p, 1.0), 1.0)
 
 
-def _convolved(draws: _Draws, words: int, width: int) -> Reals:
-    """Chance of 0, 1 … ``width`` − 1 texts with each word."""
-    chances = np.zeros((words, width))
+def _convolved(draws: _Strata, times: Ints, shape: tuple[int, int]) -> Reals:
+    """Chance of 0, 1 … texts with each word; ``shape``: how many words and how many numbers of texts."""
+    chances, width = np.zeros(shape), shape[1]
     chances[:, 0] = 1.0
     bounds = np.flatnonzero(np.diff(draws.stratum, prepend=-1, append=-1)).tolist()
     for start, end in pairwise(bounds):
@@ -129,10 +172,11 @@ def _convolved(draws: _Draws, words: int, width: int) -> Reals:
         step = np.zeros((len(here), int(draws.texts[start:end].max()) + 1))
         step[inverse, draws.texts[start:end]] = draws.many[start:end] / draws.size[start:end]
         step[:, 0] = 1 - step[:, 1:].sum(axis=1)
-        before = chances[here]
-        after = before * step[:, :1]
-        for k in range(1, min(step.shape[1], width)):
-            after[:, k:] += before[:, :-k] * step[:, k : k + 1]
+        after = chances[here]
+        for _ in range(int(times[draws.stratum[start]])):
+            before, after = after, after * step[:, :1]
+            for k in range(1, min(step.shape[1], width)):
+                after[:, k:] += before[:, :-k] * step[:, k : k + 1]
         chances[here] = after
     return chances
 

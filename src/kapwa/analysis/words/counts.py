@@ -87,12 +87,11 @@ class WordCounts:
         A group then has several prompts in a stratum, as ``prompts`` says.
         """
         whose, size = np.asarray(groups, np.int64), max(len(self.vocabulary), 1)
-        keys, inverse = np.unique(whose[self.rows] * size + self.indices, return_inverse=True)
-        sums = np.zeros((2, len(keys)), np.int64)
-        np.add.at(sums.T, inverse.ravel(), self.sums.T)
-        rows, indices = np.divmod(keys, size)
-        prompts = np.zeros((len(self.prompts), n_groups), np.int64)
-        np.add.at(prompts.T, whose, self.prompts.T)
+        keys = whose[self.rows] * size + self.indices
+        (distinct, uses), (_, texts) = (_tallied(keys, n_groups * size, counts) for counts in self.sums)
+        rows, indices = np.divmod(distinct, size)
+        sums = np.stack([uses, texts])
+        prompts = self.prompts @ (whose[:, None] == np.arange(n_groups)).astype(np.int64)
         return _from_entries(self.vocabulary, rows, indices, sums, prompts, self.strata)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:

@@ -1,7 +1,7 @@
-"""What no table can say of a language: how its words are cut, folded and brought to keys by code.
+"""The rules of languages that no table can express: code that cuts and folds words and makes keys of them.
 
-A function here gets a language's file and gives its :class:`Rules`; :data:`BY_TAG` names it by the tag of the language.
-A language without such a function is read by :func:`rules_of_file`, from its file alone.
+A function here gets a language's file and returns its :class:`Rules`; :data:`BY_TAG` has it by the tag of the language.
+A language without such a function gets its rules by :func:`rules_of_file`, from its file alone.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ Snowball stemmer and to simplemma's dictionary, which lists words with their ham
 Persian is typed on Arabic and on Persian keyboards (ي ك for ی ک), and writes affixes joined, after a space, or after
 a zero-width non-joiner (ZWNJ): the plural -hā, the comparatives -tar and -tarin, enclitic pronouns, the verb's mi-
 and nemi- (Academy of Persian Language and Literature, *Dastur-e xatt-e fārsi*; Mahootian, *Persian*, 1997).
-Folding joins affixes and turns every other ZWNJ into a space, as between the parts of a compound, so that all three
-spellings are one. Two more keys undo what spelling leaves open: ā without its madda, and colloquial -un for -ān (nun,
-nān).
+Folding joins affixes and turns every other ZWNJ into a space, as between the members of a compound, so that all three
+spellings become one. Two more keys cover other variants of spelling: ā without its madda, and colloquial -un for -ān
+(nun, nān).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _spellings(word: str) -> Iterator[str]:
 
 
 def arabic(file: LanguageFile) -> Rules:
-    """Clitics off; lemmas and stems."""
+    """Remove clitics; add lemmas and stems."""
     folding = Folding(after=ARABIC_MARKS | str.maketrans(dict(file.spelling.letters)))
 
     def variants(token: str) -> set[str]:
@@ -73,12 +73,12 @@ def arabic(file: LanguageFile) -> Rules:
 
 
 def _joined(text: str) -> str:
-    """Join affixes to their words, and part what else ZWNJ holds together."""
+    """Join affixes to their words, and separate other words at ZWNJ."""
     return str(_JOINED.sub("", text)).replace(_ZWNJ, " ")
 
 
 def persian(file: LanguageFile) -> Rules:
-    """Affixes joined, endings off; lemmas and stems."""
+    """Join affixes, remove endings; add lemmas and stems."""
     folding = Folding(after=ARABIC_MARKS | str.maketrans(dict(file.spelling.letters)), keep=_ZWNJ, last=_joined)
 
     def variants(token: str) -> set[str]:

@@ -1,10 +1,10 @@
 """Languages without a stemmer: Azerbaijani, Amharic, Assamese, Hausa, Sundanese. Affixes are stripped one by one.
 
 Azerbaijani: I lower-cases to ı and İ to i. Nouns take plural, possessive and case, each vowel of a suffix following the
-last vowel of what it is put on: a or ə by back and front, ı i u ü by rounding as well; stems in q and k soften to ğ
-and y before a vowel (Householder and Lotfi, *Basic Course in Azerbaijani*, 1965; Schönig in *The Turkic Languages*,
-1998). A suffix is therefore only stripped where its vowels are those the remaining stem calls for. In the file A stands
-for a or ə, I for ı, i, u or ü.
+last vowel of what it is attached to: a or ə by back and front, ı i u ü by rounding as well; stems in q and k soften to
+ğ and y before a vowel (Householder and Lotfi, *Basic Course in Azerbaijani*, 1965; Schönig in *The Turkic Languages*,
+1998). A suffix is therefore only stripped if its vowels are those that the remaining stem requires. In the file, A
+means a or ə, and I means ı, i, u or ü.
 
 Amharic: one letter for each sound, and affixes that show inside a sign (Leslau, *Reference Grammar of Amharic*, 1995).
 A sign holds a consonant and a vowel, so a suffix that begins with a vowel shows in the sign before it: there the stem
@@ -13,7 +13,7 @@ ends in the sixth order.
 Assamese: nouns take a classifier or a plural, then a case, then -o "too" or -(e)i "just" (Goswami and Tamuli,
 "Asamiya", in *The Indo-Aryan Languages*, 2003). The script keeps what the language lost (dental and retroflex stops, c
 and ch, three sibilants, long and short i and u, z and j are each one sound), and a cluster may be spelled with or
-without the sign that mutes the vowel. A key by sound brings such spellings together.
+without the sign that mutes the vowel. Such spellings share a key by sound.
 
 Hausa: a noun before its possessor, or with "the", takes the linker -n (masculine, plural) or -r (feminine), and
 pronouns are written on to it: -nsa -rsa "his" (Newman, *The Hausa Language*, 2000). Double consonants of loans are
@@ -23,7 +23,7 @@ Sundanese: verbs are marked by a nasal that replaces or precedes the first conso
 liwet → ngaliwet); the plural infix -ar- (-al-) follows the first consonant (Müller-Gotama, *Sundanese*, 2001; Robins,
 "Basic sentence structures in Sundanese", 1968). A root's first syllable may be doubled, with or without -ng (buah →
 bubuahan, bungbuahan). Monosyllabic loans take e- (teh → enteh). What remains must begin as a Sundanese syllable does.
-The particle téh marks what is spoken of (Bandung téh); the drink of that name stands first, or beside words of
+The particle téh marks the topic (Bandung téh); as the name of the drink, the word comes first, or beside words for
 drinking.
 """
 
@@ -63,13 +63,13 @@ _ROOT = re.compile(r"(?=.{3})(?:n[gy]|[bcdfgkpst][lr]|[^aeiou])?[aeiou]")
 
 
 def _harmonised(stem: str, suffix: str) -> str:
-    """The suffix with the vowels that ``stem``, which has one, calls for."""
+    """The suffix with the vowels that ``stem``, which must have a vowel, requires."""
     vowels = next(_HARMONY[letter] for letter in reversed(stem) if letter in _HARMONY)
     return suffix.replace("A", vowels[0]).replace("I", vowels[1])
 
 
 def azerbaijani(file: LanguageFile) -> Rules:
-    """Suffixes off where vowel harmony allows them; words typed without diacritics."""
+    """Remove suffixes where vowel harmony allows them; add the word without diacritics."""
     suffixes = [(suffix, shortest) for shortest, group in file.affixes.suffixes.items() for suffix in group]
     plain_letters = str.maketrans(dict(file.spelling.loose_letters))
 
@@ -91,7 +91,7 @@ def azerbaijani(file: LanguageFile) -> Rules:
 
 
 def amharic(file: LanguageFile) -> Rules:
-    """Prefixes and suffixes off, across syllable signs."""
+    """Remove prefixes and suffixes, also within syllable signs."""
     shortest = min(file.affixes.suffixes, default=2)
     strip_whole = affix_stripper(file.affixes)
 
@@ -109,7 +109,7 @@ def amharic(file: LanguageFile) -> Rules:
 
 
 def assamese(file: LanguageFile) -> Rules:
-    """Suffixes off where two letters remain (vowel signs are none); one letter for each sound."""
+    """Remove suffixes where two letters remain (vowel signs do not count); use one letter for each sound."""
     strip = affix_stripper(file.affixes, lambda stem: len(_LETTER.findall(stem)))
     sounds = str.maketrans(dict(file.spelling.loose_letters))
 
@@ -126,7 +126,7 @@ def assamese(file: LanguageFile) -> Rules:
 
 
 def hausa(file: LanguageFile) -> Rules:
-    """Glottal marks and tones off; linker and possessives off after a vowel; double consonants single."""
+    """Remove glottal marks and tones, and linkers and possessives after a vowel; make double consonants single."""
     strip = affix_stripper(file.affixes)
 
     def variants(token: str) -> set[str]:
@@ -138,7 +138,7 @@ def hausa(file: LanguageFile) -> Rules:
 
 
 def sundanese(file: LanguageFile) -> Rules:
-    """Affixes, nasal onsets, the plural infix, doubled syllables and the e- of loans off; the particle téh left out."""
+    """Remove affixes, nasal onsets, the plural infix, doubled syllables, the e- of loans, and the particle téh."""
     strip_whole, cutting = affix_stripper(file.affixes), file.cutting
     after, before, particle_word = (
         "|".join(map(re.escape, words)) or "(?!)"

@@ -1,7 +1,7 @@
 """Languages whose words come from dictionaries and stemmers: English, Spanish, Greek, Indonesian, Filipino.
 
-Lemmas are simplemma's, stems Snowball's, Indonesian roots PySastrawi's (after Nazief and Adriani). Words are looked up
-before accents are taken off where dictionaries are spelled with them (Spanish, Greek).
+Lemmas are simplemma's, stems Snowball's, Indonesian roots PySastrawi's (after Nazief and Adriani). Where dictionaries
+are spelled with accents (Spanish, Greek), words are looked up before their accents are removed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kapwa.value_types import Untyped
 
 
 def english(file: LanguageFile) -> Rules:
-    """Articles before a word and endings of ordinals (13th) are no words; spellings of two countries share a key."""
+    """Leave out articles before a word and endings of ordinals (13th); British and American spellings share a key."""
     articles, endings = frozenset(file.cutting.articles), frozenset(file.cutting.ordinal_endings)
     groups = [line.split(" / ") for line in file.spelling.alike]
     first_spelling = {form: group[0] for group in groups for form in group}
@@ -38,7 +38,7 @@ def english(file: LanguageFile) -> Rules:
 
 
 def spanish(_: LanguageFile) -> Rules:
-    """Looked up with accents and without them, compared without; ñ stays ñ."""
+    """Look words up with and without accents, and compare them without; ñ stays ñ."""
 
     def variants(token: str) -> set[str]:
         bare = unaccented(token, "ñ")
@@ -49,7 +49,7 @@ def spanish(_: LanguageFile) -> Rules:
 
 
 def greek(_: LanguageFile) -> Rules:
-    """Looked up with accents and the final sigma of dictionaries, compared without."""
+    """Look words up with accents and final sigma, as dictionaries write them, and compare them without."""
     fold = Folding()
 
     def variants(token: str) -> set[str]:
@@ -69,7 +69,7 @@ def _sastrawi() -> Untyped:
 
 
 def indonesian(_: LanguageFile) -> Rules:
-    """Root and lemma, without accents."""
+    """Add root and lemma, without accents."""
 
     def variants(token: str) -> set[str]:
         bare = unaccented(token)
@@ -79,7 +79,7 @@ def indonesian(_: LanguageFile) -> Rules:
 
 
 def filipino(_: LanguageFile) -> Rules:
-    """Lemma without accents; the linker -ng after a vowel, or -g after n, taken off."""
+    """Add the lemma without accents; remove the linker -ng after a vowel, or -g after n."""
 
     def variants(token: str) -> set[str]:
         bare = unaccented(token)

@@ -2,8 +2,8 @@
 
 Chinese is cut into words by rjieba; traditional characters are folded into simplified ones by OpenCC's tables, two
 scripts of one language. Korean is cut into content morphemes by mecab-ko where the extra ``ko`` is installed, else
-particles are taken off by rule (Sohn, *The Korean Language*, 1999, ch. 8); which of the two is at work stands among
-the language's tools, and so in the signature of every score.
+particles are removed by rule (Sohn, *The Korean Language*, 1999, ch. 8); the language's tools, and so the signature of
+every score, say which of the two is used.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _simplified(text: str) -> str:
 def _chinese_words(folded: str) -> tuple[str, ...]:
     """Cut at white space, punctuation and script borders, and runs of Han characters into rjieba's words.
 
-    Raises UsageError where rjieba has no wheel: with another way to cut, scores would be others.
+    Raises UsageError where rjieba is not installed: another segmenter would change scores.
     """
     words: list[str] = []
     for token in spaced_tokens(folded):
@@ -67,7 +67,7 @@ def _segmenter() -> Untyped:
 
 
 def chinese(file: LanguageFile) -> Rules:
-    """The word without a light last syllable; one syllable said twice, once; spellings that are alike inside it."""
+    """Remove a light last syllable; reduce one syllable said twice to one; replace spellings that are alike."""
     strip = affix_stripper(file.affixes)
     groups = [line.split(" / ") for line in file.spelling.alike]
 
@@ -97,7 +97,7 @@ def _tagger() -> Untyped | None:
 
 
 def _tool(distribution: str, licence: str) -> Tool | None:
-    """A part of the analyser, where it is installed."""
+    """A package of the analyser, where it is installed."""
     return installed(distribution, licence) if _tagger() is not None else None
 
 
@@ -113,22 +113,22 @@ def _korean_words(folded: str) -> tuple[str, ...]:
 
 
 def _morphemes(tagger: Untyped, token: str) -> list[str]:
-    """Content morphemes of a word (between spaces): compounds by their parts, verbs and adjectives by their stems."""
+    """Content morphemes of a word (between spaces): components of compounds, stems of verbs and adjectives."""
     if not any("\uac00" <= sign <= "\ud7a3" for sign in token):
         return [token]
     words: list[str] = []
     for line in tagger.parse(token).splitlines():
         surface, _, features = line.partition("\t")
-        tag, *_, kind, _, _, parts = features.split(",") if features else ("", "", "", "", "")
+        tag, *_, kind, _, _, components = features.split(",") if features else ("", "", "", "", "")
         if kind == "Compound":
-            words += (part.split("/")[0] for part in parts.split("+"))
+            words += (component.split("/")[0] for component in components.split("+"))
         elif tag.split("+")[0] in _CONTENT:
             words.append(surface)
     return words
 
 
 def korean(file: LanguageFile) -> Rules:
-    """The token without one particle, if two syllables are left; only where no analyser cut them off."""
+    """Remove one particle, if two syllables are left; only where no analyser has removed them."""
     strip = affix_stripper(file.affixes)
 
     def variants(token: str) -> set[str]:

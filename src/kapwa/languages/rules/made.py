@@ -1,4 +1,4 @@
-"""The rules of a language as code sees them, and those that a file alone gives."""
+"""The type for a language's rules in code, and the rules of a language that has only a file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def folding_of(spelling: Spelling, **further: object) -> Folding:
 
 
 def affix_stripper(affixes: Affixes, letters: Callable[[str], int] = len) -> Affixless:
-    """Return what yields the words that a word minus one affix may be; ``letters`` counts what must remain."""
+    """Return a function that yields a word minus one affix, for each affix; ``letters`` counts what must remain."""
 
     def strip(word: str) -> Iterator[str]:
         for remove, groups in ((str.removeprefix, affixes.prefixes), (str.removesuffix, affixes.suffixes)):
@@ -43,12 +43,12 @@ def affix_stripper(affixes: Affixes, letters: Callable[[str], int] = len) -> Aff
 
 
 def rules_of_file(file: LanguageFile) -> Rules:
-    """Return the rules that a file alone gives: accents and affixes off, loose letters, lemma and stem where known."""
+    """Return rules from a file alone: remove accents and affixes, use loose letters, add lemma and stem if known."""
     strip = affix_stripper(file.affixes)
     loose = str.maketrans(dict(file.spelling.loose_letters))
 
     @cache
-    def libraries() -> tuple[bool, bool]:  # asked when a word is first looked up, for it loads them
+    def libraries() -> tuple[bool, bool]:  # called when a word is first looked up, because it loads them
         return file.tag in lemmatised(), file.name.lower() in stemmed()
 
     def variants(token: str) -> set[str]:

@@ -11,10 +11,9 @@ from kapwa.report import wording
 from kapwa.report.charts.elements import HeatChart, RowChart
 from kapwa.report.charts.track import track_charts
 from kapwa.report.page.html import render
-from kapwa.report.tables.linking import linking_block
+from kapwa.report.tables.linking import LinkedReleases
 from kapwa.report.tables.table import PageSection
 from kapwa.report.tables.track import track_block
-from kapwa.report.view.releases import Releases
 from kapwa.report.view.track import Track
 
 
@@ -33,10 +32,11 @@ def write_track(tracks: Sequence[Track], page: Path) -> Path:
     return _written(page, sections, title="Checkpoints", kicker="Kapwa track", lead=lead)
 
 
-def write_link(releases: Releases, page: Path) -> Path:
+def write_link(linked: LinkedReleases, page: Path) -> Path:
     """Write one self-contained page about two releases, and return its path."""
-    lead = f"{releases.view.titles[releases.view.metric]}{releases.view.variant_words}"
-    sections = [ChartedSection(linking_block(releases), ())]
+    view = linked.releases.view
+    lead = f"{view.titles[view.metric]}{view.variant_words}"
+    sections = [ChartedSection(linked.block, ())]
     return _written(page, sections, title="Two releases", kicker="Kapwa link", lead=lead)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from kapwa.report import wording
 from kapwa.report.tables.columns import count_column, p_column, points_column, share_column, text_column
@@ -18,7 +19,13 @@ _LEAST_MOVES = next(k for k in range(1, 20) if 2 * 0.5**k < ALPHA)
 
 @dataclass(frozen=True, slots=True)
 class LinkedRow:
-    """A system's scores on both releases, and on the old one's scale: ``linked`` with its interval, or as measured."""
+    """A system on one scale; every score is a share of right answers (0 to 1), the mean over cultures of both releases.
+
+    ``answered``: the name of the release it was asked, or "both". ``old`` and ``new``: its scores on the two, null
+    where it was not asked. ``on_one_scale``: its score on the old release, as measured, or as foretold from the new
+    one; then ``low`` and ``high`` are where it lies in 95 of 100 cases, on these items. ``beyond``: "yes" where it
+    scored lower or higher than every system that answered both, so that the foretold score may not hold.
+    """
 
     system: str | None
     answered: str | None
@@ -32,7 +39,14 @@ class LinkedRow:
 
 @dataclass(frozen=True, slots=True)
 class StepRow:
-    """By how much scores change from the old release to the new one, over cultures (``culture`` null) or in one."""
+    """By how much scores change from the old release to the new one, over cultures (``culture`` null) or in one.
+
+    ``difference``: new − old, of shares (−1 to 1; 0.05 is 5 points), of the systems that answered both, whose number is
+    ``systems``; ``low`` and ``high``: its 95 % interval (of single cultures: of all of them at once). ``error_systems``
+    and ``error_items``: the standard error of linking, as systems differ in the step and as items alone let expect, in
+    the same unit; the interval goes by the one that makes it wider. ``shown``: "harder" or "easier" where the interval
+    excludes the other, else null.
+    """
 
     culture: str | None
     difference: float | None
@@ -46,7 +60,13 @@ class StepRow:
 
 @dataclass(frozen=True, slots=True)
 class CommonRow:
-    """An item that both releases have by its id; ``left_out``: why it counts as two, null where it is one."""
+    """An item that both releases have by its id.
+
+    ``left_out``: why it counts as two different items, "text or key changed" or "answers moved"; null where it is one.
+    ``up`` and ``down``: how many systems answered it rightly only on the new, only on the old release; ``p_value``: of
+    the exact sign test, ``p_adjusted``: over all common items (Tarone 1990). The four are null where the text or key
+    changed.
+    """
 
     culture: str | None
     item_id: str | None
@@ -57,32 +77,91 @@ class CommonRow:
     p_adjusted: float | None
 
 
-def linking_block(releases: Releases) -> PageSection:
-    """Return sentences and tables of two releases."""
-    tables = [_systems_table(releases), _steps_table(releases)]
-    return PageSection(
-        title=f"{releases.old.name} and {releases.new.name}: {releases.view.title}",
-        sentences=list(_sentences(releases)),
-        tables=tables,
-        more=[_items_table(releases)] if any(item.left_out for item in releases.common) else [],
-        notes=list(_notes(releases)),
-    )
+@dataclass(frozen=True)
+class LinkedReleases:
+    """Two releases of a benchmark on one scale, that of the release named ``old``; the other one is ``new``.
 
+    ``task``, ``metric``, ``variant``: of what. The method is mean equating with a single group, the systems that
+    answered both (:mod:`kapwa.stats.linking`).
+    """
 
-def linking_tables(releases: Releases) -> list[Table]:
-    """Return every table, for CSV."""
-    return [_systems_table(releases), _steps_table(releases), _items_table(releases)]
+    releases: Releases
 
+    @property
+    def task(self) -> str:
+        """The task of all runs."""
+        return self.releases.view.task
 
-def linking_record(releases: Releases) -> JsonObject:
-    """Return all of it as plain values, for JSON."""
-    systems, steps, items = (table.frame.to_dicts() for table in linking_tables(releases))
-    return {
-        **{"task": releases.view.task, "metric": releases.view.metric, "variant": releases.view.variant},
-        **{"old": releases.old.name, "new": releases.new.name},
-        **{"sentences": list(_sentences(releases)), "notes": list(_notes(releases))},
-        **{"systems": systems, "steps": steps, "common_items": items},
-    }
+    @property
+    def metric(self) -> str:
+        """The metric that is linked, a share of right answers: the first headline metric."""
+        return self.releases.view.metric
+
+    @property
+    def variant(self) -> str:
+        """The prompt variant whose scores are linked, the first one."""
+        return self.releases.view.variant
+
+    @property
+    def old(self) -> str:
+        """The release whose scale is used."""
+        return self.releases.old.name
+
+    @property
+    def new(self) -> str:
+        """The other release."""
+        return self.releases.new.name
+
+    @cached_property
+    def systems(self) -> Sequence[LinkedRow]:
+        """A :class:`LinkedRow` for every system, the one that scores highest on the scale first."""
+        return [_system_row(self.releases, system) for system in self.releases.systems]
+
+    @cached_property
+    def steps(self) -> Sequence[StepRow]:
+        """By how much scores change: a :class:`StepRow` over cultures, then one for each of several cultures."""
+        return [*map(_step_row, [(None, self.releases.step), *self.releases.culture_steps.items()])]
+
+    @cached_property
+    def common_items(self) -> Sequence[CommonRow]:
+        """A :class:`CommonRow` for every item that both releases have by its id."""
+        return [*map(_common_row, self.releases.common)]
+
+    @cached_property
+    def sentences(self) -> Sequence[str]:
+        """What was found, in words."""
+        return [*_sentences(self.releases)]
+
+    @cached_property
+    def notes(self) -> Sequence[str]:
+        """What limits it, in words."""
+        return [*_notes(self.releases)]
+
+    @property
+    def tables(self) -> Sequence[Table]:
+        """The three as tables: ``frame`` is a Polars frame with the fields above as columns, ``csv`` its text."""
+        return [_systems_table(self), _steps_table(self), _items_table(self)]
+
+    @property
+    def block(self) -> PageSection:
+        """Return sentences and tables, for a terminal or a page."""
+        *first, items = self.tables
+        return PageSection(
+            title=f"{self.old} and {self.new}: {self.releases.view.title}",
+            sentences=self.sentences,
+            tables=first,
+            more=[items] if any(row.left_out for row in self.common_items) else [],
+            notes=self.notes,
+        )
+
+    def as_dict(self) -> JsonObject:
+        """Return all of it as plain values, for JSON."""
+        systems, steps, items = (table.frame.to_dicts() for table in self.tables)
+        return {
+            **{"task": self.task, "metric": self.metric, "variant": self.variant, "old": self.old, "new": self.new},
+            **{"sentences": self.sentences, "notes": self.notes},
+            **{"systems": systems, "steps": steps, "common_items": items},
+        }
 
 
 def shown(step: ReleaseStep) -> str | None:
@@ -90,9 +169,9 @@ def shown(step: ReleaseStep) -> str | None:
     return "harder" if step.high < 0 else "easier" if step.low > 0 else None
 
 
-def _systems_table(releases: Releases) -> Table:
-    old, new = releases.old.name, releases.new.name
-    frame = frame_of(LinkedRow, [_system_row(releases, system) for system in releases.systems])
+def _systems_table(linked: LinkedReleases) -> Table:
+    old, new = linked.old, linked.new
+    frame = frame_of(LinkedRow, linked.systems)
     columns = [
         text_column("System", "system"),
         text_column("Answered", "answered"),
@@ -121,35 +200,35 @@ def _system_row(releases: Releases, system: LinkedSystem) -> LinkedRow:
     )
 
 
-def _steps_table(releases: Releases) -> Table:
-    steps = [(None, releases.step), *releases.culture_steps.items()]
-    rows = [
-        StepRow(
-            culture=name,
-            difference=step.value,
-            low=step.low,
-            high=step.high,
-            error_systems=step.error_systems,
-            error_items=step.error_items,
-            systems=step.systems,
-            shown=shown(step),
-        )
-        for name, step in steps
-    ]
+def _step_row(named: tuple[str | None, ReleaseStep]) -> StepRow:
+    culture, step = named
+    return StepRow(
+        culture=culture,
+        difference=step.value,
+        low=step.low,
+        high=step.high,
+        error_systems=step.error_systems,
+        error_items=step.error_items,
+        systems=step.systems,
+        shown=shown(step),
+    )
+
+
+def _steps_table(linked: LinkedReleases) -> Table:
     columns = [
         text_column("Culture", "culture"),
         points_column("Change of score", "difference", ("low", "high")),
         text_column("Shown", "shown"),
     ]
-    caption = f"From {releases.old.name} to {releases.new.name}, the same systems"
-    frame = frame_of(StepRow, rows)
-    note = "Intervals of single cultures hold for all of them at once." if releases.culture_steps else ""
+    caption = f"From {linked.old} to {linked.new}, the same systems"
+    frame = frame_of(StepRow, linked.steps)
+    note = "Intervals of single cultures hold for all of them at once." if linked.steps[1:] else ""
     named = frame.with_columns(culture=frame["culture"].fill_null("Mean over cultures" if note else "All items"))
     return Table("linked-steps", caption, frame, columns, note, shown=named)
 
 
-def _items_table(releases: Releases) -> Table:
-    frame = frame_of(CommonRow, map(_common_row, releases.common))
+def _items_table(linked: LinkedReleases) -> Table:
+    frame = frame_of(CommonRow, linked.common_items)
     left = frame.filter(frame["left_out"].is_not_null())
     columns = [
         text_column("Item", "item_id", "culture"),
@@ -159,7 +238,7 @@ def _items_table(releases: Releases) -> Table:
         p_column("p", "p_adjusted"),
     ]
     caption = f"Items with one id that count as different ones: {left.height:,} of {frame.height:,}"
-    old, new = releases.old.name, releases.new.name
+    old, new = linked.old, linked.new
     note = f"Up, down: systems that answered it rightly only on {new}, only on {old}. The CSV has all items of one id."
     return Table("linked-items", caption, frame, columns, note, shown=left.head(MOST_ITEMS))
 

@@ -49,7 +49,7 @@ class CommonItem(NamedTuple):
     @property
     def left_out(self) -> bool:
         """Whether it is taken as two different items."""
-        return self.changed or (self.moved is not None and self.moved.found)
+        return self.changed or (self.moved is not None and self.moved.significant)
 
 
 class ReleaseRuns:

@@ -1,7 +1,7 @@
 """Which items were shown to which models, where and when: what an owner must know before items stay private.
 
 It is read from the folders that runs and judgings left. Who was shown an item may keep it, so a request that failed
-counts as well; what was not asked does not.
+counts as well, and so does what an unfinished run has asked so far; what was not asked does not.
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ import polars as pl
 
 from kapwa.datasets.canary import is_marked, is_private
 from kapwa.datasets.card import version_of
-from kapwa.errors import KapwaError, RunError
+from kapwa.errors import KapwaError, RunError, UnfinishedRunError
 from kapwa.labels.judges.judging import REPLIES
 from kapwa.labels.judges.panel import JUDGING, RECORD, VERDICTS
 from kapwa.labels.verdicts import read_verdicts
-from kapwa.runs.directory import Run
-from kapwa.runs.schema import NAME
+from kapwa.models.base import LOCAL_BACKENDS
+from kapwa.report.wording import count
+from kapwa.runs.directory import Run, brief_model
+from kapwa.runs.request_items import ITEM, asked_so_far
+from kapwa.runs.request_items import NAME as REQUESTS
+from kapwa.runs.schema import NAME, RUN
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.tables import schema_of
 from kapwa.value_types import JsonMapping
@@ -34,8 +38,6 @@ Place = Literal["this computer", "own network", "provider", "recorded answers", 
 SHOWN = schema_of(
     "item_id culture language cluster task data version part system model revision place host first last run"
 )
-_LOCAL = ("smollm2", "hf")
-_ITEM = ["item_id", "culture", "language", "cluster"]
 Facts = Mapping[str, str]
 _SHOWN_TO = ["system", "place", "host"]
 
@@ -79,7 +81,10 @@ def shown_items(folders: Sequence[str | Path]) -> ShownItems:
             frames.append(_of_run(run))
             runs[run.manifest["signature"]] = run
         except KapwaError as error:
-            notes.append(f"{error.summary} What it showed is not in this list.")
+            notes.append(_note_of_unfinished(place, frames, error))
+            continue
+        if (place / REQUESTS).exists():  # it was begun again, to ask more, and is not finished
+            notes.append(_note_of_unfinished(place, frames, UnfinishedRunError(f"{place} was begun again.")))
     for place in _places(folders, (RECORD,)):
         try:
             frames.append(_of_judging(place, runs))
@@ -104,35 +109,61 @@ def _places(folders: Sequence[str | Path], names: Sequence[str]) -> list[Path]:
 
 
 def _of_run(run: Run) -> pl.DataFrame:
-    asked = run.scores.filter(pl.col("outcome") != "not asked").select(_ITEM).unique(maintain_order=True)
+    asked = run.scores.filter(pl.col("outcome") != "not asked").select(ITEM).unique(maintain_order=True)
     days = (str(run.manifest.get(name) or "")[:10] for name in ("started", "finished"))
     facts = {"system": run.label, "run": str(run.path), **dict(zip(("first", "last"), days, strict=True))}
-    return _rows(asked, {**_about(run), **_model(run.manifest["model"]), **facts})
+    return _rows(asked, {**_about(run.manifest), **_model(run.manifest["model"]), **facts})
+
+
+def _note_of_unfinished(folder: Path, frames: list[pl.DataFrame], error: KapwaError) -> str:
+    """Add to ``frames`` what a run that is not finished has asked so far; say what is listed, or why nothing is."""
+    if not isinstance(error, UnfinishedRunError):
+        return f"{error.summary} What it showed is not in this list."
+    try:
+        manifest, asked = RUN.read(folder), asked_so_far(folder)
+        with AnswerStore(folder / JOURNAL, mode="read") as store:
+            days = _days(store)
+        label = manifest.get("label") or brief_model(manifest["model"]["id"])
+        facts = {"system": label, "run": str(folder), "first": days[0], "last": days[-1]}
+        frames.append(_rows(asked, {**_about(manifest), **_model(manifest["model"]), **facts}))
+    except (KapwaError, KeyError, TypeError) as reason:
+        why = f" ({reason.summary.removesuffix('.')})" if isinstance(reason, KapwaError) else ""
+        return f"{error.summary} What it showed is not in this list{why}."
+    several = count(len(asked), "item")
+    return (
+        f"{error.summary} {several} with an answer or an error so far are listed; others that were under way when it "
+        "ended may have been shown, too."
+    )
+
+
+def _days(store: AnswerStore) -> list[str]:
+    """Return the days (UTC) on which answers were stored, the first one first; one empty text where there are none."""
+    times = [time for session in store.sessions() for time in (session.started, session.ended)]
+    return [datetime.fromtimestamp(time, tz=UTC).date().isoformat() for time in sorted(times)] or [""]
 
 
 def _of_judging(folder: Path, runs: Mapping[str, Run]) -> pl.DataFrame:
     """What each judge of a folder was shown: the items whose answers it judged; less where their run is not here."""
     record, verdicts = JUDGING.read(folder), read_verdicts(folder / VERDICTS)
     with AnswerStore(folder / REPLIES, mode="read") as store:
-        times = [time for session in store.sessions() for time in (session.started, session.ended)]
-    days = [datetime.fromtimestamp(time, tz=UTC).date().isoformat() for time in sorted(times)] or [""]
+        days = _days(store)
     frames = [pl.DataFrame(schema=SHOWN)]
     for judge in record["judges"]:
         rater, _, revision = str(judge["rater"]).partition("@")
         model = _model({"id": rater, "revision": revision, "fingerprint": judge["model"]})
         facts = {"system": f"{rater} (judge)", "run": str(folder), "first": days[0], "last": days[-1]}
         for (signature,), part in verdicts.filter(rater=judge["rater"]).group_by("run", maintain_order=True):
-            about = _about(runs[str(signature)]) if str(signature) in runs else {}
-            frames.append(_rows(part.select(_ITEM).unique(maintain_order=True), {**about, **model, **facts}))
+            about = _about(runs[str(signature)].manifest) if str(signature) in runs else {}
+            frames.append(_rows(part.select(ITEM).unique(maintain_order=True), {**about, **model, **facts}))
     return pl.concat(frames)
 
 
-def _about(run: Run) -> Facts:
+def _about(manifest: JsonMapping) -> Facts:
     """Of which release the items of a run are."""
-    data = run.manifest["data"]
+    data = manifest["data"]
     stated = json.dumps(data, ensure_ascii=False, default=str)
     part = "private" if is_private(stated) else "public" if is_marked(stated) else ""
-    return {"task": run.manifest["task"], "data": data["name"], "version": version_of(data["card"]), "part": part}
+    return {"task": manifest["task"], "data": data["name"], "version": version_of(data["card"]), "part": part}
 
 
 def _model(model: JsonMapping) -> Facts:
@@ -142,7 +173,7 @@ def _model(model: JsonMapping) -> Facts:
 
 def _rows(asked: pl.DataFrame, facts: Facts) -> pl.DataFrame:
     """The items with the same facts on each; "" where a fact is not known."""
-    columns = [pl.lit(str(facts.get(name, ""))).alias(name) for name in SHOWN if name not in _ITEM]
+    columns = [pl.lit(str(facts.get(name, ""))).alias(name) for name in SHOWN if name not in ITEM]
     return asked.with_columns(columns).select(list(SHOWN))
 
 
@@ -152,7 +183,7 @@ def place_of(model: JsonMapping) -> tuple[Place, str]:
     backend = str(description.get("backend") or str(model["id"]).partition(":")[0])
     if backend == "replay":
         return "recorded answers", ""
-    if backend in _LOCAL or "device" in description:
+    if backend in LOCAL_BACKENDS or "device" in description:
         return "this computer", ""
     if host := urlsplit(str(description.get("base_url") or "")).hostname:
         near = _near(host)

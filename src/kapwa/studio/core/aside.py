@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from django.db import models
 
+from kapwa.studio.core.reading import once_a_page
 from kapwa.studio.core.tables import Authored, Project
 from kapwa.studio.core.text import listed
 
@@ -24,7 +25,12 @@ class Aside(Authored):
     agreed = models.BooleanField(default=False)
 
 
+@once_a_page
+def asides_of(project: Project | int) -> list[Aside]:
+    """Return whose answers are set aside in a project, at which desks, and of whom somebody asks it; in order."""
+    return list(Aside.objects.filter(project=project).order_by("seq"))
+
+
 def set_aside(project: Project | int, desk: str) -> set[str]:
     """Return the authors whose answers at a desk are set aside now."""
-    standing = Aside.objects.filter(project=project, desk=desk, agreed=True).order_by()
-    return set(standing.values_list("who", flat=True))
+    return {aside.who for aside in asides_of(project) if aside.desk == desk and aside.agreed}

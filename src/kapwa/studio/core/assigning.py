@@ -16,10 +16,11 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Count, Q
+from django.db.models import Count, Min, Q
 from django.utils import timezone
 
 from kapwa.studio.core.log import lock_project, single_writer
+from kapwa.studio.core.reading import once_a_page, reading_anew
 from kapwa.studio.core.tables import Lease, Membership, Project
 
 # How long a thing waits for somebody who looks at it, and for somebody who took a batch along without a network.
@@ -60,7 +61,7 @@ def assign(member: Membership, desk: str, done: Callable[[], Done], *, target: i
     given up to ``SPARE`` things by the same rule, but that what others took along does not count in loads.
     """
     now = timezone.now()
-    with single_writer(), transaction.atomic():
+    with single_writer(), transaction.atomic(), reading_anew():
         lock_project(member.project)
         leases = Lease.objects.filter(project=member.project, desk=desk)
         leases.filter(Q(until__lte=now) | Q(author=member.author, done=True)).delete()
@@ -112,29 +113,53 @@ def give_back(device: str, project: Project | None = None, held: Mapping[str, Co
     leases.delete()
 
 
+class LeasesOf(NamedTuple):
+    """How often a thing of a desk is leased now.
+
+    ``own``: whether the member holds it, not done yet; ``along``: how many others took it along, not done yet. Of
+    others' leases ``promised`` are not done yet, ``firm`` of these to who is at work, and ``present`` are of who is.
+    """
+
+    desk: str
+    subject: str
+    own: int
+    along: int
+    promised: int
+    firm: int
+    present: int
+
+
+@once_a_page
+def leases_of(project: Project, author: str) -> list[LeasesOf]:
+    """Return what is leased at all desks of a project, as ``author`` finds it: first what they were leased first."""
+    now = timezone.now()
+    own, open_yet, at_hand = Q(author=author), Q(done=False), Q(until__lte=now + AT_HAND)
+    counted = {
+        "own": Count("pk", filter=own & open_yet),
+        "along": Count("pk", filter=~own & open_yet & ~at_hand),
+        "promised": Count("pk", filter=~own & open_yet),
+        "firm": Count("pk", filter=~own & open_yet & at_hand),
+        "present": Count("pk", filter=~own & at_hand),
+    }
+    leases = Lease.objects.filter(project=project, until__gt=now).values("desk", "subject").annotate(**counted)
+    rows = leases.annotate(first=Min("pk", filter=own & open_yet)).order_by("first", "desk", "subject")
+    return [LeasesOf(*row) for row in rows.values_list(*LeasesOf._fields)]
+
+
 class _Desk:
     """A desk as a member finds it: what they hold, and the load of everything, all in all and firmly promised."""
 
     def __init__(self, member: Membership, desk: str, done: Done) -> None:
-        now = timezone.now()
-        leases = Lease.objects.filter(project=member.project, desk=desk, until__gt=now)
-        own = leases.filter(author=member.author, done=False).order_by("pk").values_list("subject", flat=True)
+        leases = [row for row in leases_of(member.project, member.author) if row.desk == desk]
+        own = [row.subject for row in leases if row.own]
         self.salt, self.finished = f"{member.author}/{desk}", set(done.finished)
         self.held = [subject for subject in own if subject in done.counts and subject not in self.finished]
         self.over = self.finished.intersection(own)  # what they had done before counts again
-        at_hand, open_yet = Q(until__lte=now + AT_HAND), Q(done=False)
-        counted = {
-            "present": Count("pk", filter=at_hand),
-            "promised": Count("pk", filter=open_yet),
-            "firm": Count("pk", filter=open_yet & at_hand),
-        }
-        others = leases.exclude(author=member.author).values("subject").annotate(**counted)
-        others = others.values_list("subject", *counted, named=True)
-        self.nobody_else = not any(row.present for row in others)
+        self.nobody_else = not any(row.present for row in leases)
         self.everybody = frozenset(done.everybody)
         self.counts = self._with(done.counts, {}, ())
-        self.loads = self._with(done.counts, {row.subject: row.promised for row in others}, self.held)
-        self.firm_loads = self._with(done.counts, {row.subject: row.firm for row in others}, self.held)
+        self.loads = self._with(done.counts, {row.subject: row.promised for row in leases}, self.held)
+        self.firm_loads = self._with(done.counts, {row.subject: row.firm for row in leases}, self.held)
 
     def _with(self, counts: Mapping[str, int], promised: Mapping[str, int], held: Sequence[str]) -> dict[str, int]:
         """Return the load of everything; ``promised``: what others hold of it.

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from kapwa.files import table_rows
 from kapwa.studio.core.interface import SOURCE
@@ -25,6 +26,7 @@ SCOPES = {
     "contact": _("The project may contact me about it later."),
     PROGRESS: _("Coordinators may see how much I have done, and on which day I did something last."),
 }
+READ_ANEW = gettext_noop("There is a new consent text. Read it and agree to it first.")
 FIRST_TEXTS = Path(__file__).parents[1] / "templates" / "studio" / "first_consent"
 
 

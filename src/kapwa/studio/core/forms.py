@@ -95,6 +95,7 @@ class Form:
     ``texts``: what somebody finds by words, as far as pages show it to them. ``topics``: those that people choose among
     before a project has its own. ``written``: the languages in which somebody wrote something. ``notices``:
     what people are told of their items, by the kind of the event. ``own``: what the visitor wrote, the newest first.
+    ``decided``: the kinds of events by which people decide on items, such as votes, and write none.
     ``named``: what items are called, and their pages, by
     id, for who may read them. ``places``: of roles for which there is not always work, for how many
     people there is.
@@ -121,6 +122,7 @@ class Form:
     written: Callable[[Project], Collection[str]] = lambda project: ()
     notices: Mapping[str, str] = field(default_factory=dict)
     own: Callable[[Visit], Sequence[OwnItem]] = lambda visit: ()
+    decided: Collection[str] = ()
     named: Callable[[Visit, Collection[str]], Mapping[str, ItemNamed]] = lambda visit, items: {}
     places: Callable[[Project], Mapping[str, int]] = lambda project: {}
 

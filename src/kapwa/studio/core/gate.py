@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from kapwa.errors import DataError
 from kapwa.files import sibling_hint
-from kapwa.tables import WORKBOOKS, Most, read_parts
+from kapwa.tables import WORKBOOKS, Most, read_with_problems
 
 # Not Parquet, of which a small file unpacks to any size.
 TABLES = (".csv", ".tsv", *WORKBOOKS)
@@ -114,7 +114,7 @@ def admit(path: Path, kinds: Sequence[str], most: int = MOST_BYTES) -> Size:
             _refuse_packed(path, archive)
     if suffix not in QUESTIONS:
         return Size()
-    table = read_parts(path, MOST)
+    table = read_with_problems(path, MOST)
     return Size(len(table.records), len(table.header))
 
 

@@ -9,7 +9,7 @@ from django.db.models import Count
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
-from kapwa.studio.core.aside import Aside
+from kapwa.studio.core.aside import asides_of
 from kapwa.studio.core.consent import unwilling_authors
 from kapwa.studio.core.desks import waiting
 from kapwa.studio.core.evaluating import evaluations
@@ -42,10 +42,10 @@ def guide(visit: Visit) -> Guide:
             also = _("There is work in another language, if you speak it:")
             title = f"{desk.title()}: \u2068{language(tag).name}\u2069"
             todos.append(Todo(title, visit.link("work_desk", desk.name), f"{also} {language(tag).name}", 0))
-    asked = Aside.objects.filter(project=visit.project, agreed=False).exclude(author=visit.member.author)
-    for aside in asked.exclude(who=visit.member.author):
-        if link := visit.link("quality", aside.desk):
+    for aside in asides_of(visit.project) if visit.may(MODERATORS) else ():
+        if not aside.agreed and visit.member.author not in (aside.author, aside.who):
             about = _("Somebody asks to set one person's answers aside. A second person decides.")
+            link = visit.link("quality", aside.desk)
             todos.append(Todo(_("Quality of answers"), link, about, 0))  # no reminder to a group speaks of it
     made, release = releases_of(visit.project), release_of(visit.project)
     lacking, unwilling = release.lacks(), unwilling_authors(visit.project)

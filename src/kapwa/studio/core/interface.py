@@ -38,7 +38,6 @@ _UNNAMED = re.compile(r"%[a-z]")
 _PROTECT = ("admit", "ask_to_join", "back", "consent", "withdraw")
 _GUARDED = (
     "core/consent.py",
-    "core/security.py",
     "core/views/member.py",
     *(f"templates/studio/{name}.html" for name in _PROTECT),
 )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
+from inspect import unwrap
 from typing import Any, ParamSpec, TypeVar
 
 from django.db.models import Model
@@ -31,6 +32,16 @@ def one_page() -> Iterator[None]:
         _READ.reset(token)
 
 
+@contextmanager
+def reading_anew() -> Iterator[None]:
+    """Read everything anew meanwhile: what is read to be written upon, such as who is given what, must be of now."""
+    token = _READ.set(None)
+    try:
+        yield
+    finally:
+        _READ.reset(token)
+
+
 def once_a_page(read: Callable[_Asked, _Found]) -> Callable[_Asked, _Found]:
     """Let a function that reads be asked any number of times; what it returns is shared, and nobody changes it."""
 
@@ -46,6 +57,12 @@ def once_a_page(read: Callable[_Asked, _Found]) -> Callable[_Asked, _Found]:
         return found
 
     return known
+
+
+def was_read(known: Callable[_Asked, _Found], *args: _Asked.args, **named: _Asked.kwargs) -> bool:
+    """Whether the page has read already what a function of :func:`once_a_page` returns."""
+    kept = _READ.get()
+    return kept is not None and (unwrap(known), args, tuple(sorted(named.items()))) in kept
 
 
 def _unsaved(value: object) -> bool:

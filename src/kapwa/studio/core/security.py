@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from kapwa.errors import KapwaError, UsageError
+from kapwa.studio.core.consent import READ_ANEW
 from kapwa.studio.core.interface import activate_language
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import ConflictError, lock_project, single_writer
@@ -113,7 +114,7 @@ def page(
             if consented and not visit.may(read if request.method in SAFE else write):
                 return _forbidden(request)
             if consented and member.asked_anew:
-                to_agree = KapwaError(_("There is a new consent text. Read it and agree to it first."))
+                to_agree = KapwaError(_(READ_ANEW))
                 return problem(request, to_agree, 403) if api else redirect("consent", project=project)
             answer = _answer_slowly if request.method in long else _answer
             return answer(request, view, visit, hold_write_lock=hold_write_lock, **captured)

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from kapwa.errors import DataError
 from kapwa.files import write_text
-from kapwa.studio.core.aside import Aside
+from kapwa.studio.core.aside import asides_of
 from kapwa.studio.core.consent import unwilling_authors
 from kapwa.studio.core.erasure import erase_author, forget
 from kapwa.studio.core.forms import release_of
@@ -28,7 +28,9 @@ from kapwa.studio.core.text import key_of
 from kapwa.value_types import Cells
 
 NAME = "withdrawals.jsonl"
-LEFT = "member.left"
+LEFT, _ASIDE = "member.left", "work.aside-agreed"
+# What happens that the next release leaves something out for.
+_LEAVES_OUT = rf"\.(retired|rejected)$|^question\.checked$|^({LEFT}|{_ASIDE})$"
 IDENTITY, CONTRIBUTIONS = "identity", "contributions"
 
 
@@ -70,17 +72,15 @@ def release_due(project: Project) -> Release | None:
     last = next(reversed(releases_of(project)), None)
     if last is None:
         return None
-    since = Event.objects.filter(project=project, seq__gt=last.seq)
-    left = any(lines(since.filter(kind=LEFT))) or not unwilling_authors(project).isdisjoint(last.authors)
+    since = list(Event.objects.filter(project=project, seq__gt=last.seq, kind__regex=_LEAVES_OUT))
+    left = any(lines(since)) or not unwilling_authors(project).isdisjoint(last.authors)
     # What a release would hold takes long to say, so only where there is a reason to ask.
-    closed = (
-        since.filter(kind__regex=r"\.(retired|rejected)$|^question.checked$").exclude(kind="topic.retired").exists()
-    )
+    closed = any(event.kind not in (LEFT, _ASIDE, "topic.retired") for event in since)
     form = release_of(project)
     gone = closed and last.items.keys() - form.items(()).keys()
-    agreed = since.filter(kind="work.aside-agreed").values_list("body__aside", flat=True)
-    aside = Aside.objects.filter(project=project, id__in=list(agreed), desk=form.desk, who__in=last.authors)
-    return last if left or gone or aside.exists() else None
+    agreed = {event.body.get("aside") for event in since if event.kind == _ASIDE}
+    aside = [one for one in asides_of(project) if one.id in agreed and one.desk == form.desk]
+    return last if left or gone or any(one.who in last.authors for one in aside) else None
 
 
 def read(path: Path) -> dict[str, str]:

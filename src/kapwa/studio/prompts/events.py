@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 from kapwa.studio.core.comments import say
 from kapwa.studio.core.kinds import RefusedError, common, kind, row_or_refused
 from kapwa.studio.core.notices import tell
-from kapwa.studio.core.tables import APPROVED, PROPOSED, Event, change
+from kapwa.studio.core.reading import once_a_page
+from kapwa.studio.core.tables import APPROVED, PROPOSED, Event, Project, change
 from kapwa.studio.prompts.tables import PromptPart
 
 CONCEPT, IDENTITY, TEMPLATE = "concept", "identity", "template"
@@ -19,6 +20,12 @@ CONCEPT, IDENTITY, TEMPLATE = "concept", "identity", "template"
 NAMES = {CONCEPT: "concept", IDENTITY: "identity", TEMPLATE: "name"}
 PLURALS = {CONCEPT: "concepts", IDENTITY: "identities", TEMPLATE: "templates"}
 ROLES = tuple(PLURALS)
+
+
+@once_a_page
+def parts_of(project: Project) -> list[PromptPart]:
+    """Return the concepts, identities and templates in use, in the order in which they came."""
+    return list(PromptPart.objects.filter(project=project, retired=False).order_by("seq"))
 
 
 def _part(event: Event) -> PromptPart:

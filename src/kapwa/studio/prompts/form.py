@@ -33,5 +33,6 @@ FORMS["eecc"] = Form(
     written=written_in,
     notices=NOTICES,
     own=own,
+    decided=("identity.agreed", "identity.refused", "template.agreed", "template.refused"),
     named=items_named,
 )

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop
 from kapwa.datasets.withdrawn import withdrawn_hash
 from kapwa.studio.core.release import Items, Lack, Published, ReleaseForm, public_salt
 from kapwa.studio.core.tables import APPROVED, Event, Release
-from kapwa.studio.prompts.events import CONCEPT, IDENTITY, PLURALS
+from kapwa.studio.prompts.events import CONCEPT, IDENTITY, PLURALS, parts_of
 from kapwa.studio.prompts.tables import PromptPart
 from kapwa.value_types import JsonMapping, JsonObject
 
@@ -32,7 +32,7 @@ class PromptRelease(ReleaseForm):
     def items(self, unwilling: Collection[str]) -> JsonObject:
         """Return the text of each part; the hash says that it was withdrawn when its name is erased."""
         salt, items = public_salt(self.project), {}
-        for part in PromptPart.objects.filter(project=self.project, retired=False):
+        for part in parts_of(self.project):
             if not unwilling or set(unwilling).isdisjoint(part.authors):
                 if part.state == APPROVED:  # "concept/salt" is how a list of withdrawn items names a row
                     items[part.id] = [part.text_event, withdrawn_hash(salt, f"{part.role}/{part.name}")]
@@ -42,26 +42,24 @@ class PromptRelease(ReleaseForm):
 
     def lacks(self) -> list[Lack]:
         """Return of which parts there is none that people agreed to."""
-        known = PromptPart.objects.filter(project=self.project, retired=False)
-        there = set(known.filter(state=APPROVED).values_list("role", flat=True))
+        there = {part.role for part in parts_of(self.project) if part.state == APPROVED}
         lacks = []
         for role, plural in PLURALS.items():
             if role not in there:
-                written = role != CONCEPT and known.filter(role=role).exists()
+                written = role != CONCEPT and any(part.role == role for part in parts_of(self.project))
                 who = _("two other people who agree") if written else _("writers")
                 lacks.append(Lack(_(plural.capitalize()), "prompt_parts", who, (role,)))
         return lacks
 
     def ready(self) -> set[str]:
         """Return the parts in use to which people agreed since the newest release."""
-        agreed = PromptPart.objects.filter(project=self.project, retired=False, state=APPROVED)
+        agreed = [part for part in parts_of(self.project) if part.state == APPROVED]
         last = {text for text, _hash in self.last.items.values()} if self.last else set()
-        return {pk for pk, text in agreed.values_list("id", "text_event") if text not in last}
+        return {part.id for part in agreed if part.text_event not in last}
 
     def held(self, unwilling: Collection[str]) -> set[str]:
         """Return the parts in use that hold words of the authors ``unwilling``."""
-        parts = PromptPart.objects.filter(project=self.project, retired=False)
-        return {part.id for part in parts if not set(unwilling).isdisjoint(part.authors)}
+        return {part.id for part in parts_of(self.project) if not set(unwilling).isdisjoint(part.authors)}
 
     def decided_against(self, items: Items) -> dict[str, list[str]]:
         """Return, by part, the events that changed a text to which people had agreed."""

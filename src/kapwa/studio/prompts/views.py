@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
 
 from django.core.paginator import Paginator
 from django.db import transaction
@@ -31,7 +30,7 @@ from kapwa.studio.core.views.commenting import CommentForm, comment_said, commen
 from kapwa.studio.core.views.common import ShownForm, act, judge_shown, show, take_publication, whole
 from kapwa.studio.core.views.fields import WHY, TypedField, told
 from kapwa.studio.prompts.checks import as_row, causes, checked_prompts, place_faults, read_table
-from kapwa.studio.prompts.events import CONCEPT, IDENTITY, PLURALS, ROLES, TEMPLATE
+from kapwa.studio.prompts.events import CONCEPT, IDENTITY, PLURALS, ROLES, TEMPLATE, parts_of
 from kapwa.studio.prompts.importing import COLUMNS
 from kapwa.studio.prompts.tables import PromptPart
 from kapwa.tables import Record, TextTable
@@ -47,7 +46,7 @@ def guide(visit: Visit) -> Guide:
     todos = []
     path = []
     for role, title in TITLES.items():
-        parts = list(_parts(visit).filter(role=role))
+        parts = _of_role(visit, role)
         link = visit.link("prompt_parts", role)
         agreed = sum(part.state == APPROVED for part in parts)
         waits = _("two other people who agree") if parts else _("writers")
@@ -71,7 +70,7 @@ NOTICES = {
 
 def own(visit: Visit) -> list[OwnItem]:
     """Return the concepts, identities and templates that the visitor wrote, each with its state."""
-    parts = _parts(visit).filter(author=visit.member.author).order_by("-seq")
+    parts = [part for part in parts_of(visit.project)[::-1] if part.author == visit.member.author]
     return [
         OwnItem(
             part.name,
@@ -94,7 +93,7 @@ def items_named(visit: Visit, items: Collection[str]) -> dict[str, ItemNamed]:
 def prompts(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show how every prompt reads, those with something to look at first, and where it comes from."""
     wanted = request.GET.get("template", "")
-    parts = list(_parts(visit))
+    parts = parts_of(visit.project)
     used = [part for part in parts if part.role != TEMPLATE or wanted in ("", part.id)]
     checked = sorted(checked_prompts(visit.project, used), key=lambda prompt: not prompt.faults)
     faulty = [prompt for prompt in checked if prompt.faults]
@@ -104,8 +103,8 @@ def prompts(request: HttpRequest, visit: Visit) -> HttpResponse:
     return show(visit, "prompts", **about, shown=Paginator(checked, SHOWN).get_page(request.GET.get("page")))
 
 
-def _parts(visit: Visit) -> Any:
-    return PromptPart.objects.filter(project=visit.project, retired=False)
+def _of_role(visit: Visit, role: str) -> list[PromptPart]:
+    return [part for part in parts_of(visit.project) if part.role == role]
 
 
 def _open(visit: Visit, parts: list[PromptPart]) -> list[PromptPart]:
@@ -123,7 +122,7 @@ def texts(visit: Visit) -> Iterator[TextShown]:
     said: dict[str, list[str]] = {}
     for item, text in comments_in(visit.project, visit.member.author):
         said.setdefault(item, []).append(text)
-    for part in _parts(visit).order_by("seq"):
+    for part in parts_of(visit.project):
         url = reverse("prompt_part", args=[visit.project.slug, part.role, part.id])
         yield from (TextShown(str(TITLES[part.role]), url, text, "") for text in said.get(part.id, ()))
         for name, text in part.fields.items():
@@ -154,7 +153,7 @@ def prompt_parts(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
 
 def _shown_parts(visit: Visit, role: str, form: PartForm, judged: ShownForm | None = None) -> HttpResponse:
     """Show the concepts, identities or templates, with a form that was refused."""
-    request, parts = visit.request, list(_parts(visit).filter(role=role))
+    request, parts = visit.request, _of_role(visit, role)
     return show(
         visit,
         "prompt_parts",
@@ -224,7 +223,7 @@ class PartForm(PageForm):
 
 
 def _part(visit: Visit, role: str, part: str) -> PromptPart:
-    row: PromptPart = get_object_or_404(_parts(visit), role=role, id=part)
+    row: PromptPart = get_object_or_404(PromptPart, project=visit.project, retired=False, role=role, id=part)
     return row
 
 
@@ -236,7 +235,7 @@ def agree(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
     form = ShownForm(posted(request))
     if not form.is_valid():
         return _shown_parts(visit, role, PartForm(visit, role, bound=False), form)
-    for part in _parts(visit).filter(role=TEMPLATE):
+    for part in _of_role(visit, TEMPLATE):
         wrong = place_faults(as_row(TEMPLATE, part.fields)) if form.agrees(f"{part.id}:{part.text_event}") else []
         if wrong:
             raise UsageError(f"The template {part.name!r} {wrong[0]}", hint=_("Change the template first."))

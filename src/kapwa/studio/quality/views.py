@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop as _n
 
 from kapwa.errors import UsageError
 from kapwa.labels.open_answers import agreement_of
-from kapwa.studio.core.aside import REASONS, Aside, set_aside
+from kapwa.studio.core.aside import REASONS, Aside, asides_of, set_aside
 from kapwa.studio.core.desks import DESKS, Desk
 from kapwa.studio.core.posted import PageForm, SetText, posted, pressed
 from kapwa.studio.core.roles import COORDINATORS, MODERATORS
@@ -53,7 +53,7 @@ def quality(request: HttpRequest, visit: Visit, kind: str) -> HttpResponse:
     """Show everybody's signals at a desk, by number; and how far people agree with and without what is set aside."""
     desk = _desk_or_404(visit.project, kind)
     made, people = _people(visit.project, kind)
-    asked = {row.who: row for row in Aside.objects.filter(project=visit.project, desk=kind)}
+    asked = {row.who: row for row in asides_of(visit.project) if row.desk == kind}
     rows = [(person, asked.get(person.author)) for person in people]
     aside = set_aside(visit.project, kind)
     figures = {"all": _agreement(made, ()), "without": aside and _agreement(made, aside)}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from django.db.models import QuerySet
 from django.utils.translation import get_language
@@ -12,10 +14,10 @@ from kapwa.languages.fallback import language_for
 from kapwa.studio.core.assigning import Done, assign, things_left, waiting
 from kapwa.studio.core.desks import BUTTON, DESKS, DeskTask, Field, FieldError, Option, Shown, Work, done_by
 from kapwa.studio.core.forms import form_of
-from kapwa.studio.core.reading import once_a_page
+from kapwa.studio.core.reading import once_a_page, was_read
 from kapwa.studio.core.roles import ANSWERER
-from kapwa.studio.core.tables import Event, Membership, Project
-from kapwa.studio.questions.events import PROMPT, askable, was_agreed
+from kapwa.studio.core.tables import APPROVED, Event, Membership, Project
+from kapwa.studio.questions.events import PROMPT, askable, questions_of, was_agreed
 from kapwa.studio.questions.tables import ANSWERED, DESK, NO_ANSWER, NOT_APPLICABLE, UNKNOWN, Answer, Wording
 from kapwa.value_types import JsonMapping, JsonObject
 
@@ -45,7 +47,8 @@ class AnsweringDesk:
 
     def draw(self, member: Membership, count: int) -> Work:
         """Return up to ``count`` questions that the member has not answered as they are asked now, and lease them."""
-        leased = assign(member, self.name, lambda: _done(member), target=member.project.people_each, count=count)
+        target = member.project.people_each
+        leased = assign(member, self.name, lambda: done_of(member, asked_now(member)), target=target, count=count)
         leases = [(lease.rstrip(_AGAIN), lease.endswith(_AGAIN)) for lease in leased.subjects]
         wordings = Wording.objects.select_related("question").in_bulk([wording for wording, _again in leases])
         tasks = [self._task(member.project, wordings[wording], again=again) for wording, again in leases]
@@ -64,7 +67,7 @@ class AnsweringDesk:
 
     def left(self, member: Membership) -> int:
         """Return how many questions wait for the member, now or once others have caught up."""
-        return waiting(member, self.name, _done(member), target=member.project.people_each)
+        return waiting(member, self.name, done_of(member, _asked(member)), target=member.project.people_each)
 
     def body(self, member: Membership, task: DeskTask, values: JsonMapping) -> JsonObject:
         """Return the event's body; raise FieldError for an answer that holds several."""
@@ -106,12 +109,13 @@ class AnsweringDesk:
 
     def languages_open(self, member: Membership) -> list[str]:
         """Return the languages of the project in which questions lack people, beside those of the member."""
-        asked = set(asked_in(member))
+        asked = _asked(member).languages
         others = [tag for tag in member.project.languages if tag not in asked]
         if not others:
             return []
         other = Membership(project=member.project, author=member.author, languages=others)
-        things = things_left(other, self.name, _done(other), target=member.project.people_each)
+        done = done_of(other, _asked(other))
+        things = things_left(other, self.name, done, target=member.project.people_each)
         there = {thing.rstrip(_AGAIN).rpartition(":")[2] for thing in things}
         return [tag for tag in others if tag in there]
 
@@ -139,17 +143,18 @@ class AnsweringDesk:
 DESKS[AnsweringDesk.name] = AnsweringDesk()
 
 
-def asked_in(member: Membership) -> list[str]:
+def asked_in(member: Membership, known: Collection[str] | None = None) -> list[str]:
     """Return the languages in which a member is asked.
 
     Those they chose; else the first in which anything is asked: that of their pages comes before the project's own, and
-    this before its others.
+    this before its others. ``known``: the languages in which anything is asked, where they were read before.
     """
     project = member.project
     if languages := [tag for tag in project.languages if tag in member.languages]:
         return languages
     likely = sorted(project.languages, key=lambda tag: (tag != get_language(), tag != project.language))
-    return [next((tag for tag in likely if tag in _languages_asked(project)), project.language)]
+    asked = _languages_asked(project) if known is None else known
+    return [next((tag for tag in likely if tag in asked), project.language)]
 
 
 @once_a_page
@@ -159,18 +164,59 @@ def _languages_asked(project: Project) -> set[str]:
     return set(asked.values_list("language", flat=True).distinct())
 
 
-def _done(member: Membership) -> Done:
-    """How many people answered each question that the member may be asked, as it is asked now; and which they did."""
-    project = member.project
-    asked = askable(project, *asked_in(member)).order_by()  # of hundreds, JSON is read of few
+class Asked(NamedTuple):
+    """What a member may be asked now, and in which languages: how many people answered it, by its id; the checks.
+
+    ``counted``: the revisions to which answers count, at least of what the member answered.
+    """
+
+    languages: Collection[str]
+    people: Mapping[str, int]
+    checks: Collection[str]
+    counted: Mapping[str, Sequence[list[int]]]
+
+
+def _asked(member: Membership) -> Asked:
+    """Return what a member may be asked now, of what the page has read, if it says how far the questions are."""
+    return asked_of_page(member) if was_read(questions_of, member.project) else asked_now(member)
+
+
+def asked_now(member: Membership) -> Asked:
+    """Read what a member may be asked now, for the task that comes next: of hundreds, JSON is read of few."""
+    languages = asked_in(member)
+    asked = askable(member.project, *languages).order_by()
     known = asked.exclude(question__accepted={}).values_list("id", "language", "question__accepted")
     checks = {thing for thing, tag, accepted in known if tag in accepted}
-    answers = Answer.objects.filter(author=member.author)  # who is in this project alone, and found by the index
-    columns = ("question", "language", "again", "question_revision", "wording_revision")
-    seen = {f"{question}:{tag}": (again, now) for question, tag, again, *now in answers.values_list(*columns)}
+    seen = [thing for thing, _again, _now in _answers_by(member.author)]
     counted = dict(asked.filter(pk__in=seen).values_list("id", "counted"))
-    finished = {thing for thing, (_again, now) in seen.items() if now in counted.get(thing, ())}
-    once = [thing for thing in list(seen)[:-_LATER] if thing in finished - checks and not seen[thing][0]]
-    due = project.repeats_each - sum(bool(again) for again, _now in seen.values())
+    return Asked(languages, dict(asked.values_list("id", "people")), checks, counted)
+
+
+def asked_of_page(member: Membership) -> Asked:
+    """Return the same of all questions, which a page that says how far they are reads anyway."""
+    used = [question for question in questions_of(member.project) if not question.retired and question.kind != PROMPT]
+    agreed = [word for question in used for word in question.wordings.all() if word.state == APPROVED]
+    tags = asked_in(member, {word.language for word in agreed})
+    words = [word for word in agreed if word.language in tags]
+    checks = {word.id for word in words if word.is_check}
+    people, counted = {word.id: word.people for word in words}, {word.id: word.counted for word in words}
+    return Asked(tags, people, checks, counted)
+
+
+@once_a_page
+def _answers_by(author: str) -> list[tuple[str, bool, list[int]]]:
+    """Return what somebody answered: the wording, whether they did so a second time, and the revisions they saw."""
+    answers = Answer.objects.filter(author=author)  # who is in this project alone, and found by the index
+    columns = ("question", "language", "again", "question_revision", "wording_revision")
+    rows = answers.values_list(*columns)
+    return [(f"{question}:{tag}", bool(again), now) for question, tag, again, *now in rows]
+
+
+def done_of(member: Membership, asked: Asked) -> Done:
+    """How many people answered each question that the member may be asked, as it is asked now; and which they did."""
+    seen = {thing: (again, now) for thing, again, now in _answers_by(member.author)}
+    finished = {thing for thing, (_again, now) in seen.items() if now in asked.counted.get(thing, ())}
+    once = [thing for thing in list(seen)[:-_LATER] if thing in finished - set(asked.checks) and not seen[thing][0]]
+    due = member.project.repeats_each - sum(again for again, _now in seen.values())
     repeats = dict.fromkeys((thing + _AGAIN for thing in once[: max(0, due)]), 0)
-    return Done(dict(asked.values_list("id", "people")) | repeats, finished, checks | repeats.keys())
+    return Done(dict(asked.people) | repeats, finished, {*asked.checks, *repeats})

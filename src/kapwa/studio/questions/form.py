@@ -40,5 +40,9 @@ FORMS["blend"] = Form(
     options_task="blend/mcq",
     notices=NOTICES,
     own=own,
+    decided=(
+        *("wording.agreed", "wording.refused", "answers.merged", "answers.named", "answers.split"),
+        *("answers.confirmed", "answers.compared", "answers.translated"),
+    ),
     named=items_named,
 )

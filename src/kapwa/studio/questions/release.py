@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from kapwa.languages.codes import name_of
-from kapwa.studio.core.aside import Aside
+from kapwa.studio.core.aside import Aside, asides_of
 from kapwa.studio.core.consent import unwilling_authors
 from kapwa.studio.core.languages import language
 from kapwa.studio.core.release import Items, Lack, Published, ReleaseForm, item_id
@@ -68,7 +68,7 @@ class EverydayRelease(ReleaseForm):
     @cached_property
     def _aside(self) -> list[Aside]:
         """Whose answers are set aside, and why."""
-        return list(Aside.objects.filter(project=self.project, desk=DESK, agreed=True))
+        return [aside for aside in asides_of(self.project) if aside.desk == DESK and aside.agreed]
 
     @property
     def _tags(self) -> set[str]:

@@ -8,24 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models.fields.json import KT
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from kapwa.datasets.sheets import shuffled
 from kapwa.labels.rubrics import suite_rubric
-from kapwa.studio.core.aside import set_aside
+from kapwa.studio.core.aside import Aside
 from kapwa.studio.core.assigning import Done, assign, waiting
 from kapwa.studio.core.desks import DESKS, DeskTask, Field, Option, Shown, Work, done_by
+from kapwa.studio.core.reading import once_a_page
 from kapwa.studio.core.roles import RATER, VALIDATOR
 from kapwa.studio.core.tables import Event, Membership, Project
 from kapwa.studio.core.text import key_of, listed
 from kapwa.studio.ratings.audits import AUDIT
 from kapwa.studio.ratings.drawing import BASELINE, PAIRS, RATED, YES_OR_NO
 from kapwa.studio.ratings.events import mark_of
-from kapwa.studio.ratings.tables import Drawn, TaskSet
+from kapwa.studio.ratings.tables import Drawn, Judgement, TaskSet
+from kapwa.studio.situations.events import situations_of
 from kapwa.studio.situations.fields import prompts
-from kapwa.studio.situations.tables import Revision, Situation, Vote
+from kapwa.studio.situations.tables import Revision, Vote
 from kapwa.value_types import JsonMapping, JsonObject
 
 _TITLES = listed("desks of judgements")
@@ -47,7 +52,7 @@ class RatingDesk:
 
     def offered(self, project: Project) -> bool:
         """Whether anything was ever drawn for this desk."""
-        return TaskSet.objects.filter(project=project, kind=self.name).exists()
+        return self.name in _kinds_drawn(project)
 
     def draw(self, member: Membership, count: int) -> Work:
         """Return what most people are still to judge, and lease it."""
@@ -61,7 +66,8 @@ class RatingDesk:
 
     def find(self, member: Membership, subject: str, seen: str) -> DeskTask | None:
         """Return a task in the order in which it stood before the member, also where they did it before."""
-        drawn = Drawn.objects.filter(id=subject, project=member.project, set__kind=self.name).first()
+        known = Drawn.objects.filter(id=subject, project=member.project, set__kind=self.name)
+        drawn = known.annotate(asked=KT("shown__0__1")).first()
         task = self._task(member, drawn) if drawn is not None and self._may(member, [drawn]) else None
         return task if task is not None and task.seen == seen else None
 
@@ -101,11 +107,9 @@ class RatingDesk:
 
         For those whose judgements are set aside others are asked.
         """
-        drawn = Drawn.objects.filter(project=member.project, set__kind=self.name).select_related("set")
-        done = drawn.filter(judgements__author=member.author).values_list("id", flat=True)
-        counted = ~Q(judgements__author__in=set_aside(member.project, self.name))
-        rows = self._may(member, drawn.annotate(judged=Count("judgements", filter=counted)))
-        return Done({row.id: row.judged - row.set.raters for row in rows}, set(done))
+        drawn = [row for row in things_of(member.project, member.author) if row.set.kind == self.name]
+        counts = {row.id: row.judged - row.set.raters for row in self._may(member, drawn)}
+        return Done(counts, {row.id for row in drawn if row.own})
 
     def _may(self, member: Membership, rows: Sequence[Drawn]) -> Sequence[Drawn]:
         """Leave out, for validators, what changed since, and the words of situations they wrote or voted on anywhere.
@@ -114,11 +118,11 @@ class RatingDesk:
         """
         if self.name != BASELINE:
             return rows
-        authors = list(Membership.objects.filter(person=member.person_id).values_list("author", flat=True))
+        authors = Membership.objects.filter(person=member.person_id).values("author")
         known = [table.objects.filter(author__in=authors).values("situation") for table in (Revision, Vote)]
         theirs = Revision.objects.filter(Q(situation__in=known[0]) | Q(situation__in=known[1]))
         words = {text for fields in theirs.values_list("fields", flat=True) for text in prompts(fields).values()}
-        return unchanged(member.project, [row for row in rows if row.shown[0][1] not in words])
+        return unchanged(member.project, [row for row in rows if row.asked not in words])
 
     def _task(self, member: Membership, drawn: Drawn) -> DeskTask:
         language = drawn.item["language"]
@@ -149,10 +153,35 @@ def _order(member: Membership, drawn: Drawn) -> list[int]:
     return shuffled([str(place) for place in range(len(drawn.texts))], member.project.salt, member.author, drawn.id)
 
 
+@once_a_page
+def _kinds_drawn(project: Project) -> set[str]:
+    """Return of which kinds anything was ever drawn."""
+    return set(TaskSet.objects.filter(project=project).order_by().values_list("kind", flat=True))
+
+
+@once_a_page
+def things_of(project: Project, author: str) -> list[Any]:
+    """Return all that is drawn for a project, by set and number, each with its set, without its texts.
+
+    ``judged``: how many people judged it whose judgements are not set aside; ``own``: whether ``author`` did;
+    ``asked``: the text above the others.
+    """
+    aside = Aside.objects.filter(
+        project=project, agreed=True, who=OuterRef("author"), desk=OuterRef("drawn__set__kind")
+    )
+    counted = Judgement.objects.filter(~Exists(aside), drawn=OuterRef("pk")).order_by().values("drawn")
+    judged = Coalesce(Subquery(counted.annotate(n=Count("pk")).values("n")), 0)
+    own = Exists(Judgement.objects.filter(drawn=OuterRef("pk"), author=author))
+    things = Drawn.objects.filter(project=project).annotate(judged=judged, own=own, asked=KT("shown__0__1"))
+    things = things.select_related("set").defer("item", "shown", "texts", "set__runs")
+    return list(things.order_by("set__number", "number"))
+
+
 def unchanged(project: Project, rows: Sequence[Drawn]) -> list[Drawn]:
     """Return the rows without situations that read otherwise now than when they were drawn."""
-    now = Situation.objects.in_bulk([row.situation for row in rows if row.situation])
-    marks = {"": ""} | {pk: mark_of(project, situation.fields) for pk, situation in now.items()}
+    drawn = {row.situation for row in rows} - {""}
+    now = [situation for situation in situations_of(project) if situation.id in drawn] if drawn else []
+    marks = {"": ""} | {situation.id: mark_of(project, situation.fields) for situation in now}
     return [row for row in rows if marks.get(row.situation) == row.mark]
 
 

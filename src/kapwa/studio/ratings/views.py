@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from django import forms
-from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -41,7 +40,7 @@ from kapwa.studio.core.tables import Project
 from kapwa.studio.core.text import key_of
 from kapwa.studio.core.views.common import as_file, show, whole, zipped
 from kapwa.studio.ratings.audits import AUDIT, label_block, label_columns, label_of
-from kapwa.studio.ratings.desks import unchanged
+from kapwa.studio.ratings.desks import things_of, unchanged
 from kapwa.studio.ratings.drawing import BASELINE, PAIRS, RATED, checked_kind, draw, drawable, naming
 from kapwa.studio.ratings.tables import Drawn, Judgement, TaskSet
 from kapwa.studio.situations.release import first_number
@@ -208,28 +207,39 @@ def results(request: HttpRequest, visit: Visit) -> HttpResponse:
 
 
 def _sets(project: Project) -> dict[str, list[Any]]:
-    """Return what was drawn, by kind, each draw with how much of it is ``done`` and ``wanted``.
-
-    Of one thing no more judgements count than are wanted: who delivers late makes up for no other thing. Situations
-    that changed since are asked of nobody.
-    """
+    """Return what was drawn, by kind, each draw with how much of it is ``done`` and ``wanted``."""
     every: Any = TaskSet.objects.filter(project=project).order_by("number")
-    sets: dict[str, list[Any]] = {}
+    progress, sets = _progress(project, ""), dict[str, list[Any]]()
     for made in every:
-        counted = ~Q(judgements__author__in=set_aside(project, made.kind))
-        things = made.drawn.only("situation", "mark").annotate(judged=Count("judgements", filter=counted))
-        judged = [min(thing.judged, made.raters) for thing in unchanged(project, things)]
-        made.done, made.wanted = sum(judged), len(judged) * made.raters
+        made.done, made.wanted = progress.get(made.id, (made.kind, 0, 0))[1:]
         sets.setdefault(made.kind, []).append(made)
     return sets
 
 
+def _progress(project: Project, author: str) -> dict[str, tuple[str, int, int]]:
+    """Return of each set, by its id, the kind, how many judgements count, and how many are wanted.
+
+    ``author``: whoever looks at the page, of whom it may read what they judged, too. Of one thing no more judgements
+    count than are wanted: who delivers late makes up for no other thing. Situations that changed since are asked of
+    nobody.
+    """
+    progress: dict[str, tuple[str, int, int]] = {}
+    for thing in unchanged(project, things_of(project, author)):
+        kind, done, wanted = progress.get(thing.set.id, (thing.set.kind, 0, 0))
+        raters = thing.set.raters
+        progress[thing.set.id] = (kind, done + min(thing.judged, raters), wanted + raters)
+    return progress
+
+
 def path(visit: Visit) -> list[Stage]:
     """Return how far each kind of judgements is."""
-    stages = []
-    for kind, sets in _sets(visit.project).items():
-        done, wanted = sum(draw.done for draw in sets), sum(draw.wanted for draw in sets)
-        waits = [_(role) for role in sorted(DESKS[kind].roles) if done < wanted]
+    stages, counts = [], dict[str, tuple[int, int]]()
+    for kind, done, wanted in _progress(visit.project, visit.member.author).values():
+        before = counts.get(kind, (0, 0))
+        counts[kind] = (before[0] + done, before[1] + wanted)
+    for kind, (done, wanted) in counts.items():
+        judges = _("validators") if kind == BASELINE else _("raters")
+        waits = [judges] if done < wanted else []
         stages.append(Stage(DESKS[kind].title(), visit.link("result", kind), done, wanted, waits))
     return stages
 

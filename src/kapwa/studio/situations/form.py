@@ -44,6 +44,7 @@ FORMS["kalahi"] = Form(
     guide=guide,
     notices=NOTICES,
     own=own,
+    decided=("situation.voted", "situation.revealed", "situation.accepted", "situation.rejected"),
     named=items_named,
     overview=overview,
     tables=SituationTables(),

@@ -51,6 +51,12 @@ def written(tag: str | InterfaceLanguage | None) -> str:
 
 
 @register.filter
+def language_named(tag: str) -> str:
+    """Return what a language is called in itself."""
+    return language(tag).name
+
+
+@register.filter
 def field_of(form: BaseForm | None, name: str) -> BoundField | None:
     """Return a field of a form by its name, None where it has none."""
     return form[name] if form and name in form.fields else None

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kapwa.suites.base import Selection, Setting, Suite, call, floor_words
-from kapwa.suites.blend.variants import SAQ_VARIANTS, VARIANTS, saq_variants
+from kapwa.suites.blend.variants import MCQ_VARIANTS, SAQ_VARIANTS, VARIANTS, saq_variants
 from kapwa.suites.shared_settings import MAX_NEW_TOKENS, SIMILARITY
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ SETTINGS = {
     "mcq": (
         Setting(
             "how",
-            "How questions are put. Multiple choice: generate (the model writes a letter) or likelihood; opinions: "
-            "likelihood, samples or stated.",
+            "How questions are put. Multiple choice: generate (the model writes a letter), paper (the same in the "
+            "words of BLEnD's paper) or likelihood; opinions: likelihood, samples or stated.",
             metavar="WAY",
             panel="Everyday knowledge",
             asks=True,
@@ -68,14 +68,14 @@ SETTINGS = {
 
 def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, object]) -> Task:
     """Read the questions, select among them, and return the task called ``name``."""
+    if selection.variants == VARIANTS:  # "all" of this task, not of its neighbour
+        selection = dataclasses.replace(selection, variants=MCQ_VARIANTS if name == "blend/mcq" else SAQ_VARIANTS)
     if name == "blend/mcq":
         from kapwa.suites.blend.mcq_task import open_mcq_task
 
         return open_mcq_task(data, selection, options)
     from kapwa.suites.blend.saq_task import open_saq_task
 
-    if selection.variants == VARIANTS:  # "all" of this task, not of its neighbour
-        selection = dataclasses.replace(selection, variants=SAQ_VARIANTS)
     return open_saq_task(data, selection, options)
 
 
@@ -94,7 +94,7 @@ def sample_data(task: str, folder: Path) -> bool:
 def example_answers(item: Item) -> tuple[str, ...]:
     """Return the right letter as the prompt wants it, the right option and its letter, or people's commonest answer."""
     fields = item.fields
-    if item.variant == "generate":
+    if item.variant in ("generate", "paper"):
         return (json.dumps({"answer_choice": fields["answer"].partition(",")[0]}),)
     if item.variant == "likelihood":
         letter = fields["answer"].partition(",")[0]

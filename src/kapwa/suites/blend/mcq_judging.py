@@ -1,6 +1,7 @@
 """Ask and judge multiple choice: prompts, replies read for a letter, log-probabilities, whose answers were chosen.
 
-There are two ways of asking, each with its prompts (BLEnD appendix C.3.3) and metrics.
+There are three ways of asking: two in which the model writes a letter, in words of ours and in the paper's (BLEnD
+appendix C.3.3), and one by likelihood, with prompts and metrics of its own.
 """
 
 from __future__ import annotations
@@ -36,18 +37,32 @@ from kapwa.suites.items import (
 )
 from kapwa.value_types import Cells, Schema
 
-How = Literal["generate", "likelihood"]
-HOWS: tuple[How, ...] = ("generate", "likelihood")
+How = Literal["generate", "paper", "likelihood"]
+HOWS: tuple[How, ...] = ("generate", "paper", "likelihood")
+# In which the model writes a letter.
+WRITTEN: tuple[How, ...] = ("generate", "paper")
 MAX_NEW_TOKENS = 128
-HEADLINES: Mapping[How, tuple[str, ...]] = {"generate": ("mcq_acc",), "likelihood": ("mcq_text", "mcq_letter")}
+HEADLINES: Mapping[How, tuple[str, ...]] = {
+    **dict.fromkeys(WRITTEN, ("mcq_acc",)),
+    "likelihood": ("mcq_text", "mcq_letter"),
+}
 
 GENERATE_METRICS, LIKELIHOOD_METRICS = metrics_of("blend/mcq generate"), metrics_of("blend/mcq likelihood")
-METRICS: Mapping[How, dict[str, MetricInfo]] = {"generate": GENERATE_METRICS, "likelihood": LIKELIHOOD_METRICS}
+METRICS: Mapping[How, dict[str, MetricInfo]] = {
+    **dict.fromkeys(WRITTEN, GENERATE_METRICS),
+    "likelihood": LIKELIHOOD_METRICS,
+}
+# The instruction of the paper's prompt, to the letter: with other words it would not be the paper's.
+_PAPER_INSTRUCTION = (
+    "Without any explanation, choose only one from the given alphabet choices(e.g., A, B, C). "
+    'Provide as JSON format: {"answer_choice":""}'
+)
 
 
 def metrics_for(how: How, *, ordered: bool) -> Mapping[str, MetricInfo]:
     """The metrics of a way of asking; of the steps of an ordered scale also how far off the choice is."""
-    return METRICS[how] | metrics_of(f"blend/mcq {how} ordered") if ordered else METRICS[how]
+    kind = "generate" if how in WRITTEN else how
+    return METRICS[how] | metrics_of(f"blend/mcq {kind} ordered") if ordered else METRICS[how]
 
 
 def lettered(options: Sequence[str]) -> str:
@@ -66,6 +81,11 @@ def generate_prompt(question: str, options: Sequence[str], *, several: bool = Fa
         f"{question}\n\n{right}, as JSON and without any "
         f'explanation: {{"answer_choice": ""}}\n\n{lettered(options)}\nAnswer:'
     )
+
+
+def paper_prompt(question: str, options: Sequence[str]) -> str:
+    """The paper's prompt (appendix C.3.3), as the released questions have it."""
+    return f"{question} {_PAPER_INSTRUCTION}\n\n{lettered(options)}\nAnswer:"
 
 
 def letter_prompt(question: str, options: Sequence[str], *, several: bool = False) -> str:

@@ -1,9 +1,10 @@
 """The task ``blend/mcq``: everyday knowledge by multiple choice.
 
-Asked by generation, the reply is read for a letter; by likelihood, option texts and letters are scored (see
-:mod:`kapwa.suites.blend.mcq_judging`). Source: BLEnD section 4.2.2 and appendix C.3.3; likelihoods are ours.
-Floors take no cultural knowledge: chance, always one letter, the longest option, the alphabet (in which the released
-set lists its options). A trick that ties scores the share it would win by drawing among the tied options.
+Asked by generation, in words of ours or the paper's, the reply is read for a letter; by likelihood, option texts and
+letters are scored (see :mod:`kapwa.suites.blend.mcq_judging`). Source: BLEnD section 4.2.2 and appendix C.3.3;
+likelihoods are ours. Floors take no cultural knowledge: chance, always one letter, the longest option, the alphabet (in
+which the released set lists its options). A trick that ties scores the share it would win by drawing among the tied
+options.
 """
 
 from __future__ import annotations
@@ -29,17 +30,19 @@ from kapwa.suites.blend.mcq_judging import (
     HEADLINES,
     HOWS,
     MAX_NEW_TOKENS,
+    WRITTEN,
     How,
     generate_prompt,
     judge_generate,
     judge_likelihood,
     letter_prompt,
     metrics_for,
+    paper_prompt,
     text_prompt,
 )
 from kapwa.suites.choices.reader import READER
 from kapwa.suites.items import ALL_LETTERS, by_culture, greedy_requests, grouped, item_columns, select, shuffle_key
-from kapwa.value_types import JsonMapping, Schema
+from kapwa.value_types import Cells, JsonMapping, Schema
 
 log = logging.getLogger(__name__)
 # From so many on, the number of items is said before they are asked.
@@ -47,10 +50,13 @@ MANY = 10_000
 
 
 def item_of(question: ChoiceQuestion, how: How, *, several: bool = False, scale: Sequence[str] = ()) -> Item:
-    """Return the item that asks ``question`` by generation or by likelihood; its cluster is the question's id.
+    """Return the item that asks ``question`` in one of the ways; its cluster is the question's id.
 
+    A prompt of its own, as released questions have it, is asked in every way in which the model writes.
     ``several``: questions of the set have several right options. ``scale``: the labels that all have in the language.
     """
+    asked = (question.question, question.options)
+    prompt = paper_prompt(*asked) if how == "paper" else generate_prompt(*asked, several=several)
     return Item(
         id=question.id,
         suite="blend",
@@ -63,7 +69,7 @@ def item_of(question: ChoiceQuestion, how: How, *, several: bool = False, scale:
         fields={
             "question": question.question,
             "question_id": question.question_id,
-            "prompt": question.prompt or generate_prompt(question.question, question.options, several=several),
+            "prompt": question.prompt or prompt,
             "options": question.options,
             "letters": question.letters,
             "answer": question.answer,
@@ -165,12 +171,12 @@ def shuffled(question: ChoiceQuestion, seed: int) -> ChoiceQuestion:
 def open_mcq_task(data: str | Path | None, selection: Selection, options: JsonMapping) -> Task:
     """Read multiple-choice questions, select among them, and return the task.
 
-    ``options``: ``how`` ("generate" or "likelihood"; else the variant selected), ``max_new_tokens``, ``shuffle`` (a
-    seed; the order of the data where it is left out) and ``per_question`` (see :func:`capped`). Raises UsageError for
-    unknown options or values, for a shuffle of prompts that show their options, and when ``data`` is None: there is no
-    set without people's answers.
+    ``options``: ``how`` ("generate", "paper" or "likelihood"; else the variants selected), ``max_new_tokens``,
+    ``shuffle`` (a seed; the order of the data where it is left out) and ``per_question`` (see :func:`capped`). Raises
+    UsageError for unknown options or values, for a shuffle of prompts that show their options, and when ``data`` is
+    None: there is no set without people's answers.
     """
-    how = _how(options.get("how"), selection)
+    ways = _ways(options.get("how"), selection)
     length = options.get("max_new_tokens", MAX_NEW_TOKENS)
     check_whole("max_new_tokens", length)
     if data is None:
@@ -189,21 +195,25 @@ def open_mcq_task(data: str | Path | None, selection: Selection, options: JsonMa
     if seed is not None:
         check_whole("shuffle", seed, least=0)
         questions = [shuffled(question, seed) for question in questions]
-    items = [item_of(each, how, several=several, scale=labels.get(each.language, ())) for each in questions]
-    selected = select(items, selection, known=HOWS, default=(how,))
+    items = [
+        item_of(each, way, several=several, scale=labels.get(each.language, ())) for way in ways for each in questions
+    ]
+    selected = select(items, selection, known=HOWS, default=ways)
     if cap is None:
-        _say_how_many(selected)
-    writes = how == "generate"
-    settings = {"how": how} | ({"max_new_tokens": length, "reader": READER} if writes else {})
+        _say_how_many([item for item in selected if item.variant == ways[0]])
+    writes = ways[0] in WRITTEN
+    # Of several ways the variants say how each item was asked.
+    settings: Cells = {"how": ways[0]} if len(ways) == 1 else {}
+    settings |= {"max_new_tokens": length, "reader": READER} if writes else {}
     return Task(
         name="blend/mcq",
         data=source,
         selection=selection,
         selected=selected,
         needs=frozenset({"generate" if writes else "score"}),
-        headline=HEADLINES[how],
+        headline=HEADLINES[ways[0]],
         groups=("topic",),
-        metrics=metrics_for(how, ordered=any(question.options_are for question in questions)),
+        metrics=metrics_for(ways[0], ordered=any(question.options_are for question in questions)),
         options=settings
         | {name: value for name, value in (("shuffle", seed), ("per_question", cap)) if value is not None},
         requests=partial(greedy_requests, max_new_tokens=length) if writes else likelihood_requests,
@@ -239,15 +249,21 @@ def _say_how_many(items: Sequence[Item]) -> None:
     )
 
 
-def _how(wanted: Any, selection: Selection) -> How:
-    """The way of asking: the option, else the one variant selected, else generation."""
-    named = tuple(selection.variants or ())
-    choice = wanted if wanted is not None else named[0] if len(named) == 1 else "generate"
-    if choice not in HOWS:
-        raise UsageError(f"There is no way {choice!r} to ask blend/mcq.", hint=nearest(str(choice), HOWS))
-    if named and set(named) != {choice}:
+def _ways(wanted: Any, selection: Selection) -> tuple[How, ...]:
+    """The ways of asking: the option, else the variants selected, else generation; several where the model writes."""
+    named = tuple(dict.fromkeys(selection.variants or ()))
+    chosen = (wanted,) if wanted is not None else named or WRITTEN[:1]
+    for way in chosen:
+        if way not in HOWS:
+            raise UsageError(f"There is no way {way!r} to ask blend/mcq.", hint=nearest(str(way), HOWS))
+    if named and set(named) != set(chosen):
         raise UsageError(
-            f"how={choice!r} and the variants {', '.join(named)} do not fit together.",
-            hint="Run blend/mcq once for each way of asking.",
+            f"how={wanted!r} and the variants {', '.join(named)} do not fit together.",
+            hint="Leave one of them out.",
         )
-    return cast("How", choice)
+    if len(chosen) > 1 and not set(chosen) <= set(WRITTEN):
+        raise UsageError(
+            f"The variants {', '.join(chosen)} do not fit together: likelihoods are another measurement.",
+            hint="Run blend/mcq once for what the model writes and once for likelihoods.",
+        )
+    return cast("tuple[How, ...]", chosen)

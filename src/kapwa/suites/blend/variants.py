@@ -11,7 +11,7 @@ AskedIn = Literal["local", "en"]
 LANGUAGES: tuple[AskedIn, ...] = ("local", "en")
 PROMPTS = ("inst-4", "pers-3")
 SAQ_VARIANTS = tuple(f"{language}/{prompt}" for prompt in PROMPTS for language in LANGUAGES)
-MCQ_VARIANTS = ("generate", "likelihood")
+MCQ_VARIANTS = ("generate", "paper", "likelihood")
 VARIANTS = (*SAQ_VARIANTS, *MCQ_VARIANTS)
 
 

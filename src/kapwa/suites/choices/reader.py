@@ -28,19 +28,21 @@ from kapwa.suites.choices.rules import (
     Rule,
     cue_pattern,
     denies,
+    dropped,
     letters_of_signs,
     opening_letters,
     pattern,
     sign,
     signs,
     steps,
+    verdict,
 )
 from kapwa.suites.choices.signs import OptionSigns, without_markup
 from kapwa.suites.items import grouped
 from kapwa.suites.turns import own_turn
 
 # The version of the rules by which replies are read; it stands in signatures.
-READER = 8
+READER = 9
 UNREAD: tuple[How, ...] = ("empty", "none", "several", "contradiction")
 # What a prompt or a habit makes of the answer itself: prose beside it explains.
 _FORMAL = ("json", "boxed")
@@ -82,7 +84,7 @@ _NEGATION = pattern(any_of("negation"))
 _OPENING = pattern(rf"[^\w{ANY_SIGN}]*(?:(?:{any_of('article')})\s+(?:\w+\s+)?)?")
 _CONCLUSION, _CONTRAST = pattern(any_of("conclusion")), pattern(any_of("contrast"))
 _GOES_ON = re.compile(r"\s+\w")
-_LINE_SIGNS = " .):;!\t–—-?。।؟"
+_LINE_SIGNS = " .):;!\t–—-?。।؟።"
 _LINE_LETTER = re.compile(rf"^[-*•>#|~ \t(]*([{signs('clear', 'marked', 'capital')}])", re.MULTILINE)
 _NAMED = signs("clear", "marked", "capital", "native", "text")
 _INFORMAL = re.compile(f"[{_NAMED}]")
@@ -92,8 +94,10 @@ _LETTER = re.compile(f"[{signs('clear', 'marked')}]")
 _TICK = pattern(rf"[✅✓✔☑◉🔘]|\[[x✓]\]|[:.)=–—-]\s*(?:{any_of('yes')})[^\w{ANY_SIGN}]*$")
 # Paragraph, then options of its own: "What is drunk there?\n\nA. Tea\nB. Coffee".
 _NEXT_OPTIONS = re.compile(r"(?:\n[^\n]+\?)?\s*\n\W*A\s*[.):]\s*([^\n]+)\n\s*\W*B\s*[.):]\s*([^\n]+)")
+# What stands for words that were dropped: what comes after them opens no reply.
+_GAP, _LEADING_GAP = "…", re.compile(r"\A[ \t]*…[ \t.,;:，。；、…]*")
 # A reply that names so many letters on one line lists them; most words of a gap, and of a short sentence.
-_LIST, _FAR = 3, 12
+_LIST, _FAR, _SEVERAL = 3, 12, 2
 # How far before a field its brace may stand.
 _REACH = 90
 
@@ -144,12 +148,28 @@ def _encoded(text: str, options: OptionSigns) -> str:
     formal = _BOXED.sub(lambda hit: _formal("boxed", hit[1] or hit[2] or "", options) or hit.group(), text)
     if "{" in text or '"' in text or "“" in text:
         formal = _with_fields(formal, options)
-    lines = options.encoded(formal).split("\n")
+    lines = _without_dropped(options.encoded(formal)).split("\n")
     ticked = [bool(_LISTED.match(line) and _TICK.search(line)) for line in lines]
     if any(ticked):
         marked_lines = zip(lines, ticked, strict=True)
         lines = [_TICK.sub(" ", line) for line, tick in marked_lines if tick or not _LISTED.match(line)]
     return "\n".join(lines)
+
+
+def _without_dropped(text: str) -> str:
+    """The text without what names options and does not choose them, where it names several."""
+    if len(letters_of_signs(text)) < _SEVERAL:
+        return text
+    for each in dropped():
+        text = each.sub(lambda hit: f" {hit.groupdict().get('left') or _GAP} ", text)
+    return _LEADING_GAP.sub(f"{_GAP} ", _with_verdicts(text))
+
+
+def _with_verdicts(text: str) -> str:
+    """Of options that are called right or wrong one after the other, those that are right, each on its line."""
+    if all(hit["yes"] for hit in verdict().finditer(text)):
+        return text
+    return verdict().sub(lambda hit: f"\n{hit['o']}\n" if hit["yes"] else f" {_GAP} ", text)
 
 
 def _with_fields(text: str, options: OptionSigns) -> str:

@@ -33,8 +33,8 @@ VOWELS = "".join(each for each in map(chr, range(0x900, 0x1800)) if unicodedata.
 _LEADS = "|".join(f"(?<={lead})" for lead in any_of("lead").split("|"))
 BEGINS = rf"(?:(?<![\w{VOWELS})\]])|{_LEADS})"
 _WORDS = (
-    *("answer", "article", "conjunction", "connector", "copula", "correct", "hedge", "joiner", "negation"),
-    *("number_end", "number_sign", "option"),
+    *("among", "answer", "article", "between", "cardinal", "conjunction", "connector", "copula", "correct", "hedge"),
+    *("joiner", "lead", "negation", "number_end", "number_sign", "option", "wrong", "yes"),
 )
 _TABLE = Path(__file__).with_name("rules.yaml")
 _PART = re.compile(r"\{([a-z_]+)\}")
@@ -76,7 +76,8 @@ _DENIED, _DENIAL = (
 _STOPS = r"\-.!?;,:…—–\n。，、،！？।።؟؛፣"
 _REMARK = rf"[^{_STOPS}{ANY_SIGN}]"
 _MISTAKE = (
-    rf"(?:\A|(?<=[{_STOPS}]))(?<!\n(?={_LABEL}))\s*{_REMARK}{{0,24}}?(?:{any_of('mistake')}){_REMARK}{{0,24}}[{_STOPS}]"
+    rf"(?:\A(?!{_LABEL})|(?<=[{_STOPS}]))(?<!\n(?={_LABEL}))\s*{_REMARK}{{0,24}}?(?:{any_of('mistake')})"
+    rf"{_REMARK}{{0,24}}[{_STOPS}]"
 )
 CORRECTION = pattern(f"(?:{any_of('correction')}|{_MISTAKE})")
 
@@ -186,8 +187,20 @@ def share_forms(*, signed: bool) -> tuple[re.Pattern[str], ...]:
     return tuple(pattern(filled(row["pattern"])) for row in _table()["shares"] if row["signed"] is signed)
 
 
+@cache
+def dropped() -> tuple[re.Pattern[str], ...]:
+    """What names options and does not choose them; the group "left" of it stays."""
+    return tuple(pattern(filled(row["pattern"])) for row in _table()["dropped"])
+
+
+@cache
+def verdict() -> re.Pattern[str]:
+    """An option "o" of which a reply says whether it is the answer; the group "yes" where it is."""
+    return pattern(filled("{verdict}"))
+
+
 def examples(kind: str) -> list[tuple[str, str]]:
-    """The examples of a part of the table, "numbers" or "shares", each with what is read in it."""
+    """The examples of a part of the table, such as "numbers" or "shares", each with what is read in it."""
     return [example for row in _table()[kind] for example in _examples(row["gives"])]
 
 

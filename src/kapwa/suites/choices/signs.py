@@ -112,7 +112,8 @@ class OptionSigns:
         text = _SPACES.sub(" ", self._spelled_out(text))
         spans = list(self._found_texts(text)) if len(text) > 1 or text.isdigit() else []
         spans_taken = [(span.start, span.end) for span in spans]
-        others = (*self._numbers(text), *self._found_letters(text))
+        letters = list(self._found_letters(text))
+        others = (*self._numbers(text, counting=not spans and not letters), *letters)
         spans += [one for one in others if not any(start < one.end and one.start < end for start, end in spans_taken)]
         pieces: list[str] = []
         last = 0
@@ -165,8 +166,11 @@ class OptionSigns:
             positions += [start + min(i, length - 1) for i in range(len(spelt))]
         return "".join(pieces), [*positions, len(text)]
 
-    def _numbers(self, text: str) -> Iterator[_Span]:
-        """Options that are named by number: beside a word for "option", or alone where no option holds a number."""
+    def _numbers(self, text: str, *, counting: bool) -> Iterator[_Span]:
+        """Options that are named by number: beside a word for "option", or alone where no option holds a number.
+
+        ``counting``: numbers beside a word for choosing count the options of the question.
+        """
         named = _FIGURE.search(text) or _first_words() & set(_WORD.findall(text.lower()))
         if not named or any(map(str.isdigit, self.texts)):
             return
@@ -174,8 +178,9 @@ class OptionSigns:
             group = str(hit.lastgroup)
             number, beside = _number(hit[group]), group.partition("_")[0]
             unmarked = beside != "option" and any(map(_DIGIT.search, self.texts))
+            unmarked = unmarked or (beside == "choice" and not counting)
             if 1 <= number <= len(self.letters) and not unmarked:
-                start, end = hit.span(group) if beside == "answer" else hit.span()
+                start, end = hit.span(group) if beside in ("answer", "choice") else hit.span()
                 yield _Span(start, end, sign("marked", number - 1))
 
     def _found_letters(self, text: str) -> Iterator[_Span]:

@@ -22,7 +22,7 @@ from kapwa.errors import DataError
 from kapwa.suites.folders.convert import Converted, LaidRow, convert
 from kapwa.suites.folders.forms import MappedForm
 from kapwa.suites.folders.mapping import read_mapping
-from kapwa.tables import InMemory, TextTable, record, standing_in
+from kapwa.tables import InMemory, TextTable, reading_from_memory, record
 
 PROMPTS = "prompts.csv"
 # Files that a folder of a form has beside its tables.
@@ -91,7 +91,7 @@ class LaidOut:
 def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
     """Yield a folder of the form for the tables in ``folder`` as far as they can be read; it is gone afterwards.
 
-    Its tables are in memory alone (:func:`kapwa.tables.standing_in`), for a folder of people's answers might
+    Its tables are in memory alone (:func:`kapwa.tables.reading_from_memory`), for a folder of people's answers might
     outlive their withdrawal; the card and the prompts beside the mapping are copied. What could not be read is in
     ``converted.problems``. Raises DataError for a file that is not a mapping.
     """
@@ -118,7 +118,7 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
             copied[PROMPTS] = mapping_path
         token = MEDIA_FOLDER.set(folder)
         try:
-            with standing_in(tables):
+            with reading_from_memory(tables):
                 yield LaidOut(to, folder, made, copied, mapping.to)
         finally:
             MEDIA_FOLDER.reset(token)

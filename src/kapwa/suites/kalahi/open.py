@@ -32,7 +32,8 @@ from kapwa.suites.items import (
 )
 from kapwa.suites.kalahi.closeness import Closeness, cached_floors, closeness, trial
 from kapwa.suites.kalahi.form import GROUPS, situation_case, situation_table
-from kapwa.suites.similarity import MODEL_FREE, SimilarityOptions
+from kapwa.suites.shared_settings import OPEN_METRICS
+from kapwa.suites.similarity import SimilarityOptions
 from kapwa.value_types import Cells, Schema
 
 # Margins, closest responses and the headline are taken from this one, so it is always computed.
@@ -56,7 +57,7 @@ class OpenOptions(SimilarityOptions):
 
     max_new_tokens: int = 256
 
-    default_metrics: ClassVar[tuple[str, ...]] = MODEL_FREE
+    default_metrics: ClassVar[tuple[str, ...]] = OPEN_METRICS
     always: ClassVar[str] = HEADLINE_METRIC
     twins: ClassVar[Mapping[str, str]] = REFERENCE_METRICS
     whole: ClassVar[tuple[str, ...]] = ("max_new_tokens",)

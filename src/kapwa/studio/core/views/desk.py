@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid as uuids
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
@@ -13,7 +14,7 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.db import transaction
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
@@ -23,13 +24,13 @@ from django.utils.translation import gettext_noop as _n
 from django.views.decorators.gzip import gzip_page
 
 from kapwa.errors import DataError, UsageError
-from kapwa.studio.core.assigning import AT_HAND, give_back, take_along
+from kapwa.studio.core.assigning import AT_HAND, give_back, leases_of, take_along
 from kapwa.studio.core.desks import BUTTON, DESKS, Desk, DeskTask, Work, deliver, desk_of, offered, task_of, waiting
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.gate import MOST_RECORDS, WORK, brought
 from kapwa.studio.core.guide import guide
 from kapwa.studio.core.intake import device_of, read_sent, take, take_in, token_of
-from kapwa.studio.core.kinds import RefusedError
+from kapwa.studio.core.kinds import ACTS, RefusedError
 from kapwa.studio.core.languages import language
 from kapwa.studio.core.log import ConflictError, single_writer
 from kapwa.studio.core.posted import PageForm, SetText, damaged, form_number, posted, posted_files
@@ -60,42 +61,42 @@ def work(request: HttpRequest, visit: Visit) -> HttpResponse:
     Coordinators take back what others took along, of all of them together: who has tasks now, and how many, beside
     what is answered meanwhile, would tell whose answers are whose.
     """
-    leases = Lease.objects.filter(project=visit.project, done=False, until__gt=timezone.now())
-    mine = leases.filter(author=visit.member.author)
-    others = leases.exclude(author=visit.member.author).filter(until__gt=timezone.now() + AT_HAND)
     if request.method == "POST":
         form = GiveBackForm(posted(request))
         if not form.is_valid():
             raise damaged()
-        chosen = others if visit.may(COORDINATORS) and form.cleaned_data["whose"] == "others" else mine
-        chosen.filter(desk=form.cleaned_data["desk"]).delete()
+        others = visit.may(COORDINATORS) and form.cleaned_data["whose"] == "others"
+        _kept_tasks(visit, others=others).filter(desk=form.cleaned_data["desk"]).delete()
         return redirect("work", project=visit.project.slug)
     if (queue := request.GET.get("show", "")) in ("drafts", "done"):
         every = [item for item in form_of(visit.project).own(visit) if item.draft == (queue == "drafts")]
-        done = _done(visit) if queue == "done" else []
+        done = [*_done(visit), *_decided(visit)] if queue == "done" else []
+        done.sort(key=lambda task: task.day, reverse=True)
         shown = {"items": page_of(every, request.GET), "done": done[:SHOWN], "more": len(done) - SHOWN}
         return show(visit, "work_own", queue=queue, **shown)
-    kept = [(whose, *row) for whose, of in (("mine", mine), ("others", others)) for row in _kept(of)]
-    kept = kept if visit.may(COORDINATORS) else [row for row in kept if row[0] == "mine"]
     about: Keywords = {
-        "desks": waiting(visit.member),
         "todos": guide(visit).todos,
+        "desks": waiting(visit.member),
         "odk": find_spec("pyxform") is not None,
     }
-    return show(visit, "work", **about, kept=kept)
+    return show(visit, "work", **about, kept=_kept(visit))
 
 
 class DoneTask(NamedTuple):
-    """A task that somebody did: at which desk, what they said, on which day, and where they can correct it."""
+    """What somebody did: at which desk or on which item, what they said or did, on which day, and its page.
+
+    ``correct``: whether they correct it there, as it is a task of a desk.
+    """
 
     title: str
     text: str
     day: datetime
     link: str
+    correct: bool = False
 
 
 def _done(visit: Visit) -> list[DoneTask]:
-    """Return the tasks that the visitor did, each once, as they did it last, the newest first."""
+    """Return the tasks that the visitor did, each once, as they did it last."""
     tasks = []
     for desk in offered(visit.member):
         last: dict[str, Event] = {}
@@ -104,14 +105,38 @@ def _done(visit: Visit) -> list[DoneTask]:
         for event in last.values():
             said = [text for name, text in desk.said(event)[1].items() if text and name != BUTTON]
             link = f"{visit.link('work_desk', desk.name)}?{urlencode({'again': event.subject})}"
-            tasks.append(DoneTask(desk.title(), " · ".join(said), event.server_time, link))
-    return sorted(tasks, key=lambda task: task.day, reverse=True)
+            tasks.append(DoneTask(desk.title(), " · ".join(said), event.server_time, link, correct=True))
+    return tasks
 
 
-def _kept(leases: QuerySet[Lease]) -> list[tuple[str, str, int]]:
-    """Return the name and title of each desk that ``leases`` are of, with how many."""
-    rows = leases.values_list("desk").annotate(n=Count("pk")).order_by("desk")
-    return [(desk, DESKS[desk].title(), n) for desk, n in rows if desk in DESKS]
+def _decided(visit: Visit) -> list[DoneTask]:
+    """Return what the visitor decided on items, such as by votes, each act on an item once, as they did it last."""
+    form = form_of(visit.project)
+    theirs = Event.objects.filter(project=visit.project, actor=visit.member.author, kind__in=form.decided, erased=False)
+    last = {(event.subject, event.kind): event for event in theirs.defer("body").order_by("seq")}
+    items = form.named(visit, {subject for subject, _kind in last})
+    return [
+        DoneTask(items[subject].title, _(ACTS[kind]), event.server_time, items[subject].link)
+        for (subject, kind), event in last.items()
+        if subject in items
+    ]
+
+
+def _kept_tasks(visit: Visit, *, others: bool) -> QuerySet[Lease]:
+    """Return what is kept for the visitor, or what ``others`` took along."""
+    now, leases = timezone.now(), Lease.objects.filter(project=visit.project, done=False)
+    if others:
+        return leases.exclude(author=visit.member.author).filter(until__gt=now + AT_HAND)
+    return leases.filter(author=visit.member.author, until__gt=now)
+
+
+def _kept(visit: Visit) -> list[tuple[str, str, str, int]]:
+    """Return for whom tasks are kept, "mine" or, to coordinators, "others", with each desk's name, title and number."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for row in leases_of(visit.project, visit.member.author):
+        counts["mine", row.desk] += row.own
+        counts["others", row.desk] += row.along if visit.may(COORDINATORS) else 0
+    return [(whose, desk, DESKS[desk].title(), n) for (whose, desk), n in sorted(counts.items()) if n and desk in DESKS]
 
 
 class SeenForm(PageForm):

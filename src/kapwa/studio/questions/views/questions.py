@@ -350,7 +350,7 @@ def own(visit: Visit) -> list[OwnItem]:
 
 def items_named(visit: Visit, items: Collection[str]) -> dict[str, ItemNamed]:
     """Return what questions are called, and the addresses of their pages."""
-    rows = Question.objects.filter(project=visit.project, id__in=items)
+    rows = [row for row in questions_of(visit.project) if row.id in items]
     return {row.id: ItemNamed(titled(row), visit.link("wording", row.language, row.number), row.number) for row in rows}
 
 

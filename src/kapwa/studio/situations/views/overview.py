@@ -147,7 +147,7 @@ def own(visit: Visit) -> list[OwnItem]:
 
 def items_named(visit: Visit, items: Collection[str]) -> dict[str, ItemNamed]:
     """Return what situations are called, and the addresses of their pages."""
-    rows = Situation.objects.filter(project=visit.project, id__in=items).values_list("id", "number")
+    rows = [(row.id, row.number) for row in situations_of(visit.project) if row.id in items]
     titles = {key: (_("Situation %(number)s") % {"number": number}, number) for key, number in rows}
     return {key: ItemNamed(title, visit.link("situation", number), number) for key, (title, number) in titles.items()}
 
