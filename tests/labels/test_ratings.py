@@ -202,7 +202,7 @@ def test_an_answer_is_read_or_refused_never_guessed(cell: str) -> None:
     [
         (
             "item_id,rater,text\n1,ana,yes\n",
-            r"no column is a criterion of any suite.s rubric.\n.*blend-errors, eecc-adaptation, kalahi-criteria",
+            r"no column is a criterion of a known rubric.\n.*blend-errors, eecc-adaptation, kalahi-criteria",
         ),
         ("item_id,rater,Fac\n1,ana,yes\n", r"row 1: column 'Gra' \(Grammaticality\) is missing.*\n.*grammatical"),
         (HEADER.replace("rater,", "") + f"\n1,m,{ALL_YES}\n", r"column 'form_id' or 'rater' is missing"),

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from kapwa.cli.main import app
 from kapwa.errors import DataError, UsageError
 from kapwa.labels.audits.questions import asked_of
 from kapwa.labels.rubrics import load_rubric, shipped_rubrics, suite_rubric
@@ -24,6 +26,7 @@ criteria:
   - {code: rude, name: Rude, question: "Is it rude?", weight: -1, scale: {"yes": 1, "no": 0}}
 """
 
+JUDGE_ANSWERS = Path(__file__).parents[2] / "docs" / "how-to" / "judge-answers.md"
 HEAD = GOOD.split("criteria:", maxsplit=1)[0]
 
 
@@ -34,19 +37,6 @@ def written(folder: Path, text: str = GOOD) -> Path:
 
 
 def test_what_ships_is_made_of_the_criteria_of_the_suites() -> None:
-    shipped = {
-        "blend-errors",
-        "correct",
-        "depicted",
-        "eecc-adaptation",
-        "item-criteria",
-        "item-criteria-degrees",
-        "kalahi-criteria",
-        "pairwise",
-        "story-errors",
-        "tone",
-    }
-    assert set(shipped_rubrics()) == shipped
     for name, suite in (("kalahi-criteria", "kalahi"), ("blend-errors", "blend"), ("eecc-adaptation", "eecc")):
         assert suite_rubric(suite) == load_rubric(name)
     assert len(load_rubric("kalahi-criteria").criteria) == 7
@@ -58,6 +48,19 @@ def test_what_ships_is_made_of_the_criteria_of_the_suites() -> None:
     tone = load_rubric("tone")
     assert set(tone.scale_of(tone.criteria[0]).values()) == {0, 0.5, 1}
     assert load_rubric("correct").signed.startswith("correct@1+")
+
+
+@pytest.mark.parametrize("name", shipped_rubrics())
+def test_every_rubric_that_ships_can_be_read_printed_and_looked_up(name: str, tmp_path: Path) -> None:
+    """A copy of what is printed says all that the file does, but for the criteria that stand in runs."""
+    rubric = load_rubric(name)
+    assert rubric.name == name
+    assert f"| `{name}` |" in JUDGE_ANSWERS.read_text(encoding="utf-8"), "give it a row in the table of rubrics"
+    printed = CliRunner().invoke(app, ["rubrics", name])
+    assert printed.exit_code == 0
+    copy = load_rubric(written(tmp_path, printed.output))
+    assert copy == rubric
+    assert copy.signed == rubric.signed
 
 
 def test_a_rubric_of_ones_own(tmp_path: Path) -> None:

@@ -292,6 +292,32 @@ def test_a_recorded_draw_is_labelled_and_corrects_the_scores(
     assert audit.agreement.filter(coefficient="percent")["value"].to_list() == [1.0]
 
 
+def test_who_labels_by_a_question_of_ones_own_reads_its_instruction(project: Any, saq: Path, tmp_path: Path) -> None:
+    """The page asked whether the answer is polite, and its help said what a right answer is."""
+    rubric = tmp_path / "polite.yaml"
+    rubric.write_text(
+        "name: polite\nversion: '1'\ntitle: Is the answer polite?\ninstruction: Read it as a guest would.\n"
+        "criteria:\n- {code: polite, name: Polite, question: 'Is the answer polite?'}\n",
+        encoding="utf-8",
+    )
+    kapwa.audit_sample(saq, tmp_path / "sheets", n=6, seed=3, people=1, rubric=rubric)
+    made = draw(project, "audit", tmp_path / "sheets", where=CULTURE)
+    (person,) = raters(project, 1)
+
+    def label(page: str, _choices: Any) -> dict[str, str]:
+        assert "How to judge" in page
+        assert "Read it as a guest would." in page
+        assert "Is the answer polite?" in page
+        assert "say whether the answer is right" not in page
+        return {"polite": "yes"}
+
+    assert work(person, "audit", label) == made.sample
+    table = written(project, "audit", tmp_path / "labels") / "audit.csv"
+    audit = kapwa.audit_apply(saq, [tmp_path / "sheets", table])
+    assert audit.scores["automatic"].null_count() == audit.scores.height
+    assert audit.scores.filter(culture="Philippines")["people"].to_list() == [1.0]
+
+
 def test_several_draws_of_a_project_are_each_written_as_a_table_of_their_own(
     project: Any, saq: Path, other_saq: Path, people: People, tmp_path: Path
 ) -> None:

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import kapwa
 from kapwa.analysis.corpus.rows import SourceOptions, file_tables
 from kapwa.cli.main import app
-from kapwa.datasets.repeated import cultures_named_twice
+from kapwa.datasets.repeated import doubtful_cultures
 from kapwa.datasets.rows import Origin
 from kapwa.datasets.text_checks import cell_oddities, table_oddities
 from kapwa.errors import DataError, UsageError
@@ -349,7 +349,7 @@ def test_the_same_text_is_the_same_however_often_it_is_folded(text: str) -> None
 )
 def test_names_of_one_country_are_told(tmp_path: Path, names: tuple[str, ...], twice: int) -> None:
     rows = [(name, Origin(tmp_path / "t.csv", row)) for row, name in enumerate(names, start=2)]
-    assert len(list(cultures_named_twice(rows, "country"))) == twice
+    assert len(list(doubtful_cultures(rows, "country"))) == twice
 
 
 def test_a_check_names_the_spellings_of_one_country(tmp_path: Path) -> None:

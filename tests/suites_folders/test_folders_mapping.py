@@ -264,7 +264,7 @@ def test_a_code_that_a_table_uses_in_two_ways_is_refused(tmp_path: Path) -> None
     (found,) = problems(set_of(tmp_path, "as-AS", "sm-AS", "en-AS"))
     assert found[:3] == ("short.tsv", 4, "locale")
     assert "'en-AS' may be of more than one" in found[3]
-    assert "Write under 'values: culture:' whose it is (en-AS: …)" in found[3]
+    assert "Write under 'values: culture:' whose 'en-AS' is." in found[3]
 
 
 def test_no_name_that_kapwa_makes_would_be_read_as_two() -> None:

@@ -123,7 +123,7 @@ def test_findings_of_one_kind_stand_in_one_line(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, ["data", "check", str(place)], env={"COLUMNS": "120"}).output
     (line,) = [one for one in shown.splitlines() if "has no English" in one]
     assert "2, 3, 4 …" in line
-    assert "500 rows: the answer … has no English" in line
+    assert "500 rows: the answer 'ቡና0', 'ቡና1', 'ቡና2', … has no English" in line
     assert "--all lists each" in shown
     every = CliRunner().invoke(app, ["data", "check", str(place), "--all"], env={"COLUMNS": "120"}).output
     assert every.count("has no English") == 500

@@ -269,9 +269,7 @@ def rubrics(
 
     A rubric is shown as a file, which you can copy to write your own.
     """
-    import yaml
-
-    from kapwa.labels.rubrics import load_rubric, shipped_rubrics
+    from kapwa.labels.rubrics import load_rubric, rubric_yaml, shipped_rubrics
 
     loaded = [load_rubric(name) for name in ([rubric] if rubric else shipped_rubrics())]
     if json:
@@ -279,7 +277,9 @@ def rubrics(
         show_json(listed[0] if rubric else listed)
     elif rubric:
         show_text(f"# {loaded[0].signed}")
-        show_text(yaml.safe_dump(loaded[0].content(), allow_unicode=True, sort_keys=False, width=110).rstrip())
+        if loaded[0].measures:
+            show_text("# A copy that asks something else leaves 'measures' out: its labels correct no score.")
+        show_text(rubric_yaml(loaded[0]).rstrip())
     else:
         rows = [(each.name, each.title, ", ".join(each.applies_to) or "all tasks", each.signed) for each in loaded]
         show_table(("--rubric", "asks", "for", "version"), rows)

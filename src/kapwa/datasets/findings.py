@@ -64,6 +64,9 @@ class FindingKind(NamedTuple):
 def kinds_of(findings: Sequence[Finding], *, least: int | None) -> list[FindingKind]:
     """Group findings by severity, file, column and wording, in the order of the first of each.
 
+    Of short quoted texts that differ the first ones are named, such as codes that a mapping has to translate; else
+    "…" stands for what differs.
+
     ``least``: how many findings make a kind; smaller groups (with None, all) are not merged.
     """
     groups: dict[tuple[object, ...], list[tuple[Finding, list[str]]]] = {}
@@ -76,11 +79,21 @@ def kinds_of(findings: Sequence[Finding], *, least: int | None) -> list[FindingK
             kinds += [FindingKind(finding.message, [finding]) for finding, _ in group]
             continue
         every = zip(*(pieces for _, pieces in group), strict=True)
-        message = "".join(same[0] if len(set(same)) == 1 else "…" for same in every)
+        message = "".join(same[0] if len(set(same)) == 1 else _differing(same) for same in every)
         kinds.append(FindingKind(message, [finding for finding, _ in group]))
     return kinds
 
 
+def _differing(pieces: Sequence[str]) -> str:
+    """Name the first of several short quoted texts; "…" for others, which would fill the line or say nothing."""
+    different = list(dict.fromkeys(pieces))
+    if any(piece[0] not in "'\"" or len(piece) > _SHORT for piece in different):
+        return "…"
+    return ", ".join([*different[:_NAMED_FIRST], *(["…"] if len(different) > _NAMED_FIRST else [])])
+
+
+# So long are words and codes with their quotation marks, and so many of them are named.
+_SHORT, _NAMED_FIRST = 16, 3
 # Quoted texts, and numbers.
 _NAMED = re.compile(r"""((?<!\w)'(?:[^'\\]|\\.)*'(?!\w)|"(?:[^"\\]|\\.)*"|\d[\d.,]*(?<![.,]))""")
 

@@ -12,6 +12,8 @@ from kapwa.languages.places import Place, resolve
 from kapwa.languages.same import same_text
 
 _SHOWN = 60
+# Codes of countries that people write as their names.
+_AS_NAMES = {"US", "USA"}
 # Signs at the end of a question that make no difference.
 _END = " .?!…。।؟።፧"
 
@@ -57,8 +59,10 @@ def repeated_questions(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
         yield question.origin.finding("warning", message, question.column)
 
 
-def cultures_named_twice(cultures: Iterable[tuple[str, Origin]], column: str) -> Iterator[Finding]:
+def doubtful_cultures(cultures: Iterable[tuple[str, Origin]], column: str) -> Iterator[Finding]:
     """Yield a warning for each culture that has another spelling of an earlier one's name, or names the same country.
+
+    Also for one that is called by its country's code, which models and readers of the report would see as its name.
 
     ``cultures``: the culture and the origin of every row, in their order. ``column``: the column of the name;
     "nationality" for names of people.
@@ -73,6 +77,8 @@ def cultures_named_twice(cultures: Iterable[tuple[str, Origin]], column: str) ->
         country = resolve(plain, attribute=attribute)
         if not isinstance(country, Place):  # an invisible sign in it
             country = resolve(same_text(plain), attribute=attribute)
+        if isinstance(country, Place) and name in {country.iso2, country.iso3} - _AS_NAMES:
+            yield origin.finding("warning", _a_code(name, country, column), column)
         meant = country if isinstance(country, Place) else same_text(plain)
         earlier = first.setdefault(meant, name)
         if earlier != name:
@@ -82,3 +88,10 @@ def cultures_named_twice(cultures: Iterable[tuple[str, Origin]], column: str) ->
                 "weight; write one name in all rows if they are one"
             )
             yield origin.finding("warning", message, column)
+
+
+def _a_code(name: str, place: Place, column: str) -> str:
+    """Say that a culture is called by a country's code, and what to write."""
+    people = place.identity if column == "nationality" else place.country
+    message = f"{name!r} looks like the code of a country, and is taken as the name of a culture: write {people!r}"
+    return f"{message}, or translate it in mapping.yaml: 'values: {{{column}: {{{name}: {people}}}}}'"

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from kapwa import registry
@@ -36,6 +37,8 @@ CANNOT = "cannot assess"
 # What ``items`` says where the criteria stand in the run's own table of items.
 OF_RUN = "run"
 YES_NO = {"yes": 1.0, "no": 0.0}
+# What a rubric says of its verdicts, and asks nobody: it is no part of its version.
+_NOT_ASKED = ("yes_means", "measures")
 _SEE = "see docs/reference/rubrics.md."
 _QUESTION = "question_"
 
@@ -112,10 +115,12 @@ class Rubric(_RubricSection):
     ``kind``: "criteria" of one answer; "pairs": which of two answers is better; "spans": passages with an error, whose
     categories are the criteria and whose criticality the scale. ``applies_to``: tasks, [] for all. ``shows``: what of
     an item raters see beside the question, by column of the run's table ``items``, and what they read above it.
-    ``yes_means`` ends the sentence "the answer …" for a yes. ``criteria_of``: a rubric that ships with Kapwa, whose
-    criteria these are. ``items``: a table of criteria per item, or "run" for those in the items of the run itself
-    (:meth:`of_runs`); ``by_item`` holds them. ``overall``: whether verdicts are summed up by weight; ``points``: by
-    which formula, see :func:`overall`.
+    ``yes_means`` ends the sentence "the answer …" for a yes. ``measures``: which scores its labels correct, those of
+    "right" answers or of "criteria" met (:attr:`kapwa.suites.base.MetricInfo.measures`); "" where it measures
+    something of its own, so that no score is held against its labels. ``criteria_of``: a rubric that ships with
+    Kapwa, whose criteria these are. ``items``: a table of criteria per item, or "run" for those in the items of the
+    run itself (:meth:`of_runs`); ``by_item`` holds them. ``overall``: whether verdicts are summed up by weight;
+    ``points``: by which formula, see :func:`overall`.
     """
 
     name: Code
@@ -127,6 +132,7 @@ class Rubric(_RubricSection):
     shows: dict[str, Text] = {}
     scale: dict[str, Share] = YES_NO
     yes_means: Text = "is good"
+    measures: Literal["right", "criteria", ""] = ""
     criteria_of: str = ""
     criteria: list[Criterion] = []
     items: str = ""
@@ -215,8 +221,12 @@ class Rubric(_RubricSection):
 
     def content(self) -> JsonObject:
         """Return what the rubric says, as a file that needs no table or suite beside it would hold it."""
+        return {name: value for name, value in self.as_file().items() if name not in _NOT_ASKED}
+
+    def as_file(self) -> JsonObject:
+        """Return all that a file with the same rubric says: :meth:`content`, and what nobody is asked."""
         left_out = {"by_item"} if self.from_run else {"items"}
-        return self.model_dump(exclude={"criteria_of", "yes_means", *left_out}, exclude_defaults=True)
+        return self.model_dump(exclude={"criteria_of", *left_out}, exclude_defaults=True)
 
     @cached_property
     def signed(self) -> str:
@@ -292,6 +302,21 @@ def _with_criteria_of(rubric: Rubric, path: Path) -> list[Criterion]:
     return [replaced.get(criterion.code, criterion) for criterion in of_other]
 
 
+def rubric_yaml(rubric: Rubric) -> str:
+    """Return the text of a file with the same rubric."""
+    return yaml.safe_dump(rubric.as_file(), allow_unicode=True, sort_keys=False, width=110)
+
+
+def name_of(signed: str) -> str:
+    """Return the name of a rubric from what verdicts call it, such as "correct@1+0a1b2c3d"."""
+    return signed.partition("@")[0]
+
+
+def measures_of(signed: str) -> str:
+    """Return what a rubric that ships with Kapwa measures; "" for any other, whose file is not at hand."""
+    return load_rubric(name_of(signed)).measures if name_of(signed) in shipped_rubrics() else ""
+
+
 def suite_rubric(name: str) -> Rubric:
     """Return the rubric by which people rate answers to the items of a suite.
 
@@ -308,10 +333,16 @@ def suite_rubric(name: str) -> Rubric:
     return load_rubric(suite.rubric)
 
 
-def check_yes_no(rubric: Rubric) -> None:
-    """Raise UsageError for a rubric whose criteria people cannot answer with yes or no in a column each."""
+def is_yes_no(rubric: Rubric) -> bool:
+    """Whether people can answer all criteria of a rubric with yes or no, in a column each."""
     words = [rubric.scale_of(criterion) for criterion in rubric.criteria]
-    if rubric.kind != "criteria" or rubric.items or rubric.by_item or any(scale != YES_NO for scale in words):
+    of_all_answers = rubric.kind == "criteria" and not (rubric.items or rubric.by_item)
+    return of_all_answers and all(scale == YES_NO for scale in words)
+
+
+def check_yes_no(rubric: Rubric) -> None:
+    """Raise UsageError for a rubric that is not :func:`is_yes_no`."""
+    if not is_yes_no(rubric):
         message = f"Not every criterion of {rubric.name} is asked of every answer and answered with yes or no."
         if rubric.kind != "criteria":
             hint = "Let a model judge by it: kapwa judge --rubric."

@@ -17,6 +17,8 @@ REMARK = SheetColumn("remark", 30)
 EMPTY_ANSWER = "(The model gave an empty answer.)"
 # How the names of keys end, which are never read as sheets.
 KEY_END = "-key"
+# How the files are called that hold the rubric of the sheets beside them.
+RUBRIC_END = "-rubric.yaml"
 _GENERIC = {"instruct", "chat", "model", "base", "local", "openai", "replay"}
 _INSTRUCTIONS = Path(__file__).with_name("instructions")
 
@@ -36,7 +38,8 @@ class Forms:
 def instructions_for(kind: str) -> str:
     """Return the instructions, in Markdown, of sheets of "choices", "questions", "ratings", "texts" or "errors".
 
-    "rubric": of ratings by a rubric of somebody's choice.
+    "rubric": of ratings by a rubric of somebody's choice. Of drawn answers: "audit", whether each is right, "question",
+    any other question of yes or no, or "criteria".
     """
     return "".join((_INSTRUCTIONS / f"{name}.md").read_text(encoding="utf-8") for name in (kind, "always"))
 
@@ -90,7 +93,8 @@ def written_forms(
 ) -> Forms:
     """Say what was written into ``out``."""
     key, instructions = out / f"{kind}-key.csv", out / f"{kind}-instructions.md"
-    sheets = tuple(out / name for name in files if name not in (key.name, instructions.name))
+    others = (key.name, instructions.name, f"{kind}{RUBRIC_END}")
+    sheets = tuple(out / name for name in files if name not in others)
     return Forms(sheets, key, instructions, items, people, notes)
 
 

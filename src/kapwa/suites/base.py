@@ -60,6 +60,14 @@ class MetricInfo:
     judged_by: str = ""
 
     @property
+    def measures(self) -> str:
+        """Of a share of which more is better: what it stands in for, "right" answers or "criteria" that these meet.
+
+        Only labels by a rubric that measures the same tell how far the score is off.
+        """
+        return "criteria" if self.judged_by == "verdicts" else "right"
+
+    @property
     def span(self) -> float:
         """The largest difference that the metric can show."""
         return inf if self.low is None or self.high is None else float(self.high - self.low)

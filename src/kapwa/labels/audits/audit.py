@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ from kapwa.labels.audits.draws import (
 )
 from kapwa.labels.audits.labelled import READ_ONLY, as_drawn, verdicts_of
 from kapwa.labels.audits.planning import MISSING, labels_missing, plan_labels
-from kapwa.labels.audits.questions import asked_of
+from kapwa.labels.audits.questions import LabelQuestion, asked_of
 from kapwa.labels.reading import label_form, labels_in, read_labels
 from kapwa.labels.verdicts import of_answers, read_verdicts
 from kapwa.runs.finished_run import Run, open_runs
@@ -59,15 +60,28 @@ def audit_sample(  # noqa: PLR0913 - each is one decision of the caller; all but
 
     ``doubtful``: whether questions with an answer that may be judged wrongly are drawn more often, with known
     probabilities; None: where a matcher judges. ``people``: so many sheets for each culture. ``rubric``: one that asks
-    a single question of yes or no, or several with an overall verdict, a row each. See
+    a single question of yes or no, or several with an overall verdict, a row each; where it measures something else
+    than the metric, labels correct nothing, and a note says so. See
     :func:`kapwa.labels.audits.draws.draw` and ``write_draw`` for what is written and raised.
     """
     opened = open_runs(runs)
     population = population_of(opened, metric=metric, variant=variant)
+    question = asked_of(rubric, opened)
     if doubtful is None:
-        doubtful = opened[0].metrics[population.metric].judged_by == "matcher"
-    made = draw(population, n=n, seed=seed, rubric=asked_of(rubric, opened), doubtful=doubtful)
-    return write_draw(made, opened, out, people=people)
+        judged_by = opened[0].metrics[population.metric].judged_by
+        doubtful = population.fits(question) and judged_by == "matcher"
+    made = draw(population, n=n, seed=seed, rubric=question, doubtful=doubtful)
+    written = write_draw(made, opened, out, people=people)
+    return written._replace(notes=(*written.notes, *other_measure(population, question)))
+
+
+def other_measure(population: Population, question: LabelQuestion) -> tuple[str, ...]:
+    """Return the note that labels by a question cannot correct the scores, where these measure something else."""
+    if population.fits(question):
+        return ()
+    what = f"The rubric {question.name} does not measure what {population.metric} measures"
+    alone = "its labels correct no score, and people's share stands alone"
+    return (f"{what}: {alone}. A judge by the same rubric can be the scorer: kapwa label apply --scorer.",)
 
 
 def labelled(
@@ -93,7 +107,8 @@ def labelled(
     read, notes = read_labels(label_folders, [draw.asked.column])
     verdicts = verdicts_of(read, draw)
     if scorer is None:
-        return Labelled(runs, population, draw, verdicts, tuple(notes))
+        notes = [*notes, *other_measure(population, draw.asked)]
+        return Labelled(runs, population.for_question(draw.asked), draw, verdicts, tuple(notes))
     population, judge, more = with_scorer(population, read_verdicts(scorer), draw)
     return Labelled(runs, population, draw, verdicts, (*notes, *more), judge)
 
@@ -131,6 +146,8 @@ def audit_plan(
             answers, agreement = answers.with_columns(value=pl.lit(0.5)), 0.5
         return plan_labels(answers, half_width=half_width, agreement=agreement, seconds=seconds)
     _, population, drawn, verdicts, *_ = labelled(open_runs(runs), pilot, metric=metric, variant=variant)
+    if population.unscored:  # any constant says nothing
+        population = replace(population, frame=population.frame.with_columns(value=pl.lit(0.0)))
     return plan_labels(labelled_answers(population, drawn, verdicts), half_width=half_width, seconds=seconds)
 
 

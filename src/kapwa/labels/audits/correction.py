@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -14,7 +14,9 @@ from kapwa.errors import DataError, UsageError
 from kapwa.labels.agreement import has_majority
 from kapwa.labels.audits.carrying import AUDITED_SCHEMA
 from kapwa.labels.audits.draws import STRATUM, UNIT, Draw, Population
+from kapwa.labels.audits.questions import RIGHT, LabelQuestion
 from kapwa.labels.raters import agreement_by_culture, nesting_notes, rater_table
+from kapwa.labels.rubrics import measures_of, name_of
 from kapwa.labels.verdicts import OVERALL, of_answers, of_criteria
 from kapwa.runs.finished_run import Run
 from kapwa.runs.signature import Signature
@@ -53,12 +55,16 @@ class Audit:
     ``raters``: how much more often than others a person says yes on the same answers. ``agreement``: by culture.
     ``verdicts``: the labels (:data:`kapwa.labels.verdicts.VERDICT_SCHEMA`). ``proposals``: wordings that the scorer
     found wrong and most people right. ``answers``: every answer, with score, label and probability
-    (:data:`kapwa.labels.audits.carrying.AUDITED_SCHEMA`).
+    (:data:`kapwa.labels.audits.carrying.AUDITED_SCHEMA`). ``measures``: what the rubric measures
+    (:class:`kapwa.labels.rubrics.Rubric`); ``corrects``: whether the task's metric measures the same. Where it does
+    not, its scores are left out, and ``metric`` is the rubric's name.
     """
 
     draw: str
     rubric: str
     question: str
+    measures: str
+    corrects: bool
     metric: str
     title: str
     scores: pl.DataFrame
@@ -86,7 +92,10 @@ class Audit:
     def to_dict(self) -> JsonObject:
         """Return all of it but single verdicts and answers as plain values, for JSON."""
         tables = {name: table.to_dicts() for name, table in self.tables().items() if name not in _SINGLE}
-        facts = {name: getattr(self, name) for name in ("draw", "rubric", "question", "metric", "title")}
+        facts = {
+            name: getattr(self, name)
+            for name in ("draw", "rubric", "question", "measures", "corrects", "metric", "title")
+        }
         return {**facts, **tables, "notes": list(self.notes)}
 
 
@@ -134,6 +143,7 @@ def with_scorer(population: Population, verdicts: pl.DataFrame, draw: Draw) -> t
             f"The scorer's verdicts are of {len(judges)} judges, rubrics and criteria; one is needed.",
             hint="Keep the rows of one.",
         )
+    _check_measures_the_same(judges[0][1], draw.asked)
     drawn = {run["answers"]: run["run"] for run in draw.runs}
     now = {drawn[run["answers"]]: run["run"] for run in population.runs if run["answers"] in drawn}
     judged = by_judge.select(pl.col("run").replace(now), *UNIT, judged="value")
@@ -155,8 +165,16 @@ def with_scorer(population: Population, verdicts: pl.DataFrame, draw: Draw) -> t
     note = f"{missing} of {len(frame)} answers have no verdict of the judge, and count as its mean."
     named = f"{judges[0][0]}, {judges[0][1]}"
     scored = frame.with_columns(value=value).drop("judged")
-    whole = Population(population.metric, population.variants, scored, population.runs, population.left_out)
-    return whole, named, (note,) if missing else ()
+    return replace(population, frame=scored), named, (note,) if missing else ()
+
+
+def _check_measures_the_same(rubric: str, asked: LabelQuestion) -> None:
+    """Raise UsageError for a judge's verdicts by a rubric that asks something else than people were asked."""
+    same = bool(asked.measures) and measures_of(rubric) == asked.measures
+    if name_of(rubric) != asked.name and not same:
+        message = f"The scorer's verdicts are by the rubric {rubric}, and people labelled by {asked.rubric}."
+        hint = f"Labels correct what measures the same. Let the model judge by it: kapwa judge --rubric {asked.name}"
+        raise UsageError(message, hint=hint)
 
 
 def apply_labels(
@@ -177,26 +195,30 @@ def apply_labels(
         name: run.manifest for name, run in zip(answers["system"].unique(maintain_order=True), runs, strict=True)
     }
     inferred = bool(draw.id)
+    fits = population.fits(draw.asked)
+    metric = draw.metric if fits else draw.asked.name
     unscored = population.unscored
     judged = answers.with_columns(value=pl.lit(0.0)) if unscored else answers  # any constant says nothing
     rater_values = of_answers(verdicts).drop_nulls("value").select("run", *UNIT, "rater", rater_value="value")
     scores = [
         row
         for group in _systems_and_variants(judged)
-        for row in _score_rows(group, draw, manifests, rater_values, scorer=scorer, inferred=inferred)
+        for row in _score_rows(group, metric, draw, manifests, rater_values, scorer=scorer)
     ]
-    pairs = list(_difference_rows(judged, rater_values, draw.metric)) if inferred else []
+    pairs = list(_difference_rows(judged, rater_values, metric)) if inferred else []
     estimates = pl.DataFrame(scores, schema=SCORE_SCHEMA)
     differences = _adjusted(pl.DataFrame(pairs, schema=DIFFERENCE_SCHEMA))
     if unscored:
         estimates, differences = _without_scorer(estimates), _without_scorer(differences)
-    scored_by = (pl.lit(draw.rubric).alias("rubric"), pl.lit(scorer or draw.metric).alias("scorer"))
+    scored_by = (pl.lit(draw.rubric).alias("rubric"), pl.lit(scorer or draw.metric * fits).alias("scorer"))
     return Audit(
         draw=draw.id,
         rubric=draw.rubric,
         question=draw.asked.question["en"],
-        metric=draw.metric,
-        title=scorer or runs[0].metrics[draw.metric].title,
+        measures=draw.asked.measures,
+        corrects=fits,
+        metric=metric,
+        title=scorer or (runs[0].metrics[metric].title if fits else f"“{draw.asked.title}”"),
         scores=estimates,
         differences=differences,
         raters=rater_table(of_criteria(verdicts)),
@@ -247,23 +269,23 @@ def _by_rater(labels: pl.DataFrame) -> RaterLabels:
 
 def _score_rows(
     group: pl.DataFrame,
+    metric: str,
     draw: Draw,
     manifests: JsonMapping,
     rater_values: pl.DataFrame,
     *,
     scorer: str,
-    inferred: bool,
 ) -> Iterator[Cells]:
     """The corrected scores of one system and variant: those of its strata, then, of several, that over them."""
     system, variant = group["system"][0], group["variant"][0]
     rows = corrected_rows(group, rater_values)
     for row in rows:
-        where = _where(row, variant, draw.metric, max(len(rows) - 1, 1))
+        where = _where(row, variant, metric, max(len(rows) - 1, 1))
         whose = {name: where[name] for name in ("culture", "language") if where[name]}
-        signed = Signature(manifests[system]).of(draw.metric, variant, whose)
+        signed = Signature(manifests[system]).of(metric, variant, whose)
         more = f"|audit:{draw.id or 'none'}|rubric:{draw.rubric}|labels:{row.labelled}"
         signed += (f"|scorer:{scorer.replace('|', '/').replace(' ', '')}" if scorer else "") + more
-        yield {"system": system, **where, **_estimate(row, inferred), "signature": signed}
+        yield {"system": system, **where, **_estimate(row, inferred=bool(draw.id)), "signature": signed}
 
 
 def _where(row: Corrected, variant: str, metric: str, strata: int) -> JsonObject:
@@ -272,7 +294,7 @@ def _where(row: Corrected, variant: str, metric: str, strata: int) -> JsonObject
     return {**columns, "strata": 1 if row.stratum else strata}
 
 
-def _estimate(row: Corrected, inferred: bool) -> JsonObject:
+def _estimate(row: Corrected, *, inferred: bool) -> JsonObject:
     """The fields of an estimate, and which of its numbers to print; of hand-picked labels neither."""
     facts = {name: value for name, value in row._asdict().items() if name in _ESTIMATE}
     facts["holds_for"] = "these raters" if row.rater_sd is None else "people"
@@ -344,7 +366,7 @@ def _proposals(runs: Sequence[Run], answers: pl.DataFrame, verdicts: pl.DataFram
         questions |= {
             (item, variant): text for item, variant, text in run.items.select("item_id", "variant", text_column).rows()
         }
-    if draw.asked.criteria:  # there is no key that a wording could go into
+    if draw.asked.criteria or draw.asked.measures != RIGHT:  # there is no key that a wording could go into
         return pl.DataFrame(schema=PROPOSAL_SCHEMA)
     wrong = answers.filter(pl.col("value") == 0).select("run", *UNIT, "text")
     votes = verdicts.join(wrong, on=["run", *UNIT]).unique(["item_id", "variant", "text", "rater"], maintain_order=True)
@@ -375,7 +397,7 @@ def _notes(verdicts: pl.DataFrame, answers: pl.DataFrame, draw: Draw) -> tuple[s
             notes.append(f"{missing}; they are taken to be like the others.")
     cannot = of_criteria(verdicts).filter(state="cannot-assess").height
     if cannot:
-        notes.append(f"{cannot} labels are “cannot assess”: they count neither as right nor as wrong.")
+        notes.append(f"{cannot} labels are “cannot assess”: they count neither as yes nor as no.")
     empty = answers.group_by(STRATUM, maintain_order=True).agg(pl.col("label").count()).filter(pl.col("label") == 0)
     if empty.height:
         names = ", ".join(" / ".join(row[:3]) for row in empty.rows()[:5])

@@ -18,8 +18,8 @@ import polars as pl
 from kapwa.datasets.sheets import DRAW, Sheet, SheetColumn, render, shuffled, write_files
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import digest
-from kapwa.labels.audits.questions import LabelQuestion, asked_of
-from kapwa.labels.rubrics import CANNOT, YES_NO
+from kapwa.labels.audits.questions import RIGHT, LabelQuestion, asked_of
+from kapwa.labels.rubrics import CANNOT, YES_NO, measures_of
 from kapwa.labels.sheets import (
     EMPTY_ANSWER,
     REMARK,
@@ -53,7 +53,8 @@ class Population:
 
     ``frame``: columns of :data:`UNIT` and :data:`STRATUM`, ``run`` (signature), ``system``, ``cluster``, ``text``,
     ``value`` in [0, 1], and ``doubtful``: whether the scorer may well be wrong. ``left_out``: the units that not every
-    run has an answer and a value for.
+    run has an answer and a value for. ``measures``: what the metric stands in for
+    (:attr:`kapwa.suites.base.MetricInfo.measures`).
     """
 
     metric: str
@@ -61,6 +62,17 @@ class Population:
     frame: pl.DataFrame
     runs: tuple[dict[str, str], ...]
     left_out: tuple[tuple[str, str, int], ...] = ()
+    measures: str = RIGHT
+
+    def fits(self, question: LabelQuestion) -> bool:
+        """Whether labels by a question say the same thing as the scores, so that they can correct these."""
+        return question.measures == self.measures
+
+    def for_question(self, question: LabelQuestion) -> Population:
+        """Return the answers without their scores where these are of something else than people are asked."""
+        if self.fits(question):
+            return self
+        return replace(self, frame=self.frame.with_columns(value=pl.lit(None, pl.Float64)))
 
     @property
     def unscored(self) -> bool:
@@ -142,7 +154,7 @@ def population_of(runs: Sequence[Run], *, metric: str | None = None, variant: st
     whole = pl.concat([frame.select(UNIT) for frame in frames]).unique(maintain_order=True)
     left_out = tuple(whole.join(common, on=UNIT, how="anti", maintain_order="left").rows())
     frame = pl.concat([wanted_name.join(common, on=UNIT, how="semi", maintain_order="left") for wanted_name in units])
-    return Population(name, tuple(variants), frame, tuple(map(_identity, runs, frames)), left_out)
+    return Population(name, tuple(variants), frame, tuple(map(_identity, runs, frames)), left_out, info.measures)
 
 
 def check_distinct(runs: Sequence[Run]) -> None:
@@ -210,7 +222,7 @@ def draw(
     if n < 2:
         raise UsageError("One question of each culture tells nothing of the others.", hint="Draw 40 or more: --n 60")
     question = rubric if isinstance(rubric, LabelQuestion) else asked_of(rubric)
-    if population.unscored and not question.criteria:
+    if population.unscored and not question.criteria and question.measures == RIGHT:
         message = f"The rubric {question.rubric} is one question, and {population.metric} is of several criteria."
         raise UsageError(message, hint="Draw with --rubric item-criteria.")
     settings = (seed, n, population.metric, question.rubric, doubtful, population.variants, population.runs)
@@ -297,8 +309,7 @@ def write_draw(made: Draw, runs: Sequence[Run], out: str | Path, *, people: int 
     for culture, folder in folder_names(sorted(made.key["culture"].unique())).items():
         answers = made.key.filter(culture=culture).unique(["answer"], maintain_order=True).sort("answer").to_dicts()
         question = made.asked.in_language(answers[0]["language"])
-        kind = "criteria" if made.asked.criteria else "audit"
-        instructions = instructions_for(kind).format(question=question, criterion=made.asked.criterion)
+        instructions = _instructions(made.asked, answers[0]["language"])
         for person in range(1, people + 1):
             order = shuffled([row["answer"] for row in answers], "rows", made.seed, person)
             form_id = f"{made.id}-{folder}-p{person}"
@@ -307,12 +318,22 @@ def write_draw(made: Draw, runs: Sequence[Run], out: str | Path, *, people: int 
             files |= {f"{folder}/{name}": content for name, content in render(sheet).items()}
         files[f"{folder}/audit-instructions.md"] = instructions.encode()
     sheets = tuple(out / name for name in files if not name.endswith(".md"))
-    question_fields = {name: value for name, value in made.asked._asdict().items() if value}
+    question_fields = {name: value for name, value in made.asked._asdict().items() if value or name == "measures"}
     facts = {name: value for name, value in vars(made).items() if name != "key"} | {"asked": question_fields}
     files[DRAW] = (json.dumps({"format": FORMAT, **facts}, ensure_ascii=False, indent=2) + "\n").encode()
     files[KEY] = csv_bytes(list(KEY_SCHEMA), made.key.rows())
     write_files(files, out)
     return WrittenDraw(made, sheets, out / KEY, _notes(made))
+
+
+def _instructions(asked: LabelQuestion, language: str) -> str:
+    """Return what people read before they label: the rubric's own instruction, in their language and in English."""
+    return instructions_for(asked.instructions).format(
+        title=asked.title,
+        instruction=asked.instruction_in(language),
+        question=asked.in_language(language),
+        criterion=asked.criterion,
+    )
 
 
 def _sheet_rows(
@@ -372,7 +393,8 @@ def read_draw(folder: Path) -> Draw:
     try:
         facts |= {name: tuple(facts[name]) for name in ("variants", "runs", "strata")}
         facts["left_out"] = tuple(map(tuple, facts["left_out"]))
-        facts["asked"] = LabelQuestion(**facts["asked"])
+        # Draws of before rubrics said what they measure were of answers' being right, or of their criteria.
+        facts["asked"] = LabelQuestion(**{"measures": measures_of(facts["asked"]["rubric"]), **facts["asked"]})
         made = Draw(**facts, key=pl.DataFrame(schema=KEY_SCHEMA))
     except (KeyError, TypeError):
         raise DataError("is no draw, or damaged.", path=file, hint=hint) from None

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kapwa.errors import UsageError
-from kapwa.labels.rubrics import YES_NO, Criterion, Rubric, in_language, load_rubric
+from kapwa.labels.rubrics import YES_NO, Criterion, Rubric, in_language, load_rubric, name_of
 from kapwa.labels.verdicts import VERDICT_SCHEMA
 from kapwa.runs.finished_run import Run
 
@@ -16,11 +16,14 @@ from kapwa.runs.finished_run import Run
 _COLUMNS = {*VERDICT_SCHEMA, "form_id", "question", "question_en", "response", "criterion_text"}
 # What people say of an answer and a criterion, where these are several.
 MET = "met"
+# What a rubric measures whose labels correct scores of right answers.
+RIGHT = "right"
 
 
 class LabelQuestion(NamedTuple):
     """What people are asked of an answer: by which rubric, the column they fill in, and the question by language.
 
+    ``title`` and ``instruction`` (by language) are the rubric's, and so is ``measures``: which scores labels correct.
     ``criteria``: where the question is asked by several criteria, their texts by item and code, and ``weights`` the
     same way; ``points``: by which formula verdicts are summed up, see :func:`kapwa.labels.rubrics.overall`.
     """
@@ -28,6 +31,9 @@ class LabelQuestion(NamedTuple):
     rubric: str
     criterion: str
     question: dict[str, str]
+    title: str = ""
+    instruction: Mapping[str, str] = MappingProxyType({})
+    measures: str = ""
     criteria: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     weights: Mapping[str, Mapping[str, float]] = MappingProxyType({})
     points: bool = False
@@ -37,9 +43,28 @@ class LabelQuestion(NamedTuple):
         """The criterion by whose code the column is called that people fill in."""
         return Criterion(code=self.criterion, name=self.criterion, question=self.question)
 
+    @property
+    def name(self) -> str:
+        """The rubric's name, without its version."""
+        return name_of(self.rubric)
+
+    @property
+    def instructions(self) -> str:
+        """Which instructions sheets have, see :func:`kapwa.labels.sheets.instructions_for`.
+
+        Those of "audit" explain what a right answer is, as the rubric "correct" has it, and no other question.
+        """
+        if self.criteria:
+            return "criteria"
+        return "audit" if self.rubric == load_rubric("correct").signed else "question"
+
     def in_language(self, language: str) -> str:
         """Return the question in a language, with the English after it; in English where no other is known."""
         return in_language(self.question, language, "{} ({})")
+
+    def instruction_in(self, language: str) -> str:
+        """Return the rubric's own instruction in a language, with the English below it; "" where it is not known."""
+        return in_language(self.instruction, language, "{}\n\n({})").strip() if self.instruction else ""
 
 
 def asked_of(rubric: str | Path, runs: Sequence[Run] = ()) -> LabelQuestion:
@@ -57,7 +82,14 @@ def asked_of(rubric: str | Path, runs: Sequence[Run] = ()) -> LabelQuestion:
     if read.criteria[0].code in _COLUMNS:
         message = f"The criterion of {read.name} is called {read.criteria[0].code!r}, as a column of the sheets is."
         raise UsageError(message, hint="Give it another code, such as 'right'.")
-    return LabelQuestion(read.signed, read.criteria[0].code, dict(read.criteria[0].question))
+    return LabelQuestion(
+        rubric=read.signed,
+        criterion=read.criteria[0].code,
+        question=dict(read.criteria[0].question),
+        title=read.title,
+        instruction=read.instruction,
+        measures=read.measures,
+    )
 
 
 def _asked_by_criteria(rubric: Rubric, runs: Sequence[Run]) -> LabelQuestion:
@@ -74,5 +106,13 @@ def _asked_by_criteria(rubric: Rubric, runs: Sequence[Run]) -> LabelQuestion:
         texts[item] = {criterion.code: in_language(criterion.question, language) for criterion in criteria}
         weights[item] = {criterion.code: criterion.weight for criterion in criteria}
     return LabelQuestion(
-        rubric.signed, MET, {"en": "Does the answer meet the criterion?"}, texts, weights, rubric.points
+        rubric=rubric.signed,
+        criterion=MET,
+        question={"en": "Does the answer meet the criterion?"},
+        title=rubric.title,
+        instruction=rubric.instruction,
+        measures=rubric.measures,
+        criteria=texts,
+        weights=weights,
+        points=rubric.points,
     )

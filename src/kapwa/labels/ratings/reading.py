@@ -20,7 +20,8 @@ from kapwa.errors import DataError, nearest
 from kapwa.labels.filled import FilledCell, cell_of, refuse_repeats
 from kapwa.labels.ratings.sheets import RATING_KEY
 from kapwa.labels.reading import Label, column_names, read_labels
-from kapwa.labels.rubrics import Rubric, check_yes_no, load_rubric
+from kapwa.labels.rubrics import Rubric, check_yes_no, is_yes_no, load_rubric, shipped_rubrics
+from kapwa.labels.sheets import RUBRIC_END
 from kapwa.labels.verdicts import Verdict, verdict_frame
 from kapwa.tables import read_sheet
 
@@ -77,19 +78,27 @@ def read_ratings(
 ) -> RatedAnswers:
     """Read filled rating sheets: one file, several, or folders of them (their ``*-key`` files are passed over).
 
-    ``rubric``: by which answers were judged; None takes that of a suite whose criteria the first sheet has. ``key``:
+    ``rubric``: by which answers were judged; None takes the one whose criteria the first sheet has, see
+    :func:`rubric_of_sheet`. ``key``:
     the ``ratings-key.csv`` written with the forms, several of them, or folders that hold them; without it, answers are
     told apart but their models stay hidden. Raises DataError naming file, row and column for a missing criterion, a
     cell that says neither yes nor no, a rater judging an answer twice, a code that several forms have where the row
     names none, a key of other forms, and unreadable files; UsageError for an unknown rubric and one of other words.
     """
     files = sheet_files(paths, "ratings")
-    used = rubric_of_sheet(files[0]) if rubric is None else load_rubric(rubric)
+    keys = [] if key is None else sheet_files(key, "ratings", keys=True)
+    used = rubric_of_sheet(files[0], folders_of(keys)) if rubric is None else load_rubric(rubric)
     if used is None:
-        hint = f"Name it with --rubric. Those of suites: {', '.join(each.name for each in suite_rubrics())}."
-        raise DataError("no column is a criterion of any suite's rubric.", path=files[0], row=1, hint=hint)
+        known = ", ".join(rubric.name for rubric in (*suite_rubrics(), *_other_rubrics()))
+        hint = f"Name it with --rubric; known by their columns are {known}. A rubric of your own is known where"
+        raise DataError(
+            "no column is a criterion of a known rubric.",
+            path=files[0],
+            row=1,
+            hint=f"{hint} ratings{RUBRIC_END} lies beside the sheets.",
+        )
     check_yes_no(used)
-    answers = None if key is None else _read_keys(sheet_files(key, "ratings", keys=True))
+    answers = None if key is None else _read_keys(keys)
     labels, notes = read_labels(files, used.criteria, kind="ratings")
     labels = _with_forms(labels)
     about = [_answer(label, answers) for label in labels]
@@ -112,15 +121,36 @@ def suite_rubrics() -> list[Rubric]:
     return [load_rubric(name) for name in sorted(filter(None, names))]
 
 
-def rubric_of_sheet(path: Path) -> Rubric | None:
-    """Return the suite's rubric most of whose criteria are columns of a sheet; None where no column is any's."""
+@cache
+def _other_rubrics() -> list[Rubric]:
+    """Return the other rubrics that ship with Kapwa and stand on rating sheets, those with most criteria first."""
+    known = {rubric.name for rubric in suite_rubrics()}
+    others = [rubric for rubric in map(load_rubric, shipped_rubrics()) if rubric.name not in known]
+    rated = [rubric for rubric in others if not rubric.measures and is_yes_no(rubric)]
+    return sorted(rated, key=lambda rubric: -len(rubric.criteria))
+
+
+def folders_of(paths: Collection[Path]) -> list[Path]:
+    """Return the folders that files lie in, each once."""
+    return list(dict.fromkeys(path.parent for path in paths))
+
+
+def rubric_of_sheet(path: Path, near: Sequence[Path] = ()) -> Rubric | None:
+    """Return the rubric of a sheet; None where no column is a criterion of a known one.
+
+    It is the one that lies beside the sheet or in the folders ``near``, if the sheet has all its criteria; else that
+    of a suite that has most of its criteria there; else another one that ships with Kapwa and has all of them there.
+    """
     words = {name.casefold() for name in header_of(read_sheet(path))}
 
     def columns(rubric: Rubric) -> int:
         return sum(not words.isdisjoint(column_names(criterion)) for criterion in rubric.criteria)
 
+    copies = [file for folder in (path.parent, *near) for file in sorted(folder.glob(f"*{RUBRIC_END}"))]
+    beside = (rubric for rubric in map(load_rubric, copies) if columns(rubric) == len(rubric.criteria))
     best = max(suite_rubrics(), key=columns)
-    return best if columns(best) else None
+    others = (rubric for rubric in _other_rubrics() if columns(rubric) == len(rubric.criteria))
+    return next(beside, None) or (best if columns(best) else next(others, None))
 
 
 def _with_forms(labels: Sequence[Label]) -> list[Label]:

@@ -16,10 +16,11 @@ from kapwa import registry
 from kapwa.datasets.conversations import in_conversation
 from kapwa.datasets.sheets import FORMATS, Sheet, SheetColumn, render, shuffled, write_files
 from kapwa.errors import DataError, UsageError, nearest
-from kapwa.labels.rubrics import Rubric, check_yes_no, load_rubric, suite_rubric
+from kapwa.labels.rubrics import Rubric, check_yes_no, in_language, load_rubric, rubric_yaml, suite_rubric
 from kapwa.labels.sheets import (
     EMPTY_ANSWER,
     REMARK,
+    RUBRIC_END,
     Forms,
     answer_codes,
     check_counts,
@@ -89,7 +90,8 @@ def write_rating_form(  # noqa: PLR0913 - each is one decision of the caller; al
     Only items that every model answered are drawn (``items_n`` of them; None: all), so that models are compared
     on the same items. ``groups`` splits the items among so many groups of ``people`` persons each, as the paper
     did with two. The columns are the criteria of ``rubric`` (a name or a file), or of the items' suite; the key is
-    ``ratings-key.csv``. Equal arguments give equal forms. Raises UsageError and DataError as
+    ``ratings-key.csv``. A ``rubric`` is copied to ``ratings-rubric.yaml``, by which the sheets are read. Equal
+    arguments give equal forms. Raises UsageError and DataError as
     :func:`kapwa.labels.choices.sheets.write_choice_form`, for answers that fit no item or come twice, and for a rubric
     of other words than yes and no.
     """
@@ -117,6 +119,8 @@ def write_rating_form(  # noqa: PLR0913 - each is one decision of the caller; al
     keys_of_groups = [{(item.id, item.variant) for item in chosen[group::groups]} for group in range(groups)]
     shares = [[pair for pair in coded if (pair[1].item.id, pair[1].item.variant) in keys] for keys in keys_of_groups]
     files = _files(layout, coded, shares, used, seed=seed, people=people, formats=formats)
+    if rubric is not None:
+        files[f"ratings{RUBRIC_END}"] = rubric_yaml(used).encode()
     write_files(files, Path(out))
     notes = _rating_notes(coded, len(items), len(complete))
     return written_forms(files, Path(out), "ratings", items=len(chosen), people=people * groups, notes=notes)
@@ -226,15 +230,19 @@ def _files(
 ) -> dict[str, bytes]:
     """The sheets of ``people`` persons for each of ``shares``, the key and the instructions, by file name."""
     base = form_base("rating", seed, people, [[code, a.item.id, a.item.variant, a.model, a.text] for code, a in coded])
-    criteria = rubric.criteria
-    questions = "\n".join(f"- **{c.code}**, {c.name}: {c.question['en']}" for c in criteria)
-    facts = {"count": len(criteria), "questions": questions, "title": rubric.title}
-    instructions = instructions_for(layout.instructions).format(**facts, instruction=rubric.instruction["en"].strip())
+    criteria, language = rubric.criteria, coded[0][1].item.language
+    asked = {c.code: in_language(c.question, language, "{} ({})") for c in criteria}
+    instructions = instructions_for(layout.instructions).format(
+        title=rubric.title,
+        count=f"{len(criteria)} yes/no question{'s' * (len(criteria) != 1)}",
+        instruction=in_language(rubric.instruction, language, "{}\n\n({})").strip(),
+        questions="\n".join(f"- **{c.code}**, {c.name}: {asked[c.code]}" for c in criteria),
+    )
     blanks = [""] * (len(criteria) + 1)
     files: dict[str, bytes] = {}
     for group, share in enumerate(shares):
         answer_columns = [
-            SheetColumn(c.code, 8, [("yes", "no")] * len(share), (c.name, c.question["en"])) for c in criteria
+            SheetColumn(c.code, 8, [("yes", "no")] * len(share), (c.name, asked[c.code])) for c in criteria
         ]
         columns = [
             SheetColumn("form_id", 22),

@@ -14,6 +14,7 @@ from kapwa.errors import DataError, UsageError
 from kapwa.labels.audits.audit import labelled
 from kapwa.labels.audits.correction import Audit, apply_labels
 from kapwa.labels.audits.draws import drawn_as, read_draw
+from kapwa.labels.audits.questions import RIGHT
 from kapwa.report import wording
 from kapwa.report.board.ranks import ranking_pairs
 from kapwa.report.board.table import board_table
@@ -67,7 +68,7 @@ _AUDIT_SCORES_NOTE = (
     "“Scorer is off by”: in points, + where the scorer is too mild. The last column names the number to read: "
     "people’s alone where labels are few, or where using the scorer would not reduce the labels needed."
 )
-_AUDIT_PEOPLE_ALONE_NOTE = "With 95% intervals. Only people’s verdicts say how good these answers are."
+_AUDIT_PEOPLE_ALONE_NOTE = "With 95% intervals. These numbers are of people’s verdicts alone."
 _AUDIT_MEANS_NOTE = (
     "Means give each culture and language the same weight. With five or more people who labelled, intervals include "
     "how much milder or stricter some people are than others; with fewer, they hold for these people only, as if they "
@@ -158,9 +159,13 @@ def audits_of(runs: Sequence[Run], paths: Sequence[Path]) -> list[AuditedRuns]:
 
 
 def label_columns(views: Sequence[TaskView], audits: Sequence[AuditedRuns]) -> list[LabelColumn]:
-    """Of each audit what stands on the board: numbers over all cultures, in the variant that the scores are of."""
+    """Of each audit what stands on the board: numbers over all cultures, in the variant that the scores are of.
+
+    Labels that say something else than a task's scores do not stand beside these.
+    """
     columns = []
-    for (audit, names), (task_index, view) in product(audits, enumerate(views)):
+    of_scores = [each for each in audits if each.audit.corrects]
+    for (audit, names), (task_index, view) in product(of_scores, enumerate(views)):
         labels = {names[id(run)]: label for label, run in zip(view.labels, view.runs, strict=True) if id(run) in names}
         scores = _whole(audit, audit.scores.filter(pl.col("system").is_in(list(labels)), variant=view.variant))
         pairs = _whole(audit, audit.differences.filter(pl.col("a").is_in(list(labels)), variant=view.variant))
@@ -203,7 +208,8 @@ def _score_sentence(audit: Audit, row: Row) -> str:
     if row["use"] == "none":
         if row["people"] is None:
             labels = "labels of some cultures only" if row["labelled"] else "no labels"
-            return f"{name}, {whose}: {f'{automatic} right by the scorer; ' if scored else ''}{labels}."
+            yes = "right" if audit.measures == RIGHT else "yes"
+            return f"{name}, {whose}: {f'{automatic} {yes} by the scorer; ' if scored else ''}{labels}."
         people = wording.amount(row["people"], SHARE)
         scorer = f"; the scorer calls {automatic} of all answers right" if scored else ""
         return f"{name}, {whose}: of the {row['labelled']} labelled answers people call {people} right{scorer}."
@@ -213,13 +219,27 @@ def _score_sentence(audit: Audit, row: Row) -> str:
     between = wording.interval(row["shown_low"], row["shown_high"], SHARE)
     shown = wording.amount(row["shown"], SHARE)
     if row["holds_for"] == "people":
-        call = f"say that answers meet {shown} of their criteria, by weight"
-        would = call if audit.by_criteria else f"call {shown} of the answers right"
-        people_say = f"{name}, {whose}: people would {would} ({between}; {how})."
+        people_say = f"{name}, {whose}: people would {_would_say(audit, shown)} ({between}; {how})."
     else:
-        what = f"answers meet {shown} of their criteria, by weight" if audit.by_criteria else f"{shown} are right"
+        what = _what_they_say(audit, shown)
         people_say = f"{name}, {whose}: {wording.as_people(row, 'see', 'the answers')}, {what} ({between}; {how})."
     return f"{people_say} The scorer says {automatic}; {_bias_words(row)}." if scored else people_say
+
+
+def _would_say(audit: Audit, shown: str) -> str:
+    """End the sentence "people would …" with their share of the answers."""
+    if audit.measures == RIGHT and not audit.by_criteria:
+        return f"call {shown} of the answers right"
+    return f"say that {_what_they_say(audit, shown)}"
+
+
+def _what_they_say(audit: Audit, shown: str) -> str:
+    """Say of what people see their share, as a clause."""
+    if audit.by_criteria:
+        return f"answers meet {shown} of their criteria, by weight"
+    if audit.measures == RIGHT:
+        return f"{shown} are right"
+    return f"the answer to “{audit.question}” is yes for {shown}"
 
 
 def _bias_words(row: Row) -> str:
@@ -282,7 +302,8 @@ def _score_table(audit: Audit) -> Table:
     shown = frame.with_columns(variants=pl.col("variant").n_unique())
     system = Column("System", lambda row: Cell(clean(row["system"]), _stratum_words(row)))
     columns = [system, *_estimates(frame, signed=False), _USE]
-    what = "Criteria met, by weight," if audit.by_criteria else "Right answers"
+    one_question = "Right answers" if audit.measures == RIGHT else "Answers with a yes"
+    what = "Criteria met, by weight," if audit.by_criteria else one_question
     caption, note = f"{what} by the scorer, by people, and corrected", _AUDIT_SCORES_NOTE
     if not frame["automatic"].count():
         caption, note = "What people say of the answers", _AUDIT_PEOPLE_ALONE_NOTE

@@ -21,9 +21,11 @@ from kapwa.labels.choices.sheets import CHOICE_KEY
 from kapwa.labels.open_answers import AnswerAgreement
 from kapwa.labels.preferences import PAIR_COLUMNS, Preference, analyse_preferences, read_preferences
 from kapwa.labels.ratings.analysis import HumanRatings, analyse_ratings
-from kapwa.labels.ratings.reading import read_ratings, rubric_of_sheet
+from kapwa.labels.ratings.reading import folders_of, read_ratings, rubric_of_sheet
 from kapwa.labels.ratings.sheets import RATING_KEY
 from kapwa.labels.reading import label_form
+from kapwa.labels.rubrics import Rubric
+from kapwa.labels.sheets import RUBRIC_END
 from kapwa.report import wording
 from kapwa.report.tables import scores as tables
 from kapwa.report.tables.columns import count_column, count_of_column, share_column, text_column
@@ -52,7 +54,7 @@ class Sheets(NamedTuple):
     """Filled sheets and their keys, told apart by their columns, whatever they are called."""
 
     choices: list[tuple[Path, set[str]]]  # with the items that they are about
-    ratings: dict[str, list[Path]]  # by the rubric whose criteria they have
+    ratings: dict[str, tuple[Rubric, list[Path]]]  # by the name and version of the rubric whose criteria they have
     choice_keys: list[Path]
     rating_keys: list[Path]
     pairs: list[Path]
@@ -87,7 +89,7 @@ def people_blocks(runs: Sequence[Run], views: Sequence[TaskView], paths: Sequenc
                 f"{path} holds choices, and none is for an item of these runs.",
                 hint="Name the run whose items people chose for, of kalahi/mc or blend/mcq.",
             )
-    for rubric, rated in sheets.ratings.items():
+    for rubric, rated in sheets.ratings.values():
         ratings = read_ratings(rated, rubric=rubric, key=sheets.rating_keys or None)
         # A plain table does not name the culture; the runs do.
         cultures = dict(row for run in runs for row in run.items.select("item_id", "culture").rows())
@@ -157,8 +159,8 @@ def _sheets(paths: Sequence[Path]) -> Sheets:
             sheets.rating_keys.append(path)
         elif header >= set(PAIR_COLUMNS):
             sheets.pairs.append(path)
-        elif (rubric := rubric_of_sheet(path)) is not None:
-            sheets.ratings.setdefault(rubric.name, []).append(path)
+        elif (rubric := rubric_of_sheet(path, folders_of(paths))) is not None:
+            sheets.ratings.setdefault(rubric.signed, (rubric, []))[1].append(path)
         elif "item_id" in header:
             sheets.choices.append((path, {row.cells["item_id"].strip().lstrip("0") for row in rows}))
         else:
@@ -166,7 +168,8 @@ def _sheets(paths: Sequence[Path]) -> Sheets:
                 "holds neither choices nor ratings.",
                 path=path,
                 row=1,
-                hint="Choices have a column 'item_id', ratings a column for each criterion.",
+                hint="Choices have a column 'item_id', ratings a column for each criterion. Ratings by a rubric of "
+                f"your own need its file beside them: ratings{RUBRIC_END}",
             )
     return sheets
 

@@ -32,6 +32,10 @@ SPARE = 5
 class Done(NamedTuple):
     """What can be done at a desk now: how many people have done each thing, and which of them the member has done.
 
+    ``counts`` has an entry for each thing that the member may do, also where nobody has done it yet. A thing is given
+    out while its count is below the ``target`` of :func:`assign`. Where things want different numbers of people, count
+    from below 0 how many they have less than they want, with the target 0.
+
     ``everybody``: those that are asked of everybody, however many have done them.
     """
 

@@ -11,6 +11,7 @@ import polars as pl
 from kapwa.datasets.sheets import DRAW, sheet_files
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.labels.audits.draws import read_draw
+from kapwa.labels.audits.questions import LabelQuestion
 from kapwa.labels.raters import agreement_by_culture
 from kapwa.labels.rubrics import CANNOT
 from kapwa.records import Item
@@ -49,9 +50,13 @@ def drawn_answers(folder: str | Path, where: Mapping[str, str | Sequence[str]]) 
         message = f"The draw has answers of {len(cultures) or 'no'} such cultures; people label those of one."
         raise UsageError(message, hint=f"Choose one of {known}, such as --where culture={made.key['culture'][0]}")
     asked = _asked(place)
-    question = made.asked.in_language(answers["language"][0])
+    language = answers["language"][0]
+    question = made.asked.in_language(language)
     about = {"draw": made.id, "rubric": made.rubric, "criterion": made.asked.criterion, "asked": question}
-    rows = [_drawable(row, asked, about, place) for row in answers.iter_rows(named=True)]
+    rows = [
+        _drawable(row, asked, about, place, _how_to_judge(made.asked, language))
+        for row in answers.iter_rows(named=True)
+    ]
     return rows, {"label": made.id, "folder": place.name, "signature": made.rubric}
 
 
@@ -64,8 +69,16 @@ def _asked(place: Path) -> dict[str, tuple[str, str]]:
     }
 
 
+def _how_to_judge(asked: LabelQuestion, language: str) -> list[list[str]]:
+    """The rubric's instruction as what is shown above a text; what a right answer is, the desk's help says already."""
+    text = asked.instruction_in(language)
+    if not text or asked.instructions == "audit":
+        return []
+    return [["instruction", text, "en" if text == asked.instruction["en"] else language]]
+
+
 def _drawable(
-    row: Row, asked: Mapping[str, tuple[str, str]], about: Mapping[str, str], place: Path
+    row: Row, asked: Mapping[str, tuple[str, str]], about: Mapping[str, str], place: Path, above: list[list[str]]
 ) -> tuple[Item, JsonObject]:
     if row["answer"] not in asked:
         raise DataError(
@@ -77,7 +90,8 @@ def _drawable(
     item = Item(row["answer"], culture=row["culture"], language=language, fields={"prompt": question}, **names)
     drawable = drawn_item(item, [row["text"]])
     drawable["item"] |= about
-    drawable["shown"] = [["question", question, language], *([["question_en", english, "en"]] if english else [])]
+    shown = [["question", question, language], *([["question_en", english, "en"]] if english else [])]
+    drawable["shown"] = [*above, *shown]
     return item, drawable
 
 
@@ -107,7 +121,7 @@ def label_block(rows: Sequence[Row]) -> PageSection:
     frame, whose = agreement_by_culture(labels, 1), {"": rows[0]["culture"]}
     tables = [agreement_table("audit-agreement", "Agreement between people", frame, whose)] if frame.height else []
     notes = [
-        "The labels correct the scores of the runs they are of: kapwa label apply RUN --labels DRAW --labels TABLE"
+        "What the labels tell of all answers, and of their scores: kapwa label apply RUN --labels DRAW --labels TABLE"
     ]
     criteria = list(dict.fromkeys((row["rubric"], row["asked"]) for row in rows))
     return PageSection(sentences=sentences, tables=tables, criteria=criteria, notes=notes)

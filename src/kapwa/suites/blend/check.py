@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kapwa.datasets.findings import CheckReport, Finding, Severity
-from kapwa.datasets.repeated import AskedQuestion, cultures_named_twice, repeated_questions
+from kapwa.datasets.repeated import AskedQuestion, doubtful_cultures, repeated_questions
 from kapwa.datasets.rows import UNKNOWN_DEFAULTS
 from kapwa.datasets.text_checks import cell_oddities, joined_otherwise, program_oddities, table_oddities
 from kapwa.datasets.withdrawn import withdrawn_findings
@@ -70,7 +70,7 @@ def check(path: Path) -> CheckReport | None:
         findings += [*country_findings(survey.entries), *_prompt_findings(survey, path)]
         findings += repeated_questions(map(_asked_question, survey.entries))
         cultures_asked = ((entry.question.country, entry.origin) for entry in survey.entries)
-        findings += cultures_named_twice(cultures_asked, "culture")
+        findings += doubtful_cultures(cultures_asked, "culture")
         findings += [] if survey.problems else _run_findings(survey, path, choices, counts)
     if choices:
         questions, choice_files = read_choice_questions(path, look_for_repeats=True)
@@ -124,7 +124,11 @@ def _prompt_findings(survey: QuestionSurvey, path: Path) -> Iterator[Finding]:
         for missing in filter(None, lacking):
             where = "" if len(missing) == len(LANGUAGES) else f" in {_LANGUAGES[missing[0]]}"
             message = f"{_listed(lacking[missing], 'has', 'have')} no prompt {prompt_id!r}{where}"
-            yield Finding("warning", str(path), message)
+            if prompt_id == PROMPTS[0]:
+                yield Finding("warning", str(path), message)
+            else:
+                message += ", which asks as a person from there; only a run with --prompt needs it"
+                yield Finding("note", str(path), message)
 
 
 _LANGUAGES = {"local": "the local language", "en": "English"}

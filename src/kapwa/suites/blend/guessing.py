@@ -19,7 +19,7 @@ from kapwa.records import MEDIA_TYPES
 from kapwa.suites.blend.mapped import NAMED_LETTER, OPTION_LABEL, plain_number
 from kapwa.suites.choices.signs import OptionSigns
 from kapwa.suites.folders.locales import country_of
-from kapwa.suites.folders.mapping import JSON_LIST
+from kapwa.suites.folders.mapping import JSON_LIST, UNKNOWN
 from kapwa.suites.folders.paths import cell_at, column_of
 from kapwa.suites.folders.reading import KINDS_OF_FILES, unknown_kind
 from kapwa.suites.items import ALL_LETTERS
@@ -28,6 +28,7 @@ from kapwa.value_types import JsonObject
 
 Form = Literal["blend/saq", "blend/mcq", "opinions/survey"]
 BY_NAME, BY_CELLS = "by its name", "by what its cells hold"
+_LEFT_OPEN = "write the column of the {} here"
 _LOOKED_AT = 200  # rows
 _MOSTLY = 0.9
 _WRONG = re.compile(r"wrong|incorrect|distract|false", re.IGNORECASE)
@@ -114,13 +115,18 @@ def guess_mapping(files: Sequence[Path]) -> Guessed:
     columns = dict(_guessed_columns(table, guessed.reasons))
     survey = _survey_columns(table, columns, guessed)
     columns = survey or {field: column for field, column in columns.items() if field != "numbers"}
-    if "local" not in columns or ("answer" not in columns and not survey):
-        lacking = "question" if "local" not in columns else "answer"
+    if "answer" not in columns and not survey:
+        columns |= _answer_by_cells(table, columns, guessed)
+    if "local" not in columns and columns.get("answer", UNKNOWN) == UNKNOWN:
         remarks = "".join(f" Note: {remark.message}." for remark in tables[0].remarks)
         hint = (
             f"Its columns are {', '.join(table.header)}.{remarks} Write the mapping by hand: docs/reference/forms.md."
         )
-        raise UsageError(f"No column looks like the {lacking}.", hint=hint)
+        raise UsageError("No column looks like the question.", hint=hint)
+    if "local" not in columns:
+        columns = {"local": UNKNOWN, **columns}
+        guessed.reasons["local"] = _LEFT_OPEN.format("question")
+        guessed.unsure.append("which column holds the question.")
     _add_right_option(table, columns, guessed)
     _check_media(table, columns, files[0].parent, guessed)
     labels = [] if survey else _labels(table, columns["answer"])
@@ -171,7 +177,7 @@ def _add_right_option(table: TextTable, columns: dict[str, str], guessed: Guesse
     """Take the right answer's column as option A where the others hold wrong options alone ("wrong_answer_1")."""
     places = [name for name in columns if name.startswith("option_")]
     answer = columns.get("answer", "")
-    if not places or len(places) == len(ALL_LETTERS) or not _WRONG.search(columns[places[0]]):
+    if answer == UNKNOWN or not places or len(places) == len(ALL_LETTERS) or not _WRONG.search(columns[places[0]]):
         return
     others = {text_of(record.cells.get(columns[name], "")) for record in table.records for name in places}
     if any(text_of(record.cells.get(answer, "")) in others for record in table.records):
@@ -249,13 +255,15 @@ def _details(form: Form, table: TextTable, columns: Mapping[str, str], guessed: 
     letters = {column: name[-1] for name, column in columns.items() if name.startswith("option_")}
     if letters and _share(table, columns["answer"], letters.__contains__):
         details["values"] = {"answer": letters}
+    elif form == "blend/mcq" and columns["answer"] == UNKNOWN:
+        guessed.unsure.append("how the right option is written (answer_is): as a letter, unless the mapping says more.")
     elif form == "blend/mcq":
         details.update(_answer_is(table, columns, details.get("separators", {}).get("options", ";"), guessed))
     else:
         details["prompts"] = [{"id": "inst-4", "local": "{q}", "english": "{q}"}]
     question = columns["question" if form == "blend/mcq" else "local"]
     asked = [text_of(record.cells.get(question, "")) for record in table.records]
-    if 2 * len(set(asked)) <= len(asked):
+    if question != UNKNOWN and 2 * len(set(asked)) <= len(asked):
         guessed.unsure.append(
             "why one question stands in many rows: if each row is what one person answered, nothing is right or wrong, "
             "and the form is opinions/survey, or people's answers for kapwa build mcq."
@@ -267,6 +275,30 @@ def _details(form: Form, table: TextTable, columns: Mapping[str, str], guessed: 
     if not {"country", "culture", "locale"} & set(columns):
         guessed.unsure.append("whose culture it is. Say it under 'constants', or name the column.")
     return details
+
+
+def _answer_by_cells(table: TextTable, columns: Mapping[str, str], guessed: Guessed) -> dict[str, str]:
+    """Return the answer's column: the only other one of whose cells each names an option of its row, or none yet."""
+    names = [name for name in columns if name.startswith("option_")]
+    letters = ALL_LETTERS[: len(names)]
+    free = [name for name in table.header if name not in columns.values()]
+    lettered = [name for name in free if names and _share(table, name, lambda text: text.upper() in letters)]
+    texts = [name for name in free if (names or "options" in columns) and _names_options(table, columns, names, name)]
+    found = lettered or texts
+    if len(found) == 1:
+        guessed.reasons["answer"] = BY_CELLS
+        return {"answer": found[0]}
+    among = f": {' or '.join(found)}" if found else ""
+    guessed.reasons["answer"] = _LEFT_OPEN.format("answer")
+    guessed.unsure.append(f"which column holds the right answer{among}.")
+    return {"answer": UNKNOWN}
+
+
+def _names_options(table: TextTable, columns: Mapping[str, str], names: Sequence[str], column: str) -> bool:
+    """Whether nearly every cell of a column is one of the options of its row."""
+    cells = [(record, text_of(record.cells.get(column, "")).strip()) for record in table.records]
+    right = sum(bool(cell) and cell in _options_of(record, columns, names, ";") for record, cell in cells)
+    return bool(cells) and right >= _MOSTLY * len(cells)
 
 
 def _holds_keys(cells: Sequence[str], keys: Sequence[str], sign: str) -> bool:

@@ -19,7 +19,7 @@ from kapwa.datasets.conversations import Conversed, Turn
 from kapwa.datasets.findings import DataSource
 from kapwa.datasets.grouped import GroupedRow
 from kapwa.datasets.packs import DataSet, hub_id, locate, table_files
-from kapwa.datasets.repeated import AskedQuestion, cultures_named_twice, repeated_questions
+from kapwa.datasets.repeated import AskedQuestion, doubtful_cultures, repeated_questions
 from kapwa.datasets.rows import (
     UNKNOWN_DEFAULTS,
     CellProblem,
@@ -290,7 +290,7 @@ def read_choice_questions(
     if look_for_repeats:
         files.oddities += repeated_questions(map(_asked_question, choices, origins))
         countries = [choice.country for choice in choices]
-        files.oddities += cultures_named_twice(zip(countries, origins, strict=True), "country")
+        files.oddities += doubtful_cultures(zip(countries, origins, strict=True), "country")
     # Of the cultures that answered questions beside, not all need have questions with options.
     files.read_labels(dict.fromkeys(row.country for row in rows), every=not table_files(path.parent, "questions"))
     return choices, files

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kapwa.datasets.card import card_findings
 from kapwa.datasets.findings import CheckReport, Finding
-from kapwa.datasets.repeated import AskedQuestion, cultures_named_twice, repeated_questions
+from kapwa.datasets.repeated import AskedQuestion, doubtful_cultures, repeated_questions
 from kapwa.datasets.text_checks import table_oddities
 from kapwa.datasets.withdrawn import withdrawn_findings
 from kapwa.languages import places as names
@@ -44,7 +44,7 @@ def check(path: Path) -> CheckReport | None:
         findings += repeated_questions(map(_asked, reading.templates))
         if reading.attribute in names.PLACE_ATTRIBUTES:
             named = [(identity.name, identity.origin) for identity in reading.identities]
-            findings += cultures_named_twice(named, reading.attribute)
+            findings += doubtful_cultures(named, reading.attribute)
         # A list of withdrawn rows names them by what they are and their name, for prompts have no ids.
         rows: list[Template | Concept | Identity] = [*reading.templates, *reading.concepts, *reading.identities]
         kinds = {Template: "template", Concept: "concept"}

@@ -13,6 +13,7 @@ from kapwa.datasets.findings import Finding, Severity
 from kapwa.datasets.rows import Origin
 from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import canonical
+from kapwa.suites.folders.lists import separators_missed
 from kapwa.suites.folders.locales import Locale, clashing, country_of, language_of, locale_of
 from kapwa.suites.folders.mapping import JSON_LIST, OTHERS, TURNS, ColumnMapping
 from kapwa.suites.folders.reading import FolderReading, MappedField, RowFields
@@ -185,8 +186,12 @@ class MappedRow:
             language = whose_data.get("language") or language_of(text)
             culture = named.get(text) or country_of(text, language, self.locales)
             if text and not (culture and language):
-                hint = f"Write under 'values: culture:' whose it is ({text}: …)."
-                hint = hint if language else "Locales are like 'es-MX'; else take culture and language from columns."
+                hint = f"Write under 'values: culture:' whose {text!r} is."
+                if not language:
+                    hint = (
+                        "Locales are like 'es-MX': translate it under 'values: locale:', or take culture and language"
+                    )
+                    hint += " from columns."
                 what = "may be of more than one" if locale_of(text, language) in self.locales else "is no"
                 self.problem("locale", f"{text!r} {what} language and country that Kapwa knows.", hint)
             whose_data = {"culture": culture, "language": language, **whose_data}
@@ -241,6 +246,7 @@ def convert(mapping: ColumnMapping, folder: Path) -> Converted:
         converted.rows += 1
     if mapping.to.finish is not None:
         mapping.to.finish(converted, reading.bad_row)
+    converted.oddities += separators_missed(mapping, rows)
     if mapping.skip_bad_rows:
         _leave_out_groups(groups, converted)
     if not converted.tables:  # a suite of nothing is no suite

@@ -11,7 +11,7 @@ from kapwa.files import table_rows
 from kapwa.languages.codes import canonical, name_of, same_language
 from kapwa.languages.places import place_of
 
-_LOCALE = re.compile(r"(?:([A-Za-z]{2,3})(?:[-_]([A-Za-z]{4}))?[-_])?((?<=[-_])[A-Za-z]{2}|[A-Z]{2})")
+_LOCALE = re.compile(r"(?:([A-Za-z]{2,3})(?:[-_]([A-Za-z]{4}))?[-_])?((?<=[-_])[A-Za-z]{2}|[A-Z]{2,3})")
 _REGIONS = table_rows(Path(__file__).parents[1] / "regions.csv")
 # In ISO 3166-1 AS is American Samoa, and JB unassigned.
 _REGION_CODES = {region["code"]: region for region in _REGIONS if region["code"]}
@@ -29,10 +29,15 @@ def language_of(text: str) -> str:
 def locale_of(text: str, language: str = "") -> Locale | None:
     """Return language and territory of "es-MX", "es_MX", "zh-Hant-TW" or "MX"; None where it is no locale.
 
-    ``language``: what is spoken, where the locale does not say.
+    A territory by its code of three letters is the one of two: "fil-PHL" is "fil-PH". ``language``: what is spoken,
+    where the locale does not say.
     """
     match = _LOCALE.fullmatch(text.strip())
-    return (canonical(language_of(text) or language), match[3].upper()) if match else None
+    if match is None:
+        return None
+    territory = match[3].upper()
+    known_place = place_of(territory) if len(territory) == len("PHL") else None
+    return canonical(language_of(text) or language), known_place.iso2 if known_place else territory
 
 
 def country_of(text: str, language: str = "", locales: frozenset[Locale] = frozenset()) -> str:

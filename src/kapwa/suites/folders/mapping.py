@@ -31,6 +31,8 @@ TURNS = ("message_roles", "message_contents")
 JSON_LIST = "json"
 # Among the words of ``values``: every word that is not listed, as itself where this stands for it too.
 OTHERS = "*"
+# What a guessed mapping says where it could not tell the column.
+UNKNOWN = "???"
 
 
 class PromptEntry(BaseModel):
@@ -110,7 +112,7 @@ class Cycle(BaseModel):
 def _known(form: str) -> str:
     known = form_names()
     if form not in known:
-        raise ValueError(f"Input should be {', '.join(map(repr, known[:-1]))} or {known[-1]!r}")
+        raise ValueError(f"{form!r} is no form. {nearest(form, known)}")
     return form
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kapwa.datasets.findings import Finding, remarks_on
 from kapwa.datasets.rows import Origin, named_alike, origin_at
 from kapwa.errors import DataError, nearest
-from kapwa.suites.folders.mapping import ColumnMapping, Join, Only, Unpivot
+from kapwa.suites.folders.mapping import UNKNOWN, ColumnMapping, Join, Only, Unpivot
 from kapwa.suites.folders.paths import cell_at, column_of
 from kapwa.tables import TABLE_SUFFIXES, Cell, Record, RowError, TextTable, peek_header, read_records, record
 
@@ -242,8 +242,7 @@ class FolderReading:
                 )
                 missing = [each for each in wanted if table.header and each[1] not in table.header]
                 for field_name, column in missing:
-                    hint = f"The mapping takes {field_name!r} from it. {nearest(column, table.header)}"
-                    self.problems.append(Origin(file, 1).problem("is missing.", column, hint))
+                    self.problems.append(_missing(file, field_name, column, table.header))
                 if not missing:
                     yield table
 
@@ -347,6 +346,15 @@ def _with_header_alone(file: Path) -> TextTable:
     """Return a table without its rows; of Parquet and of text with separators no more than the header is read."""
     header = peek_header(file)
     return TextTable(file, header, [], []) if header else read_records(file)._replace(records=[])
+
+
+def _missing(file: Path, field_name: str, column: str, header: Sequence[str]) -> DataError:
+    """Return the problem that a table lacks the column of a field, or that the mapping does not name it yet."""
+    if column == UNKNOWN:
+        hint = f"In the mapping, write the name of the column in place of {UNKNOWN}: {', '.join(header)}."
+        return Origin(file, 1).problem(f"no column is named yet that holds {field_name!r}.", hint=hint)
+    hint = f"The mapping takes {field_name!r} from it. {nearest(column, header)}"
+    return Origin(file, 1).problem("is missing.", column, hint)
 
 
 def files_named(folder: Path, name: str) -> list[Path]:

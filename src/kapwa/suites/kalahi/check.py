@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kapwa.datasets.conversations import in_conversation
 from kapwa.datasets.findings import CheckReport, Finding, Severity
-from kapwa.datasets.repeated import AskedQuestion, cultures_named_twice, repeated_questions
+from kapwa.datasets.repeated import AskedQuestion, doubtful_cultures, repeated_questions
 from kapwa.datasets.rows import TRUE_WORDS, split_texts
 from kapwa.datasets.text_checks import joined_otherwise, lacks_final_sign, table_oddities
 from kapwa.datasets.withdrawn import withdrawn_findings
@@ -44,7 +44,7 @@ def check(path: Path) -> CheckReport | None:
     findings += [finding for entry in rows for finding in _item_findings(entry)]
     findings += withdrawn_findings((entry.item.id, *entry.origin) for entry in rows)
     findings += [*_variant_findings(reading.entries), *_length_findings(reading, path)]
-    findings += cultures_named_twice(((entry.item.culture, entry.origin) for entry in rows), "culture")
+    findings += doubtful_cultures(((entry.item.culture, entry.origin) for entry in rows), "culture")
     return CheckReport(SUITE, str(path), _counts(reading, rows), findings)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kapwa.datasets.findings import CheckReport, DataSource
 from kapwa.datasets.packs import DataSet, locate, table_files, table_to_check
-from kapwa.datasets.repeated import AskedQuestion, cultures_named_twice, repeated_questions
+from kapwa.datasets.repeated import AskedQuestion, doubtful_cultures, repeated_questions
 from kapwa.datasets.withdrawn import withdrawn_findings
 from kapwa.errors import raise_first
 from kapwa.records import Item
@@ -48,7 +48,7 @@ def check(path: Path) -> CheckReport | None:
         counts[f"{name}s"] = ", ".join(sorted({str(getattr(row, name)) for row in rows} - {""}))
     findings = [
         *repeated_questions(map(_asked_question, rows)),
-        *cultures_named_twice(((row.culture, row.origin) for row in rows), "culture"),
+        *doubtful_cultures(((row.culture, row.origin) for row in rows), "culture"),
         *withdrawn_findings((row.id, *row.origin) for row in rows),
     ]
     return read.report(SUITE, counts if rows else {}, findings)
