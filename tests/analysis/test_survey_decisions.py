@@ -98,7 +98,7 @@ def test_a_table_that_tells_no_countries_apart_is_an_error(
     analyze: Analyze, tmp_path: Path, head: str, row: Callable[[int, str], str], said: str
 ) -> None:
     survey = survey_of(tmp_path / "mine.csv", head, row)
-    with pytest.raises(DataError, match=rf"mine\.csv: has no question with which countries can be told apart \({said}"):
+    with pytest.raises(DataError, match=rf"mine\.csv: has no question that distinguishes countries \({said}"):
         analyze(survey)
     assert not (tmp_path / "out").exists()
     found = check_values(survey).report

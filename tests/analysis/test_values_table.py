@@ -295,7 +295,7 @@ def test_identities_are_matched_both_ways(tmp_path: Path) -> None:
     messages = {(f.severity, f.message) for f in found.report.findings}
     assert messages == {
         ("warning", "'Dominican' may mean Dominica or Dominican Republic; only Dominica has values here, so it is "
-                    "taken for Dominica"),
+                    "read as Dominica"),
         ("warning", "the identity 'Nigeran' names no country. Did you mean Nigerian (Nigeria) or Nigerien (Niger)?"),
         ("warning", "the identity 'Klingon' names no country"),
         ("note", "no values for 1 identity: Filipino"),

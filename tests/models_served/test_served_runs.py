@@ -145,6 +145,18 @@ def test_a_run_tells_what_it_cost_and_ends_at_a_limit(stub, kapwa, data, tmp_pat
     kapwa(*asking(data, server.url, "--max-cost", "1"), status=2)
 
 
+def test_a_run_counts_its_own_calls_where_one_model_makes_several(stub, connect, data, tmp_path):
+    server = stub(faults={"500": 0.3})
+    model = connect(server.url)
+    calls = 0
+    for items in (20, 40, 60):
+        run = library.evaluate("blend/saq", model=model, data=data, limit=items, out=tmp_path / str(items))
+        cost = run.manifest["cost"]
+        assert cost["requests"] == len(server.arrivals()) - calls
+        assert cost["retries"] == cost["requests"] - run.manifest["counts"]["unique"]
+        calls += cost["requests"]
+
+
 def test_a_judge_has_room_to_think(stub, kapwa, data, tmp_path):
     replies = "".join(json.dumps({"item_id": f"Kenya/q{i}", "text": "porridge"}) + "\n" for i in range(1, 61))
     (tmp_path / "replies.jsonl").write_text(replies, encoding="utf-8")

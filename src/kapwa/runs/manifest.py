@@ -200,8 +200,8 @@ def cost_of(
 ) -> JsonObject:
     """Return what the run ``done`` cost.
 
-    ``retries``: calls that this process made again, None where nobody counts them. ``earlier``: the manifest that
-    earlier processes of the run left, whose retries count, too.
+    ``retries``: calls of the run that this process made again, None where nobody counts them. ``earlier``: the manifest
+    that earlier processes of the run left, whose retries count, too.
     """
     counts = done["counts"]
     if retries is not None:

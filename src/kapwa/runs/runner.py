@@ -64,6 +64,7 @@ def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Seque
     cannot be written; the cache is none), and RunInterrupted on Ctrl-C.
     """
     check_capabilities(model, task.needs, task.name)
+    retries_before = model.retries  # of other runs of the same model
     items = task.items()
     index, folder = _named_run(task, items, model, settings)
     # Described before anything is written: this proves that the task's options hold.
@@ -109,8 +110,9 @@ def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Seque
         tables |= {} if looks is None else looks.tables
         final_manifest = finished(manifest, answers, len(items), list(tables), cache.origin if cache else None)
         final_manifest["counts"] |= {"loops": loops} if loops else {}
+        retries = None if model.retries is None else model.retries - (retries_before or 0)
         final_manifest["cost"] = cost_of(
-            final_manifest, store.spent(), settings.limits.prices, model.retries, previous_manifest
+            final_manifest, store.spent(), settings.limits.prices, retries, previous_manifest
         )
         _write(folder, items, manifest, tables, final_manifest)
         (folder / REQUESTS).unlink(missing_ok=True)  # its scores tell which items were asked
