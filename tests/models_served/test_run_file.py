@@ -119,6 +119,7 @@ def test_a_dry_run_says_what_would_be_asked_and_of_whom_and_asks_nobody(tmp_path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["printed0.txt", "study.yaml"]
     told = json.loads(types(tmp_path, "run", file.name, "--dry-run", "--json").stdout)
     assert [(each["task"], len(each["models"])) for each in told] == [("kalahi/open", 2), ("blend/saq", 2)]
+    assert "Not set: SECOND_KEY. The runs begin only when every key's variable is set." in shown.stderr
     missing = types(tmp_path, "run", file.name, status=2, FIRST_KEY=FIRST)
     assert "SECOND_KEY, the variable for a model's key, is not set." in missing.stderr
     assert not (tmp_path / "results").exists()
@@ -165,6 +166,21 @@ def test_what_is_wrong_is_told_with_row_key_and_remedy(
     assert "--" not in str(wrong.value), "a file has keys, and no options"
 
 
+def test_a_dry_run_names_the_key_and_address_that_a_file_leaves_out(tmp_path: Path) -> None:
+    models = "[{model: openai:a}, {model: openai:b, key_variable: ''}, smollm2]"
+    file = written(tmp_path, f"tasks: [{{task: kalahi/mc, limit: 1}}]\nmodels: {models}\n")
+    shown = types(tmp_path, "run", file.name, "--dry-run", OPENAI_API_KEY=FIRST)
+    rows = {line.split()[0]: line.split()[2:] for line in shown.stdout.splitlines() if line.strip()}
+    assert rows["openai:a"] == ["https://api.openai.com/v1", "OPENAI_API_KEY", "(the", "usual", "one)"]
+    assert rows["openai:b"] == ["https://api.openai.com/v1", "none"]
+    assert rows["smollm2"] == []
+    assert FIRST not in shown.stdout + shown.stderr
+    address = "http://127.0.0.1:9/v1"
+    shown = types(tmp_path, "run", file.name, "--dry-run", OPENAI_BASE_URL=address, OPENAI_API_KEY="")
+    rows = {line.split()[0]: line.split()[2:] for line in shown.stdout.splitlines() if line.strip()}
+    assert rows["openai:a"] == [address, "none"]
+
+
 def test_all_that_is_wrong_is_told_at_once_and_nothing_is_made(tmp_path: Path) -> None:
     text = "tasks: [{task: kalahi/mc, limt: 2}, nothing/here]\nmodels: [{model: smollm2, dtpye: x}]\n"
     done = types(tmp_path, "run", written(tmp_path, text).name, status=2)
@@ -176,6 +192,7 @@ def test_all_that_is_wrong_is_told_at_once_and_nothing_is_made(tmp_path: Path) -
     assert not (tmp_path / "runs").exists()
     refused = types(tmp_path, "run", "study.yaml", "--limit", "3", status=2)
     assert "--limit does not go with a run file." in refused.stderr
+    assert "Write it into the file: 'limit' under 'tasks'." in refused.stderr
     assert "no such file" in types(tmp_path, "run", "studdy.yaml", status=2).stderr
 
 

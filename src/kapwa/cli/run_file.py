@@ -14,7 +14,7 @@ from kapwa.cli.output import note, show_json, show_table, show_text
 from kapwa.errors import UsageError
 
 if TYPE_CHECKING:
-    from kapwa.config.reading import RunConfig
+    from kapwa.config.reading import ConfiguredModel, RunConfig
     from kapwa.runs.finished_run import Run
 
 # How a run file's name ends, which no task's does.
@@ -52,21 +52,53 @@ def _refuse_options(context: typer.Context) -> None:
     for parameter in context.command.params:
         source = context.get_parameter_source(str(parameter.name))
         if source is not None and source.name == "COMMANDLINE" and parameter.name not in _BESIDE:
-            hint = "Write it into the file: 'model' under 'models', the others by the names of the options."
+            hint = f"Write it into the file: {_where_in_file(str(parameter.name))}."
             raise UsageError(f"{parameter.opts[0]} does not go with a run file.", hint=hint)
+
+
+def _where_in_file(key: str) -> str:
+    """Return where a run file holds the value of an option."""
+    from kapwa.config.schema import FileKeys, ModelKeys, TaskKeys
+
+    if key in FileKeys.model_fields and key not in TaskKeys.model_fields:
+        return f"'{key}' at the top"
+    if key in ModelKeys.model_fields and key not in TaskKeys.model_fields:
+        return f"'{key}' under 'models'"
+    return f"'{key}' under 'tasks'"
 
 
 def _show_models(config: RunConfig) -> None:
     """Print whom the runs would ask, at which address and with whose key."""
     unset = config.unset_keys()
-    rows = []
-    for model in config.models:
-        variable = model.options.key_variable
-        state = "" if not variable else f"{variable} (not set)" if variable in unset else variable
-        rows.append((model.name, model.spec, model.options.base_url or "", state))
+    rows = [(model.name, model.spec, _address(model), _key(model, unset)) for model in config.models]
     show_text("")
     show_table(("model", "name", "address", "key from"), rows)
-    note(f"{len(config.tasks) * len(config.models)} runs in {config.out}. Nothing was asked or written.")
+    if unset:
+        note(f"Not set: {', '.join(unset)}. The runs begin only when every key's variable is set.")
+    n = len(config.tasks) * len(config.models)
+    note(f"{n} run{'' if n == 1 else 's'} in {config.out}. Nothing was asked or written.")
+
+
+def _address(model: ConfiguredModel) -> str:
+    """Return the address that a model would be asked at; "" where it is none of a server of the OpenAI kind."""
+    from kapwa.models.openai_client import server_address
+
+    return server_address(model.options.base_url) if model.spec.startswith("openai:") else model.options.base_url or ""
+
+
+def _key(model: ConfiguredModel, unset: Sequence[str]) -> str:
+    """Return which variable a model's key would come from: where the file names none, the usual one, if it is set."""
+    from kapwa.models.base import key_in
+    from kapwa.models.openai_client import KEY
+
+    variable = model.options.key_variable
+    if variable:
+        return f"{variable} (not set)" if variable in unset else variable
+    if not model.spec.startswith("openai:"):
+        return ""
+    if variable is None and key_in(KEY):
+        return f"{KEY} (the usual one)"
+    return "none"
 
 
 def _page(config: RunConfig) -> Callable[[Sequence[Run]], str] | None:

@@ -85,6 +85,11 @@ def advice(fault: CallError, keys: str) -> str:
     return fault.hint or _HINTS.get(fault.status, default).format(keys=keys)
 
 
+def server_address(base_url: str | None) -> str:
+    """Return the address of a server: the one given, else that of the environment, else OpenAI's own."""
+    return base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+
+
 class Client:
     """One server: its address, its key, and the pauses it asks for. Calls belong to one event loop."""
 
@@ -98,7 +103,7 @@ class Client:
         *,
         key_variable: str | None = None,
     ) -> None:
-        self.base_url = checked_url(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL)
+        self.base_url = checked_url(server_address(base_url))
         self.timeout, self.attempts, self.backoff = timeout, attempts, backoff
         self._key_variable = key_variable or KEY
         key = key_in(KEY) if key_variable is None else named_key(key_variable)
