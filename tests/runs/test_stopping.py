@@ -46,6 +46,14 @@ def test_a_limit_of_tokens_ends_a_run_in_good_order_and_a_larger_one_goes_on(tmp
     assert whole.scores.equals(plain.scores)
 
 
+def test_a_limit_holds_also_where_answers_come_faster_than_they_are_committed(tmp_path: Path) -> None:
+    part = run(tmp_path / "tokens", Limits(max_tokens=EACH * 60))
+    assert part.stopped
+    assert part.manifest["counts"]["answered"] == 60
+    dear = Limits(max_cost=19.0 * 30, prices=Prices(price_in=1e6, price_out=2e6))
+    assert run(tmp_path / "cost", dear).manifest["counts"]["answered"] == 30
+
+
 def test_a_limit_of_cost_counts_what_earlier_processes_spent(tmp_path: Path) -> None:
     prices = Prices(price_in=1e6, price_out=2e6)  # 5 + 14 for an answer
     model = TinyModel(delay=0.005, log=str(tmp_path / "log"))

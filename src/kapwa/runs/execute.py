@@ -95,6 +95,10 @@ class Execution(NamedTuple):
         if self.stopping is not None:
             self.stopping.seen(responses)
 
+    def ends_with(self, responses: Sequence[Response]) -> bool:
+        """Take note of responses that are not committed yet; return whether the asking ends at a limit with them."""
+        return self.stopping is not None and self.stopping.came(responses)
+
     def _execute_planned(self, kind: Kind, blocks: Sequence[Sequence[Request]]) -> None:
         """Plan over all requests of a block, so that a resumed run has the same batches; skip those answered whole."""
         batches: list[list[Request]] = []
@@ -244,7 +248,9 @@ class Committer:
             raise self._failure
         with self._lock:
             self._waiting += responses
-            if len(self._waiting) >= GROUP or time.monotonic() - self._last >= INTERVAL:
+            late = len(self._waiting) >= GROUP or time.monotonic() - self._last >= INTERVAL
+            # A limit ends the asking at once, also where a server gives hundreds of answers between two commits.
+            if self._execution.ends_with(responses) or late:
                 self._commit()
             durable, self._durable = self._durable, []
         if durable:  # counted here, in the thread of the run

@@ -65,6 +65,7 @@ class Stopping:
     _watching: bool = True
     _failed: int = 0
     _reason: str | None = None
+    _spent_with_uncommitted: Spent | None = None
 
     def seen(self, responses: Sequence[Response]) -> None:
         """Take note of responses that were just committed; raise ModelError or LimitReachedError where all ends.
@@ -78,14 +79,27 @@ class Stopping:
 
     def check_limits(self) -> None:
         """Raise LimitReachedError where what was spent has reached a limit."""
-        limits, tokens = self.limits, self.spent.read + self.spent.written
+        reached = self._limit_reached(self.spent)
+        if reached:
+            self.stopped = True
+            raise LimitReachedError(reached)
+
+    def came(self, responses: Sequence[Response]) -> bool:
+        """Take note of responses that are not committed yet; return whether a limit is reached with all that came."""
+        if not self.limits.spending:
+            return False
+        self._spent_with_uncommitted = (self._spent_with_uncommitted or self.spent).plus(responses)
+        return bool(self._limit_reached(self._spent_with_uncommitted))
+
+    def _limit_reached(self, spent: Spent) -> str:
+        """Say which limit ``spent`` has reached; "" where it has reached none."""
+        limits, tokens = self.limits, spent.read + spent.written
         if limits.max_tokens is not None and tokens >= limits.max_tokens:
-            self.stopped = True
-            raise LimitReachedError(f"{tokens:,} tokens were read and written (--max-tokens {limits.max_tokens})")
-        cost = limits.prices.cost(self.spent) if limits.prices is not None else 0.0
+            return f"{tokens:,} tokens were read and written (--max-tokens {limits.max_tokens})"
+        cost = limits.prices.cost(spent) if limits.prices is not None else 0.0
         if limits.max_cost is not None and cost >= limits.max_cost:
-            self.stopped = True
-            raise LimitReachedError(f"{cost:,.4g} was spent (--max-cost {limits.max_cost:g})")
+            return f"{cost:,.4g} was spent (--max-cost {limits.max_cost:g})"
+        return ""
 
     def _check_failures(self, responses: Sequence[Response]) -> None:
         most = self.limits.max_failed
