@@ -6,7 +6,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 from audited import OTHER, WRONG, planted_runs, rows_of, write_rows
-from kapwa.runs.directory import Run
 
 import kapwa
 from kapwa.errors import UsageError
@@ -14,6 +13,7 @@ from kapwa.labels.audits.draws import read_draw
 from kapwa.labels.rubrics import load_rubric, name_of
 from kapwa.report.board.audit import audit_block, audits_of, label_columns
 from kapwa.report.view.tasks import arrange
+from kapwa.runs.finished_run import Run
 
 POLITE = """
 name: polite

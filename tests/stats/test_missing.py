@@ -8,7 +8,7 @@ from polars.testing import assert_frame_equal
 from kapwa.records import MISSING
 from kapwa.stats.every_pair import every_pair
 from kapwa.stats.families import is_clear, is_equal, is_undecided, missing_share
-from kapwa.stats.missing import item_bounds, mean_over_cultures, with_bounds
+from kapwa.stats.missing import cut_at_range, item_bounds, mean_over_cultures, with_bounds
 from kapwa.stats.tables import compare_runs, compare_variants, estimate_table
 
 TEXTS = ("item_id", "variant", "culture", "language", "category", "topic", "cluster", "metric", "outcome")
@@ -166,6 +166,15 @@ def test_a_culture_whose_answers_are_all_missing_is_in_the_bounds() -> None:
     )
     mean = mean_over_cultures(items(scores), share=True, ends=(0.0, 1.0))
     assert (mean["value"], mean["least"], mean["most"]) == (1.0, 0.5, 1.0)
+
+
+def test_an_interval_is_cut_at_the_range_and_keeps_its_value() -> None:
+    wide = {"value": 0.9, "low": -0.2, "high": 1.3, "least": 0.8, "most": 1.0, "least_low": -0.5, "most_high": 1.4}
+    assert cut_at_range(wide, (0.0, 1.0)) == {**wide, "low": 0.0, "high": 1.0, "least_low": 0.0, "most_high": 1.0}
+    assert cut_at_range(wide, (None, None)) == wide
+    assert cut_at_range({**wide, "value": 1.2}, (0.0, 1.0))["high"] == 1.2, "a value that strays stays inside"
+    nothing = {**wide, "value": None, "low": None, "high": None}
+    assert cut_at_range(nothing, (0.0, 1.0)) == {**nothing, "least_low": 0.0, "most_high": 1.0}
 
 
 def test_every_pair_counts_missing_answers_as_two_runs_compared_do() -> None:

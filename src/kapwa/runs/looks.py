@@ -200,7 +200,7 @@ class Looks:
         """Keep a look, of one culture or of the mean over all."""
         counted = self.cultures if culture is None else [culture]
         cells = seen._asdict()
-        share_kept, _ = cells.pop("kept"), cells.pop("half")
+        variance_left, _ = cells.pop("variance_left"), cells.pop("half")
         self._records.append(
             {
                 "look": self.taken,
@@ -210,7 +210,7 @@ class Looks:
                 "items_of": sum(len(one.layout.ids) for one in counted),
                 "missing": sum(one.missing for one in counted),
                 **{name: none_if_nan(value) if isinstance(value, float) else value for name, value in cells.items()},
-                "control_saves": None if share_kept >= 1 else 1 - share_kept,
+                "control_saves": None if variance_left >= 1 else 1 - variance_left,
             }
         )
 

@@ -236,15 +236,16 @@ def cut_at_range(estimate: JsonObject, ends: Ends) -> JsonObject:
     :class:`Bounds`. A value outside the range stays inside its interval.
     """
     lowest, highest = ends
+    value = estimate["value"]  # None where no answer came: then there are only bounds
     cut = dict(estimate)
     for name in ("low", "least_low"):
         low = cut.get(name)
         if lowest is not None and low is not None and low < lowest:
-            cut[name] = min(lowest, cut["value"])
+            cut[name] = lowest if value is None else min(lowest, value)
     for name in ("high", "most_high"):
         high = cut.get(name)
         if highest is not None and high is not None and high > highest:
-            cut[name] = max(highest, cut["value"])
+            cut[name] = highest if value is None else max(highest, value)
     return cut
 
 
