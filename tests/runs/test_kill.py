@@ -114,8 +114,8 @@ def test_a_kill_before_any_file_is_put_in_place_is_repaired(tmp_path: Path) -> N
         assert Run(folder).complete
         assert not list(folder.glob(".*.part*"))
         assert len(asked(log)) == len(set(asked(log))) == 3
-    # The journal, the manifest twice, six tables, one of them also as JSON.
-    assert point == 1 + 2 + 7 + 1
+    # The journal, which items each request asks, the manifest twice, six tables, one of them also as JSON.
+    assert point == 1 + 1 + 2 + 7 + 1
 
 
 def test_a_second_process_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from kapwa.cli.output import note, show_json, show_table, show_text
 from kapwa.errors import UsageError
 
 if TYPE_CHECKING:
-    from kapwa.config.reading import ConfiguredModel, RunConfig
+    from kapwa.config.asking import ConfiguredModel
+    from kapwa.config.reading import RunConfig
     from kapwa.runs.finished_run import Run
 
 # How a run file's name ends, which no task's does.
