@@ -84,6 +84,17 @@ def test_without_a_token_and_into_a_public_repository_nothing_goes(tmp_path: Pat
         assert "card.yaml" in hub.repositories["me/open"].commits[TINY]
 
 
+def test_a_hub_that_cannot_be_reached_is_told_as_what_publishes_meets_it(tmp_path: Path, data: Path) -> None:
+    with serving(Hub({})) as hub:
+        somebody = person(tmp_path, hub, HF_ENDPOINT="http://127.0.0.1:1")
+        done = somebody.types("publish", "data", "--repo", "me/mine")
+    assert done.returncode == 2
+    assert "The dataset 'me/mine' cannot be published" in done.stderr
+    assert "run the same command again" in " ".join(done.stderr.split())
+    assert "cache" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_what_must_not_be_published_is_refused_before_anybody_is_asked(tmp_path: Path, data: Path) -> None:
     card = (data / "card.yaml").read_text(encoding="utf-8")
     with pytest.raises(UsageError, match="not a repository"):

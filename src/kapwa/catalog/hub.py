@@ -112,7 +112,7 @@ def publish_files(repository: str, files: Mapping[str, bytes], *, private: bool)
     except RepositoryNotFoundError:
         known = None
     except Exception as error:  # noqa: BLE001 - the library raises those of its transport, too
-        raise explained(error, repository, "dataset", None) from None
+        raise explained(error, repository, "dataset", None, sending=True) from None
     if known is not None and known != private:
         now, requested = ("private", "public") if known else ("public", "private")
         hint = "Add --public, or name another repository." if private else "Make it public on its page, then try again."
@@ -123,7 +123,7 @@ def publish_files(repository: str, files: Mapping[str, bytes], *, private: bool)
             hub.create_repo(repository, repo_type="dataset", private=private)
         hub.create_commit(repository, operations, repo_type="dataset", commit_message="Published with Kapwa")
     except Exception as error:  # noqa: BLE001 - as above
-        raise explained(error, repository, "dataset", None) from None
+        raise explained(error, repository, "dataset", None, sending=True) from None
     return f"{endpoint()}/datasets/{repository}"
 
 
@@ -149,7 +149,7 @@ def in_megabytes(count: float) -> str:
     return f"{count:.0f} bytes"
 
 
-# The message and the remedy for each reason why a download fails.
+# The message and the remedy for each reason why a download or an upload fails.
 _SAID: dict[str, tuple[str, str]] = {
     "no id": ("{repository!r} is not a hub id: {why}", ""),
     "no revision": ("{what} has no revision {revision!r}.", "Leave it out for the newest; a mirror may lack some."),
@@ -179,13 +179,25 @@ _SAID: dict[str, tuple[str, str]] = {
         "HTTPS_PROXY names a proxy, HF_ENDPOINT a mirror) and run the same command again: it continues where it "
         "stopped. Or download the files elsewhere and give their folder.",
     ),
+    "not sent": (
+        "{what} cannot be published ({why}).",
+        "Check the connection (HF_HUB_OFFLINE must not be 1; HTTPS_PROXY names a proxy, HF_ENDPOINT another hub) and "
+        "look at {page}. Unless everything is there, run the same command again.",
+    ),
 }
 _BY_STATUS = {401: "no token", 403: "gated", 404: "absent", 429: "too often"}
 
 
-def explained(error: Exception, repository: str, kind: Kind, revision: str | None) -> UsageError:
-    """Return the error to raise for an error of the hub's library: the reason, and what to do."""
+def explained(
+    error: Exception, repository: str, kind: Kind, revision: str | None, *, sending: bool = False
+) -> UsageError:
+    """Return the error to raise for an error of the hub's library: the reason, and what to do.
+
+    ``sending``: files were to be published, not fetched.
+    """
     reason, response = _reason(error)
+    if sending and reason == "unreachable":
+        reason = "not sent"
     seconds = response.headers.get("Retry-After") if response is not None else None
     # If a file cannot be fetched, the error's cause has the reason, in its first sentence; the rest is advice for
     # callers of the hub library.
