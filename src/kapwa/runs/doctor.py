@@ -131,8 +131,8 @@ def _copy(old: sqlite3.Connection, path: Path, fresh: Path) -> tuple[int, int]:
         # Answers of a session that is lost stay apart from those of sessions to come; who gave them is unknown.
         first = "coalesce((SELECT min(id) FROM sessions), 1)"
         new.execute(f"UPDATE responses SET session = {first} WHERE typeof(session) <> 'integer'")  # noqa: S608
-        lost = "SELECT DISTINCT session, ?1, ?1, NULL FROM responses"
-        new.execute(f"INSERT OR IGNORE INTO sessions {lost}", (path.stat().st_mtime,))
+        lost = "SELECT DISTINCT session, :modified, :modified, NULL FROM responses"
+        new.execute(f"INSERT OR IGNORE INTO sessions {lost}", {"modified": path.stat().st_mtime})
         new.execute("COMMIT")
         total, errors = new.execute("SELECT count(*), coalesce(sum(failed), 0) FROM responses").fetchone()
     return total - errors, errors
