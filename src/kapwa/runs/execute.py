@@ -95,9 +95,9 @@ class Execution(NamedTuple):
         if self.stopping is not None:
             self.stopping.seen(responses)
 
-    def ends_with(self, responses: Sequence[Response]) -> bool:
+    def reaches_limit_with(self, responses: Sequence[Response]) -> bool:
         """Take note of responses that are not committed yet; return whether the asking ends at a limit with them."""
-        return self.stopping is not None and self.stopping.came(responses)
+        return self.stopping is not None and self.stopping.reaches_limit_with(responses)
 
     def _execute_planned(self, kind: Kind, blocks: Sequence[Sequence[Request]]) -> None:
         """Plan over all requests of a block, so that a resumed run has the same batches; skip those answered whole."""
@@ -250,7 +250,7 @@ class Committer:
             self._waiting += responses
             late = len(self._waiting) >= GROUP or time.monotonic() - self._last >= INTERVAL
             # A limit ends the asking at once, also where a server gives hundreds of answers between two commits.
-            if self._execution.ends_with(responses) or late:
+            if self._execution.reaches_limit_with(responses) or late:
                 self._commit()
             durable, self._durable = self._durable, []
         if durable:  # counted here, in the thread of the run

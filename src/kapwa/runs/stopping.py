@@ -84,7 +84,7 @@ class Stopping:
             self.stopped = True
             raise LimitReachedError(reached)
 
-    def came(self, responses: Sequence[Response]) -> bool:
+    def reaches_limit_with(self, responses: Sequence[Response]) -> bool:
         """Take note of responses that are not committed yet; return whether a limit is reached with all that came."""
         if not self.limits.spending:
             return False
