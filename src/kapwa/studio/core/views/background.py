@@ -84,7 +84,8 @@ class AskedForm(PageForm):
         own = str(self.cleaned_data["background_own"])
         if len(checked(pasted_lines, own)) + len(self.cleaned_data.get("background", ())) > MOST_ASKED:
             message = _("A project asks at most %(most)s questions about people.") % {"most": MOST_ASKED}
-            raise forms.ValidationError(f"{message} {_('Ask only what you will use.')}")
+            remedy = _("Ask only what you will use.")
+            raise forms.ValidationError(f"{message} {remedy}")
         return own
 
 
