@@ -131,7 +131,8 @@ class RatingDesk:
         names = [_("The answer to rate")]
         if self.name in RATED:
             asked = suite_rubric(RATED[self.name]).criteria
-            fields = [_yes_or_no(f"{_(about.name)}: {_(about.question['en'])}", about.code) for about in asked]
+            english = [(about, about.question["en"]) for about in asked]
+            fields = [_yes_or_no(f"{_(about.name)}: {_(question)}", about.code) for about, question in english]
         elif self.name == AUDIT:
             fields = [_yes_or_no(drawn.item["asked"], drawn.item["criterion"])]
         elif self.name == PAIRS:
