@@ -87,16 +87,24 @@ def evaluate(
     The same call resumes where it stopped, asks only what is missing, and gives the same tables. Raises what
     :func:`kapwa.runs.runner.run_task` raises.
     """
-    from kapwa.runs.finished_run import Run
-    from kapwa.runs.runner import run_task
     from kapwa.runs.settings import RunSettings
+    from kapwa.suites.folders.warned import warn_of_data
 
     of_run, of_task, of_model = _parted(task, model, keywords)
     settings = replace(settings or RunSettings(), **of_run)
     opened = load_task(task, **of_task) if isinstance(task, str) else task
-    ceilings = _own_ceilings(opened, settings.validators, settings.key) if settings.validators is not None else ()
+    warn_of_data(opened.data)
     with closing(load_model(model, **of_model)) if isinstance(model, str) else nullcontext(model) as chosen_model:
-        return Run(run_task(opened, chosen_model, settings, ceilings=ceilings))
+        return evaluate_opened(opened, chosen_model, settings)
+
+
+def evaluate_opened(task: Task, model: Model, settings: RunSettings) -> Run:
+    """Do what :func:`evaluate` does with a task and a model that are open, and of whose data was warned already."""
+    from kapwa.runs.finished_run import Run
+    from kapwa.runs.runner import run_task
+
+    ceilings = _own_ceilings(task, settings.validators, settings.key) if settings.validators is not None else ()
+    return Run(run_task(task, model, settings, ceilings=ceilings))
 
 
 def _parted(
