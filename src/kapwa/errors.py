@@ -39,6 +39,11 @@ def worded(text: str, surface: Surface | None = None) -> str:
     return _OPTION.sub(key, text)
 
 
+def is_command() -> bool:
+    """Whether a command runs, which shows results by itself; in a program, what must be told has to be logged."""
+    return "command" in _surfaces
+
+
 @contextmanager
 def speaking_of(surface: Surface) -> Iterator[None]:
     """Word messages for a surface within the block, also those of an error that leaves it."""

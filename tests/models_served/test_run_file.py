@@ -121,7 +121,7 @@ def test_a_dry_run_says_what_would_be_asked_and_of_whom_and_asks_nobody(tmp_path
     assert [(each["task"], len(each["models"])) for each in told] == [("kalahi/open", 2), ("blend/saq", 2)]
     assert "Not set: SECOND_KEY. The runs begin only when every key's variable is set." in shown.stderr
     missing = types(tmp_path, "run", file.name, status=2, FIRST_KEY=FIRST)
-    assert "SECOND_KEY, the variable for a model's key, is not set." in missing.stderr
+    assert "row 22, key 'key_variable': SECOND_KEY, the variable for the key of Second, is not set." in missing.stderr
     assert not (tmp_path / "results").exists()
 
 
@@ -312,6 +312,25 @@ def test_from_python_a_failure_stops_no_other_run(stub, tmp_path: Path) -> None:
     ]
     assert {each.label for each in seen} >= {"kalahi/open First", "kalahi/open Second"}
     assert all(isinstance(run.estimates, pl.DataFrame) for run in runs)
+
+
+def test_several_runs_give_one_table_and_their_reports(stub, tmp_path: Path) -> None:
+    """Of each run a line with its report; scores stand together, and what holds for all is said once."""
+    one, two = stub(says="rice"), stub(says="tea")
+    written(tmp_path, study(one.url, two.url))
+    shown = types(tmp_path, "run", "study.yaml", FIRST_KEY=FIRST, SECOND_KEY=SECOND)
+    lines = shown.stdout.splitlines()
+    rows = [tuple(line.split()[:3]) for line in lines if line.startswith(("kalahi/open ", "blend/saq "))]
+    assert [(row[0], row[2]) for row in rows] == [
+        ("kalahi/open", "First"),
+        ("kalahi/open", "Second"),
+        ("blend/saq", "First"),
+        ("blend/saq", "Second"),
+    ]
+    assert shown.stdout.count("No native speaker has reviewed it") <= 2, "once for each task at most"
+    assert len(lines) < 30
+    assert shown.stderr.count("report.html") == 4
+    assert "Report on all 4 runs: page.html" in shown.stderr
 
 
 def test_a_model_has_its_own_settings_before_the_tasks_and_the_files(tmp_path: Path) -> None:

@@ -109,8 +109,14 @@ class RunConfig:
     def check_keys(self) -> None:
         """Raise UsageError where the variable of a model's key is not set."""
         for name in self.unset_keys():
+            keys = next((keys for keys in self._lines.lines if self._names_variable(keys, name)), ())
+            model = next((model.name for model in self.models if model.options.key_variable == name), "a judge")
+            where = f"{self.path}, row {self._lines.line(keys)}, key 'key_variable'"
             hint = f"Set it in the environment, or write a line {name}=… into {self.path.with_name(NAME)}."
-            raise UsageError(f"{self.path}: {name}, the variable for a model's key, is not set.", hint=hint)
+            raise UsageError(f"{where}: {name}, the variable for the key of {model}, is not set.", hint=hint)
+
+    def _names_variable(self, keys: KeyPath, name: str) -> bool:
+        return bool(keys) and keys[-1] == "key_variable" and self._lines.value_at(keys) == name
 
 
 def read_config(path: str | Path) -> RunConfig:
