@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from kapwa.datasets.card import Card
 from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import NO_TAG, tag_hint
-from kapwa.tables.wrong_values import described, expected
+from kapwa.tables.wrong_values import described, expected, wrong_value
 from kapwa.tables.yaml_files import KeyPath, Located, load_yaml
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -21,6 +21,7 @@ _REMEDIES = {
     "a text": "Put the value in quotes: to YAML unquoted 1.0 is a number, 2024-05-01 a date, and no means false.",
     "true or false": "Write true or false, without quotes.",
     "a whole number": "Write a number without quotes, such as 3.",
+    "a finite number": "Write a number without quotes, such as 0.5.",
     "a number": "Write a number without quotes, such as 0.5.",
     "'name: value' lines": "Write 'name: value' lines below it, indented.",
     "a list": "Write a list: one '- …' line for each.",
@@ -126,7 +127,7 @@ def _field_error(
     known_hint: Callable[[str, Collection[str]], str],
     detail: Any,
 ) -> DataError:
-    message, kind, keys = str(detail["msg"]).removeprefix("Value error, "), detail["type"], tuple(detail["loc"])
+    message, kind, keys = wrong_value(detail).rstrip("."), detail["type"], tuple(detail["loc"])
     if not keys:  # the message of a validator over the whole file begins with the section, and has the field in quotes
         section, _, rest = message.partition(": ")
         if section in model.model_fields:

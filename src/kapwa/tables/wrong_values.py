@@ -14,7 +14,7 @@ _EXPECTED = {
     "int_parsing": "a whole number",
     "float_type": "a number",
     "float_parsing": "a number",
-    "finite_number": "a number",
+    "finite_number": "a finite number",
     "dict_type": "'name: value' lines",
     "mapping_type": "'name: value' lines",
     "model_type": "'name: value' lines",
@@ -48,6 +48,10 @@ def expected(detail: Any) -> str | None:
 
 def wrong_value(detail: Any) -> str:
     """Return a sentence without its subject on a wrong value: "is 'lots', but must be a whole number."."""
+    if detail["type"] == "missing":
+        return "is missing."
+    if detail["type"] == "extra_forbidden":
+        return "is a name that is not known here."
     must_be = expected(detail)
     if must_be is None:
         return f"{str(detail['msg']).removeprefix('Value error, ').rstrip('.')}."
