@@ -5,8 +5,9 @@ Of each two people at the same desk one has a phone, the other a wide screen. Wh
 
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from studio_browser import CHROMIUM, PHONE, api, kapwa, launched
@@ -76,13 +77,13 @@ def answer(trial: Trial, who: Person, words: dict[str, str]) -> None:
     path = trial.reach(who, "Answer questions")
     asked = who.page.locator(".item").inner_text()
     text = next(text for words_asked, text in words.items() if words_asked in asked)
-    page = trial.type(who, path, "#field_text", text)
+    page = trial.type(who, path, "#field_answer_1", text)
     trial.send(who, page.get_by_role("button", name="Send my answer"))
 
 
-def rate(trial: Trial, who: Person) -> None:
+def rate(trial: Trial, who: Person, title: str) -> None:
     """Let somebody rate the text that waits, by the last choice of which it is sent."""
-    path = trial.reach(who, "My work", "Say ")
+    path = trial.reach(who, title)
     page = who.open(path)
     choices = page.locator("form.work input[value=yes]")
     for place in range(choices.count() - 1):
@@ -90,24 +91,33 @@ def rate(trial: Trial, who: Person) -> None:
     trial.send(who, choices.last)
 
 
-def rated(trial: Trial, ana: Person, folder: Path, task: str, kind: str, culture: str) -> None:
-    """Run a model on the release that was downloaded, draw its texts as the page says, and let somebody rate one."""
+class Rating(NamedTuple):
+    """What is rated once the release runs: the task, the kind of ratings and its desk, and whose texts."""
+
+    task: str
+    kind: str
+    desk: str
+    culture: str
+
+
+def rated(trial: Trial, ana: Person, rating: Rating) -> None:
+    """Run a model on the release that was downloaded, draw a text as the page says, and let somebody rate it."""
+    folder, data = trial.studio.folder, f"{trial.made.slug}-1.0.0"
     shutil.unpack_archive(folder / f"{trial.made.slug}.zip", folder)
-    data = f"{trial.made.slug}-1.0.0"
-    assert "not reviewed by native speakers" in kapwa("data", "check", data, cwd=folder).stdout
+    assert "was not reviewed by native speakers" in kapwa("data", "check", data, cwd=folder).stdout
     asked = ("--model", "smollm2", "--data", data, "--limit", "1", "--max-new-tokens", "4", "--out", "runs")
-    kapwa("run", task, *asked, cwd=folder)
+    kapwa("run", rating.task, *asked, cwd=folder)
     (run,) = (folder / "runs").iterdir()
     trial.reach(ana, "Manage", "Ratings")
-    shown = ana.page.locator("pre").inner_text()
-    command = re.sub("runs/RUN", f"runs/{run.name}", shown).replace("--sample 60", "--sample 1").split()
-    assert kind in command
-    kapwa(*command[1:], "--where", f"culture={culture}", cwd=folder)
+    command = ana.page.locator("pre").inner_text()
+    assert f"--kind {rating.kind} --sample 60" in command
+    words = command.replace("runs/RUN", str(run)).replace("--sample 60", "--sample 1").split()
+    kapwa(*words[1:], "--where", f"culture={rating.culture}", cwd=folder)
     trial.reach(ana, "People")
     ana.page.get_by_label("rater").first.check()
     ana.page.get_by_role("button", name="Make codes").click()
     trial.read_codes(ana)
-    rate(trial, trial.phone("rater", "Rosa"))
+    rate(trial, trial.phone("rater", "Rosa"), rating.desk)
 
 
 def community(trial: Trial, viewport: dict[str, int]) -> tuple[Person, dict[str, list[Person]]]:
@@ -195,16 +205,15 @@ def nothing_is_lost(trial: Trial) -> None:
     assert "all tables match their events" in kapwa("studio", "check", cwd=trial.studio.folder).stderr
 
 
-@pytest.mark.parametrize(
-    ("made", "walk", "task", "kind", "culture"),
-    [
-        (QUESTIONS, questions, "blend/saq", "errors", "South Korea"),
-        (PROMPTS, prompts, "eecc/qa", "adaptation", "Irish"),
-    ],
-    ids=["questions", "prompts"],
-)
+RATINGS = {
+    QUESTIONS.slug: Rating("blend/saq", "errors", "Say what is wrong with answers", "South Korea"),
+    PROMPTS.slug: Rating("eecc/qa", "adaptation", "Rate how well texts fit their readers", "Irish"),
+}
+
+
+@pytest.mark.parametrize(("made", "walk"), [(QUESTIONS, questions), (PROMPTS, prompts)], ids=["questions", "prompts"])
 def test_a_trial_ends_with_a_release_that_runs_and_a_rating(
-    tmp_path: Path, studio: Path, made: Made, walk: Any, task: str, kind: str, culture: str
+    tmp_path: Path, studio: Path, made: Made, walk: Callable[[Trial], Person]
 ) -> None:
     served = Studio(tmp_path)
     with api.sync_playwright() as started:
@@ -212,7 +221,7 @@ def test_a_trial_ends_with_a_release_that_runs_and_a_rating(
             trial = Trial(served, launched(started.chromium), made)
             ana = walk(trial)
             release(trial, ana)
-            rated(trial, ana, tmp_path, task, kind, culture)
+            rated(trial, ana, RATINGS[made.slug])
         finally:
             served.kill()
     nothing_is_lost(trial)
