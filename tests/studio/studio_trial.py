@@ -204,13 +204,16 @@ class Trial:
                 who.anew()
             who.context.set_offline(False)
             page = who.page if kind == "no network" else who.open(self.path())
-        self.arrived(page)
+        self.arrived(page, before + acts)
         assert (self.acts(), self.studio.network.next) == (before + acts, ""), self.happened
 
-    def arrived(self, page: Any) -> None:
-        """Wait until a page says that the studio has what was sent; the device notices its network in between."""
+    def arrived(self, page: Any, acts: int) -> None:
+        """Wait until a page says that the studio has what was sent; the device notices its network in between.
+
+        ``acts``: how many there are then, for the page may still say it of what was sent before.
+        """
         end, empty = time.monotonic() + PATIENCE / 1000, 0
-        while not page.get_by_text(SENT).first.is_visible():
+        while not page.get_by_text(SENT).first.is_visible() or self.acts() < acts:
             assert time.monotonic() < end, (self.happened, page.url, page.locator("body").inner_text()[:2000])
             with suppress(api.Error):  # the page changes
                 empty = 0 if page.locator("main").count() else empty + 1

@@ -53,7 +53,7 @@ def read(page: Any) -> int:
     """Scroll through the texts that wait for somebody's agreement, for what was not on the screen is not agreed to."""
     for tick in page.locator("form[data-seen] .tick").all():
         tick.scroll_into_view_if_needed()
-    page.wait_for_function("!document.querySelector('input[name=shown]:disabled')")
+    page.locator("input[name=shown]:disabled").first.wait_for(state="detached")
     return int(page.locator("input[name=shown]").count())
 
 

@@ -17,6 +17,7 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as _n
 
 from kapwa.errors import KapwaError, UsageError
 from kapwa.files import slug
@@ -39,6 +40,7 @@ from kapwa.studio.core.security import SAFE, Visit, page
 from kapwa.studio.core.tables import Project
 from kapwa.studio.core.text import key_of
 from kapwa.studio.core.views.common import as_file, show, whole, zipped
+from kapwa.studio.core.views.fields import told
 from kapwa.studio.ratings.audits import AUDIT, label_block, label_columns, label_of
 from kapwa.studio.ratings.desks import things_of, unchanged
 from kapwa.studio.ratings.drawing import BASELINE, PAIRS, RATED, checked_kind, cultures_of, draw, drawable, naming
@@ -181,7 +183,9 @@ class DrawForm(PageForm):
 
     def __init__(self, runs: Iterable[str], cultures: Iterable[str], posted: QueryDict | None) -> None:
         super().__init__(posted, initial={"raters": 3, "seed": 1})
-        self.fields["culture"].choices = [("", "–"), *((name, name) for name in cultures)]
+        names = list(cultures)
+        self.several_cultures = len(names) > 1
+        self.fields["culture"].choices = [("", "–"), *((name, name) for name in names)]
         self.fields["run"].choices = [("", ""), *((name, name) for name in runs)]
 
     def clean(self) -> None:
@@ -190,6 +194,8 @@ class DrawForm(PageForm):
         made["run"] = list(filter(None, dict.fromkeys(made.get("run", ()))))
         for name, usual in (("sample", 0), ("raters", 3), ("seed", 1)):
             made[name] = usual if made.get(name) is None else made[name]
+        if made["run"] and self.several_cultures and not made.get("culture"):
+            self.add_error("culture", told(_n("The texts are of several cultures."), _n("Choose one.")))
 
 
 @page("results/", read=COORDINATORS, write=COORDINATORS, hold_write_lock=False, long=("POST",))
@@ -212,7 +218,7 @@ def results(request: HttpRequest, visit: Visit) -> HttpResponse:
             form.add_error("sample", str(error))
     kinds = [(kind, DESKS[kind].title(), of_kind) for kind, of_kind in _sets(visit.project).items()]
     shown: Keywords = {"kinds": kinds, "runs": runs, "named": whole(request.GET.get("named")), "wanted": form}
-    shown |= {"rates": _RATES[visit.project.form], "several_cultures": len(cultures) > 1}
+    shown |= {"rates": _RATES[visit.project.form]}
     return show(visit, "results", 400 if form.errors else 200, **shown)
 
 
