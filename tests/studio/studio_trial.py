@@ -133,7 +133,7 @@ class Trial:
         person.arrive(self.codes[role].pop(0), name)
         return person
 
-    def reach(self, who: Person, *names: str) -> str:
+    def reach(self, who: Person, *names: str | re.Pattern[str]) -> str:
         """Press from home one link after another, by their names; return the address of the page they lead to."""
         page = who.open(self.path())
         for name in names:

@@ -113,7 +113,7 @@ def rated(trial: Trial, ana: Person, rating: Rating) -> None:
     assert f"--kind {rating.kind} --sample 60" in command
     words = command.replace("runs/RUN", str(run)).replace("--sample 60", "--sample 1").split()
     kapwa(*words[1:], "--where", f"culture={rating.culture}", cwd=folder)
-    trial.reach(ana, "People")
+    trial.reach(ana, re.compile("^People$"))
     ana.page.get_by_label("rater").first.check()
     ana.page.get_by_role("button", name="Make codes").click()
     trial.read_codes(ana)
