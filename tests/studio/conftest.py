@@ -23,6 +23,7 @@ configure(Path(HOME.name), database=POSTGRESQL, hosts=("testserver",))
 from django.conf import settings  # noqa: E402 - all of these need the settings
 from django.core.wsgi import get_wsgi_application  # noqa: E402
 from django.db import connection  # noqa: E402
+from django.utils import translation  # noqa: E402
 from studio_desk import FoodDesk  # noqa: E402
 from studio_kept import Prepared, empty_the_server  # noqa: E402
 from studio_pages import fill  # noqa: E402
@@ -73,6 +74,12 @@ def acts_are_logged(empty_database: Path, monkeypatch: pytest.MonkeyPatch) -> No
         return found
 
     monkeypatch.setattr(security, "_answer", watched)
+
+
+@pytest.fixture(autouse=True)
+def in_english() -> None:
+    """Forget the language of the page that the test before asked for: the process keeps it."""
+    translation.deactivate()
 
 
 @pytest.fixture

@@ -279,6 +279,8 @@ def test_situations_and_runs_are_drawn_by_a_button(people: People, tmp_path: Pat
     assert (drawn.kind, drawn.sample, drawn.raters, drawn.seed) == (BASELINE, 1, 2, 7)
     assert Event.objects.get(kind="tasks.drawn").actor
     assert "1 drawn, 2 people for each" in page
+    assert "runs/RUN --kind criteria --sample" in page
+    assert "once a release is evaluated" in page
     assert "There are 1 to draw from" in ana.post("results/", {"run": "", "sample": "5"}, 400)
     assert "Enter a whole number." in ana.post("results/", {"run": "", "raters": "many"}, 400)
     people["berto"].post("results/", {"run": ""}, 403)

@@ -74,6 +74,13 @@ def test_every_form_tells_its_path(everyday: Any, askers: People) -> None:
     ]
 
 
+def test_questions_that_a_release_lacks_are_awaited_of_writers_first(everyday: Any, askers: People) -> None:
+    lacks = re.compile(r'<a href="([^"]+)">questions to which two people agree</a><p class="hint">Waiting for: (\w+)')
+    assert lacks.findall(askers["ana"].get("")) == [("/p/araw/questions/", "writers")]
+    askers["minji"].act("questions/new/", {"text": "언제 자나요?", "language": "ko", "topic": "Sleep", "kind": "text"})
+    assert lacks.findall(askers["ana"].get("")) == [("/p/araw/translate/", "translators")]
+
+
 def test_the_next_task_follows_a_task(project: Any, people: People) -> None:
     for word in ("Liza", "Tomas", "Rosa"):
         people["berto"].act("situations/new/", a_situation(word, context=f"Dumating si {word} nang hindi inaasahan."))
@@ -271,6 +278,22 @@ def test_questions_are_found_by_their_words_topic_and_state(everyday: Any, asker
     assert found(jun, "q=아침", "questions/") == found(jun, "topic=Food", "questions/") == ["Question 3"]
     assert found(jun, "state=proposed", "questions/") == ["Question 4"]
     assert found(jun, "state=approved&language=ar", "questions/") == ["Question 3"]
+    assert found(jun, f"author={author_of('민지')}", "questions/") == ["Question 4"]
+
+
+def test_a_question_has_a_state_in_the_languages_of_the_project_and_its_own(everyday: Any, askers: People) -> None:
+    ask(everyday, "아침에 무엇을 먹나요?", "ar")
+    rows = re.findall(r"<tr><th scope=\"row\">.*?</tr>", askers["jun"].get("questions/?q=아침"), re.DOTALL)
+    assert [("العربية" in row, "English" in row) for row in rows] == [(True, False)]
+    assert "English" in askers["jun"].get("questions/?q=Question:").partition('<table class="list">')[2]
+
+
+def test_cells_of_tables_name_their_columns(everyday: Any, askers: People) -> None:
+    table = askers["jun"].get("translate/").partition('<table class="stacked">')[2].partition("</table>")[0]
+    rows = [re.findall(r'data-label="([^"]*)"', row) for row in table.partition("<tbody>")[2].split("<tr>")[1:]]
+    heads = re.findall(r"<th scope=\"col\"[^>]*>([^<]+)</th>", table)
+    assert len(heads) == 6
+    assert rows == [heads] * 3
 
 
 @pytest.mark.parametrize(

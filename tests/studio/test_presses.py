@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from studio_answers import ask as asked_of
 from studio_browser import CHROMIUM, PATIENCE, PHONE, signed_in
 from studio_people import URL, People, Someone, a_situation, enter
 from studio_ratings import CULTURE, short_answers
 
 from kapwa.studio import commands
+from kapwa.studio.models import Project
 from kapwa.studio.ratings.drawing import draw
 
 pytestmark = [pytest.mark.slow(20), pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
@@ -146,6 +148,47 @@ def agree(phone: Phone) -> Work:
     return phone.done()
 
 
+def write_question(phone: Phone) -> Work:
+    """Write a question, from home."""
+    phone.go("Write a question", "link")
+    phone.type("text", "점심에 무엇을 먹나요?")
+    phone.choose("topic", "Food")
+    phone.go("Save")
+    return phone.done()
+
+
+def answer(phone: Phone, text: str) -> Work:
+    """Answer the question that is shown, as the next one is after an answer."""
+    phone.page.locator("html[data-keeps]").wait_for()
+    phone.type("field_answer_1", text)
+    phone.go("Send my answer")
+    return phone.done()
+
+
+def compare(phone: Phone) -> Work:
+    """Say of a question's answers that none mean the same, from home."""
+    phone.go("Compare answers", "link")
+    phone.go("No other answers mean the same")
+    return phone.done()
+
+
+def add_concept(phone: Phone) -> Work:
+    """Add a concept for prompts, from home."""
+    phone.go("Add: Concepts", "link")
+    phone.type("field-topic", "food")
+    phone.type("field-concept", "wedding food")
+    phone.go("Add")
+    return phone.done()
+
+
+def agree_to_identities(phone: Phone) -> Work:
+    """Agree to six identities, from home."""
+    phone.go("Waiting for your agreement", "link")
+    assert phone.page.locator("input[name=shown]").count() == 6
+    phone.go("Agree to all that are not ticked")
+    return phone.done()
+
+
 def rate(phone: Phone) -> Work:
     """Say of a text what is wrong with it, in six classes of error."""
     phone.page.locator("html[data-keeps]").wait_for()
@@ -154,6 +197,35 @@ def rate(phone: Phone) -> Work:
         phone.press(choice)
     phone.press(choices[-1], leads=True)
     return phone.done()
+
+
+def of_questions(browser: Any, address: str) -> dict[str, Work]:
+    """What the jobs of a project of questions take, each of which two people answer."""
+    project = commands.new_project("busan", form="blend", culture="Busan", language="ko")
+    Project.objects.filter(pk=project.pk).update(people_each=2)
+    for text in ("아침에 무엇을 먹나요?", "저녁에 무엇을 먹나요?"):
+        asked_of(project, text)
+    home = f"/p/{project.slug}/"
+    roles = {"Omar": "answerer", "Lina": "answerer", "Dina": "scribe", "Yuna": "writer"}
+    omar, lina, dina, yuna = (Phone(browser, address, enter(project, *about)) for about in roles.items())
+    omar.at(home).go("Answer questions", "link")
+    work = {"answer a question": answer(omar, "밥")}
+    omar.restart()
+    work["answer the next"] = answer(omar, "빵")
+    lina.at(f"{home}work/answers/")
+    for text in ("국수", "죽"):
+        answer(lina, text)
+    return work | {"compare answers": compare(dina.at(home)), "write a question": write_question(yuna.at(home))}
+
+
+def of_prompts(browser: Any, address: str) -> dict[str, Work]:
+    """What the jobs of a project of prompts take."""
+    project = commands.new_project("mundo", form="eecc", culture="many", language="en")
+    writer, reviewer = enter(project, "Berto", "writer"), enter(project, "Carla", "reviewer")
+    for identity in ("Ugandan", "Irish", "Filipino", "Korean", "Mexican", "Egyptian"):
+        writer.act("prompts/identity/", {"identity": identity})
+    phones = [Phone(browser, address, who).at("/p/mundo/") for who in (writer, reviewer)]
+    return {"add a concept": add_concept(phones[0]), "agree to 6 identities": agree_to_identities(phones[1])}
 
 
 def test_no_job_takes_more_presses_or_screens_than_the_docs_say(
@@ -175,6 +247,7 @@ def test_no_job_takes_more_presses_or_screens_than_the_docs_say(
     rater = Phone(browser, address, enter(project, "Rosa", "rater"))
     work["rate"] = rate(rater.at("/p/baryo/work/errors/"))
     work["agree to 6 questions"] = agree(Phone(browser, address, translator).at("/p/araw/"))
+    work |= of_questions(browser, address) | of_prompts(browser, address)
     most = json.loads(RESULTS.read_text(encoding="utf-8"))
     assert work.keys() == most.keys()
     for job, took in work.items():

@@ -171,6 +171,61 @@ def test_a_file_is_read_and_a_form_sent_twice_counts_once(prompts: dict[str, Any
     assert PromptPart.objects.filter(name="salt, pepper, and oil").exists()  # pasted from a spreadsheet
 
 
+def test_a_part_shows_a_prompt_that_has_it_and_what_is_wrong_there(prompts: dict[str, Any]) -> None:
+    berto, edo = prompts["berto"], prompts["edo"]
+    add(berto, "concept", "topic,concept\nkusina,salt\n")
+    add(berto, "template", 'name,language,template\ndirect,en,"Tell a {identity} cook of {concept}."\n')
+    assert "For example:" not in edo.get("prompts/template/")  # there is no identity yet
+    add(berto, "identity", "nationality\nIrish\n")
+    for role in ("template", "identity"):
+        assert "Tell a Irish cook of salt." in edo.get(f"prompts/{role}/")
+    page = berto.get(f"prompts/template/{PromptPart.objects.get(role='template').id}/")
+    assert "Tell a Irish cook of salt." in page
+    assert "“a Irish” should be “an Irish”." in page
+
+
+def test_whose_text_was_refused_finds_it_on_home(prompts: dict[str, Any]) -> None:
+    berto, edo = prompts["berto"], prompts["edo"]
+    add(berto, "identity", "nationality\nIrish\n")
+    part = PromptPart.objects.get()
+    assert "See why" not in berto.get("")
+    said = f"{part.id}:{part.text_event}"
+    edo.act("prompts/identity/agree/", {"shown": [said], "except": [said], f"reason_{part.id}": "Say who."})
+    assert f'href="/p/mundo/prompts/identity/{part.id}/">See why</a>' in berto.get("")
+    assert "See why" not in prompts["carla"].get("")
+
+
+def test_who_has_read_all_of_a_list_is_led_to_the_next(prompts: dict[str, Any]) -> None:
+    filled(prompts)
+    edo = prompts["edo"]
+    onward = re.compile(r'What you can do now: <a class="button" href="([^"]+)"')
+    assert not onward.search(edo.get("prompts/identity/"))
+    agree(edo, "identity")
+    found = onward.search(edo.get("prompts/identity/"))
+    assert found
+    assert found[1] == "/p/mundo/prompts/template/"
+    agree(edo, "template")
+    assert not onward.search(edo.get("prompts/template/"))
+
+
+def test_parts_are_searched_filtered_and_paged(prompts: dict[str, Any]) -> None:
+    berto = prompts["berto"]
+    add(berto, "concept", "topic,concept\nkusina,salt\n" + "".join(f"bahay,thing {n:02}\n" for n in range(60)))
+    page = berto.get("prompts/concept/")
+    assert ">thing 48<" in page
+    assert ">thing 49<" not in page
+    assert "1–50 / 61" in page
+    assert ">thing 59<" in berto.get("prompts/concept/?page=2")
+    for asked in ("topic=kusina", "q=SALT"):
+        page = berto.get(f"prompts/concept/?{asked}")
+        assert (">salt<" in page, ">thing 00<" in page) == (True, False)
+    add(berto, "identity", "nationality\nIrish\nUgandan\n")
+    for name in ("carla", "edo"):
+        agree(prompts[name], "identity", "Irish")
+    page = berto.get("prompts/identity/?state=proposed")
+    assert (">Ugandan<" in page, ">Irish<" in page) == (True, False)
+
+
 def test_two_other_people_agree_and_a_change_asks_them_again(prompts: dict[str, Any]) -> None:
     berto, carla, edo, ana = (prompts[name] for name in ("berto", "carla", "edo", "ana"))
     filled(prompts)

@@ -197,8 +197,10 @@ def test_words_whose_author_does_not_want_them_published_stay_out(project: Any, 
     Situation.objects.update(state="accepted")
     page = people["ana"].get("releases/")
     assert "A release made now would have 1 item." in page
+    assert 'pattern="[0-9]+\\.[0-9]+\\.[0-9]+" value="1.0.0"' in page
     assert "3 accepted items would be left out" in page
     made = freeze(project, "1.0.0", tmp_path)
+    assert 'value="1.0.1"' in people["ana"].get("releases/")  # the least after it: nothing is new
     assert (made.rows, made.held) == (1, 3)
     assert "Tomas" in (made.folder / "situations.jsonl").read_text()
     # A later change by him keeps the text from before him; his agreement opens everything.

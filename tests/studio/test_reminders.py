@@ -146,6 +146,20 @@ def test_without_a_mail_server_no_address_is_asked_for(people: People) -> None:
         remind()
 
 
+def test_digests_are_written_as_files_where_no_server_sends_them(
+    project: Any, reviewed: People, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KAPWA_EMAIL_BACKEND", "django.core.mail.backends.filebased.EmailBackend")
+    monkeypatch.setenv("KAPWA_EMAIL_FILE_PATH", str(tmp_path / "mails"))
+    for name, value in _mail().items():
+        monkeypatch.setattr(settings, name, value, raising=False)
+    assert 'name="email"' in reviewed["edo"].get("me/")
+    reviewed["edo"].act("me/", {"action": "profile", "email": ADDRESS})
+    assert remind() == (1, 1)
+    (mail,) = (tmp_path / "mails").iterdir()
+    assert f"To: {ADDRESS}" in mail.read_text(encoding="utf-8")
+
+
 def test_a_mail_server_elsewhere_is_spoken_to_in_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAPWA_EMAIL_HOST", "mail.example.org")
     assert _mail() == {"EMAIL_HOST": "mail.example.org", "EMAIL_USE_TLS": True, "EMAIL_TIMEOUT": 30, "KAPWA_MAIL": True}

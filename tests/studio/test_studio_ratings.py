@@ -30,6 +30,7 @@ from kapwa.studio.core.desks import DESKS
 from kapwa.studio.core.freeze import freeze
 from kapwa.studio.core.log import differences
 from kapwa.studio.models import Drawn, Event, Judgement, Membership, Situation
+from kapwa.studio.ratings import views
 from kapwa.studio.ratings.drawing import draw as drawn
 from kapwa.studio.ratings.views import result_tables
 from kapwa.tables import read_sheet
@@ -462,6 +463,23 @@ def test_a_models_own_words_stay_where_somebody_who_left_had_said_the_same_word(
     assert [texts for texts, _ in after] == [texts for texts, _ in before]
     named = [[[(name, tag) for name, _, tag in shown] for _, shown in rows] for rows in (before, after)]
     assert named[0] == named[1]
+
+
+def test_texts_of_several_cultures_are_drawn_by_a_button_for_the_people_of_one(
+    studio: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = commands.new_project("mundo", form="eecc", culture="many", language="en")
+    ana = enter(project, "Ana", "coordinator")
+    task = kapwa.load_task("eecc/qa", samples=1, limit=2, seed=0)
+    several = sorted({item.culture for item in task.items()})
+    assert len(several) > 1
+    run = answered(place, task, lambda item: f"About {item.topic}.", "secretive-many")
+    monkeypatch.setattr(views, "runs_of", lambda project: [run])
+    assert "--kind adaptation" in ana.get("results/")
+    page = ana.post("results/", {"run": run.name, "sample": "1"}, 400)
+    assert "The texts are of several cultures. Choose one." in page
+    ana.act("results/", {"run": run.name, "sample": "1", "culture": several[1]})
+    assert [drawn.item["culture"] for drawn in Drawn.objects.all()] == [several[1]]
 
 
 def test_a_strangers_desk_and_the_role(project: Any, saq: Path, people: People) -> None:

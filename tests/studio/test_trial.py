@@ -5,24 +5,21 @@ as often, two thirds of it over HTTP.
 """
 
 import os
-import random
-import re
 import shutil
 import socket
 import subprocess
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from studio_browser import CHROMIUM, PATIENCE, PHONE, api, kapwa, launched
-from studio_cuts import HOST, LOSSES, Network, Person, Served
+from studio_cuts import Person
 from studio_people import a_situation, accepted, enter
-from test_kept import HERE, OUT, SENT, UNSENT
+from studio_trial import Made, Studio, Trial
 
 from kapwa import studio as package
 from kapwa.studio import commands
@@ -36,145 +33,22 @@ pytestmark = [pytest.mark.slow(100), pytest.mark.skipif(CHROMIUM is None, reason
 CADDYFILE = Path(package.__file__).parent / "deploy" / "server" / "Caddyfile"
 CUTS = int(os.environ.get("KAPWA_CUTS", "12"))
 SECURE = CUTS // 3  # of them over HTTPS
-EMPTY = 50  # looks, ten a second, at a page that stays empty: a page that is still loading is none
-PROJECT = "ang-buhay-natin"
-TYPING = ("closed tab", "reload", "restart", "no network", "ended visit")
-SENDING = (*LOSSES, "killed", "no network", "closed tab", "ended visit")
+SITUATIONS = Made(
+    *("ang-buhay-natin", "Ang buhay natin", "Filipino", "Filipino, Cebuano", "Situations from people's lives"),
+    {"writer": 2, "reviewer": 2},
+)
 
 
-class Studio(Served):
-    """A studio in an empty folder, reached by a network that fails; ``outside``: the address that people use."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.network = Network(self.port)
-        self.address, self.options = f"http://{HOST}:{self.network.port}", ("--open",)
-        self.link = ""  # by which whoever runs it begins a project
-
-    def start(self) -> None:
-        super().start()
-        assert self.process is not None
-        assert self.process.stderr is not None
-        printed = re.search(r"/join/\S+/", self.process.stderr.readline())
-        assert printed
-        self.link = printed[0]
-
-
-class Trial:
-    """What people do, and which of it is cut: ``cuts`` of all acts, chosen by a seed."""
-
-    def __init__(self, studio: Studio, browser: Any, acts: int, cuts: int) -> None:
-        self.studio, self.browser, self.rng = studio, browser, random.Random(26)
-        self.left = [True] * cuts + [False] * (acts - cuts)
-        self.rng.shuffle(self.left)
-        self.happened: list[str] = []
-        self.typed: list[str] = []
-
-    def cut(self, kinds: tuple[str, ...]) -> str:
-        """Return what happens at the next act, "" for nothing; each kind comes as often as others."""
-        if not self.left.pop():
-            return ""
-        rarest = min(map(self.happened.count, kinds))
-        kind = self.rng.choice([kind for kind in kinds if self.happened.count(kind) == rarest])
-        self.happened.append(kind)
-        return kind
-
-    def text(self, words: str) -> str:
-        """Return a text that nobody typed before, to be looked for in the log."""
-        self.typed.append(f"{words} {len(self.typed)} ({self.rng.random()})")
-        return self.typed[-1]
-
-    def restart(self) -> None:
-        self.studio.kill()
-        self.studio.start()
-
-    def phone(self, code: str, name: str) -> Person:
-        person = Person(self.browser.new_context(viewport=PHONE), self.studio)
-        person.arrive(code, name)
-        return person
-
-    def type(self, who: Person, path: str, field: str, text: str) -> Any:
-        """Type a text on a page, of which something may happen; it is there when the page is opened again."""
-        page = who.open(path)
-        page.locator(field).press_sequentially(text)
-        page.locator(".kept:not([data-writing])", has_text=HERE).wait_for()
-        kind = self.cut(TYPING)
-        if kind == "closed tab":
-            who.anew()
-        elif kind == "restart":
-            self.restart()
-        elif kind == "no network":
-            who.context.set_offline(True)
-            page.locator("details.person summary").click()
-            page.get_by_role("link", name="Me", exact=True).click()
-            page.get_by_text("The studio does not answer now.").wait_for()
-            who.context.set_offline(False)
-        elif kind == "ended visit":
-            who.end_visit()
-            who.sign_in(path)
-        page = who.open(path) if kind else page
-        assert page.locator(field).input_value() == text, self.happened
-        return page
-
-    def send(self, who: Person, button: Any, acts: int = 1) -> None:
-        """Press a button, of which something may happen, until what was typed has arrived, as so many ``acts``."""
-        kind, page = self.cut(SENDING), who.page
-        before = self.acts()
-        if kind in LOSSES:
-            self.studio.network.next = kind
-        elif kind == "killed":
-            killing = threading.Timer(self.rng.random() / 20, self.studio.kill)
-            self.studio.network.then = killing.start
-        elif kind == "ended visit":
-            who.end_visit()
-        elif kind:
-            who.context.set_offline(True)
-        button.click()
-        if kind == "killed":
-            killing.finished.wait(PATIENCE / 1000)
-            killing.join()
-            self.studio.start()
-        elif kind == "ended visit":
-            page.get_by_text(OUT).wait_for()
-            who.come_again()
-        elif kind in ("no network", "closed tab"):
-            page.get_by_text(UNSENT).wait_for()
-            if kind == "closed tab":
-                who.anew()
-            who.context.set_offline(False)
-            page = who.page if kind == "no network" else who.open(f"/p/{PROJECT}/")
-        self.arrived(page)
-        assert (self.acts(), self.studio.network.next) == (before + acts, ""), self.happened
-
-    def arrived(self, page: Any) -> None:
-        """Wait until a page says that the studio has what was sent; the device notices its network in between."""
-        end, empty = time.monotonic() + PATIENCE / 1000, 0
-        while not page.get_by_text(SENT).first.is_visible():
-            assert time.monotonic() < end, (self.happened, page.url, page.locator("body").inner_text()[:2000])
-            with suppress(api.Error):  # the page changes
-                empty = 0 if page.locator("main").count() else empty + 1
-                if empty == EMPTY:  # the studio went away after it had the text: who reads an empty page tries again
-                    page.reload()
-                page.evaluate("dispatchEvent(new Event('online'))")
-            page.wait_for_timeout(100)
-
-    def acts(self) -> int:
-        return len(self.studio.bodies())
-
-
-def begin(trial: Trial) -> tuple[Person, list[str]]:
-    """Let the coordinator begin the project by the form; returns them, and the codes of who is invited."""
+def begin(trial: Trial) -> Person:
+    """Let the coordinator begin the project by the form, which is refused once, and twice the studio starts anew."""
     ana = Person(trial.browser.new_context(viewport=PHONE), trial.studio)
     page = ana.page
     page.goto(trial.studio.address + trial.studio.link)
     page.get_by_role("button", name="Continue").click()
-    page.get_by_label("Title").fill("Ang buhay natin")
+    page.get_by_label("Title").fill(SITUATIONS.title)
     ana.look("begin")
-    page.get_by_label("Whose culture").fill("Filipino")
+    trial.fill_in(page)
     page.get_by_label("Languages people write in").fill("Klingonish!")
-    page.get_by_label("Situations from people's lives").check()
-    for role in ("Writer", "Reviewer"):
-        page.get_by_label(role).fill("2")
     page.get_by_role("button", name="Begin").click()
     assert "is not the tag of a language" in page.locator("#wrong-languages").inner_text()
     trial.restart()
@@ -182,31 +56,21 @@ def begin(trial: Trial) -> tuple[Person, list[str]]:
     page.get_by_label("Code").first.wait_for()  # the visit ended with that start, whose link may be anybody's by now
     page.goto(trial.studio.address + trial.studio.link)
     page.get_by_role("button", name="Continue").click()
-    for label, text in (("Title", "Ang buhay natin"), ("Whose culture", "Filipino")):
-        page.get_by_label(label).fill(text)
-    page.get_by_label("Languages people write in").fill("Filipino, Cebuano")
-    page.get_by_label("Situations from people's lives").check()
-    for role in ("Writer", "Reviewer"):
-        page.get_by_label(role).fill("2")
+    trial.fill_in(page)
     page.get_by_role("button", name="Begin").click()
     page.get_by_label("A name that others will see").fill("Ana")
     trial.restart()
-    page.locator("main").get_by_role("button", name="Continue").click()
-    ana.code = page.locator(".code.shown").inner_text()
-    ana.look("codes")
-    shown = re.findall(r"\d{4}(?:-\d{4}){3}", page.locator(".invitations").inner_text())
-    page.get_by_role("link", name="I have saved it, continue").click()
-    ana.agree()
-    return ana, list(dict.fromkeys(shown))
+    trial.come_in(ana)
+    return ana
 
 
-def come(trial: Trial, *names: str) -> tuple[Person, list[Person]]:
-    """Begin a project and let people in, of whom the first two add a topic each; returns the coordinator and them."""
+def come(trial: Trial, **names: tuple[str, ...]) -> tuple[Person, list[Person]]:
+    """Begin a project and let people in by their roles, of whom two add a topic; the coordinator first."""
     trial.studio.start()
-    ana, codes = begin(trial)
-    people = [trial.phone(code, name) for code, name in zip(codes, names, strict=False)]
+    ana = begin(trial)
+    people = [trial.phone(role, name) for role, named in names.items() for name in named]
     for who in people[:2]:
-        page = trial.type(who, f"/p/{PROJECT}/topics/", "#topic-name", trial.text("paksa"))
+        page = trial.type(who, trial.path("topics/"), "#topic-name", trial.text("paksa"))
         # With the first topic of its own a project takes over the paper's.
         taken_over = len(TOPICS) if who is people[0] else 0
         trial.send(who, page.get_by_role("button", name="Add", exact=True), acts=1 + taken_over)
@@ -217,7 +81,7 @@ def write(trial: Trial, who: Person, place: int) -> None:
     """Write a situation at the desk, and send it to review."""
     topic = trial.typed[place % 2]
     fields = a_situation(f"Liza {place}", context=trial.text("Nakita ko"), topic=topic)
-    page = trial.type(who, f"/p/{PROJECT}/situations/new/", "#context", fields["context"])
+    page = trial.type(who, trial.path("situations/new/"), "#context", fields["context"])
     for name in ("language", "topic", "category"):
         page.locator(f"#{name}").select_option(fields[name])
     for name, text in fields.items():
@@ -225,13 +89,13 @@ def write(trial: Trial, who: Person, place: int) -> None:
             page.locator(f"#{name}").fill(text)
     page.get_by_label(f"Response {fields['best']} is the best").check()
     trial.send(who, page.get_by_role("button", name="Save", exact=True))
-    page = who.open(f"/p/{PROJECT}/situations/{place + 1}/")
+    page = who.open(trial.path(f"situations/{place + 1}/"))
     trial.send(who, page.get_by_role("button", name="Send to review"))
 
 
 def review(trial: Trial, number: int, ana: Person, voters: list[Person]) -> None:
     """Let two people vote, reveal their votes, talk about them, and accept the situation."""
-    path = f"/p/{PROJECT}/situations/{number}/"
+    path = trial.path(f"situations/{number}/")
     for who in voters:
         page = trial.type(who, path, "#remark", trial.text("sang-ayon"))
         page.locator("input[name=best]").first.check()
@@ -244,7 +108,7 @@ def review(trial: Trial, number: int, ana: Person, voters: list[Person]) -> None
 
 def evaluated(trial: Trial, ana: Person) -> None:
     """Let the studio's computer evaluate the release; it dies with the studio, and goes on when it is asked for."""
-    path = f"/p/{PROJECT}/releases/1.0.0/evaluation/"
+    path = trial.path("releases/1.0.0/evaluation/")
     page = ana.open(path)
     page.get_by_role("button", name="Evaluate smollm2 on kalahi/mc").click()
     page.get_by_text("running", exact=True).wait_for()
@@ -262,12 +126,12 @@ def walk(studio: Studio, browser: Any) -> tuple[Trial, Person, Person]:
     """Go from an empty folder to a release; returns the trial, its coordinator and a writer."""
     cuts = CUTS - SECURE
     situations = 2 + 2 * (cuts // 25)
-    trial = Trial(studio, browser, acts=4 + 11 * situations, cuts=cuts)
-    ana, (berto, carla, dina, edo) = come(trial, "Berto", "Carla", "Dina", "Edo")
+    trial = Trial(studio, browser, SITUATIONS, acts=4 + 11 * situations, cuts=cuts)
+    ana, (berto, carla, dina, edo) = come(trial, writer=("Berto", "Carla"), reviewer=("Dina", "Edo"))
     for place in range(situations):
         write(trial, (berto, carla)[place % 2], place)
         review(trial, place + 1, ana, [dina, edo])
-    page = ana.open(f"/p/{PROJECT}/releases/")
+    page = ana.open(trial.path("releases/"))
     page.get_by_label("Version").fill("1.0.0")
     trial.restart()
     page.get_by_role("button", name="Make a release").click()
@@ -287,9 +151,9 @@ def hold_against_what_was_typed(trial: Trial) -> None:
 def hold_against_one_without_cuts(trial: Trial) -> None:
     """No act is there twice, and the release is that of a studio where nothing failed."""
     folder = trial.studio.folder
-    kapwa("studio", "freeze", PROJECT, "--release", "1.0.0", cwd=folder)
-    about = {"title": "Ang buhay natin", "culture": "Filipino", "language": "fil", "languages": ["ceb"]}
-    project = commands.new_project(PROJECT, **about)
+    kapwa("studio", "freeze", SITUATIONS.slug, "--release", "1.0.0", cwd=folder)
+    about = {"title": SITUATIONS.title, "culture": SITUATIONS.culture, "language": "fil", "languages": ["ceb"]}
+    project = commands.new_project(SITUATIONS.slug, **about)
     roles = {"dina": "coordinator", "berto": "writer", "carla": "writer", "edo": "reviewer", "fe": "reviewer"}
     people = {name: enter(project, name, role) for name, role in roles.items()}
     topics, contexts = trial.typed[:2], [text for text in trial.typed if text.startswith("Nakita ko")]
@@ -320,14 +184,14 @@ def test_a_trial_over_http_ends_with_a_report(tmp_path: Path, studio: Path) -> N
             assert ana.page.evaluate("window.isSecureContext") is False
             evaluated(trial, ana)
             for name in ("backup", "results", "releases", "log"):
-                ana.open(f"/p/{PROJECT}/{name}/")
+                ana.open(trial.path(f"{name}/"))
                 ana.look(name)
-            page = berto.open(f"/p/{PROJECT}/")
+            page = berto.open(trial.path())
             for link in (page.locator("a[href*=evaluation]").first, page.get_by_role("link", name="Show the report")):
                 with page.expect_navigation():
                     link.click()
             page.locator("h1").first.wait_for()
-            assert "Ang buhay natin" in page.content()
+            assert SITUATIONS.title in page.content()
         finally:
             served.kill()
     hold_against_what_was_typed(trial)
@@ -374,23 +238,23 @@ def test_a_trial_over_https_behind_a_proxy(tmp_path: Path) -> None:
         try:
             browser = launched(started.chromium, env=here)
             situations = SECURE // 3
-            trial = Trial(served, browser, acts=4 + 3 * situations, cuts=SECURE)
-            ana, writers = come(trial, "Berto", "Carla")
+            trial = Trial(served, browser, SITUATIONS, acts=4 + 3 * situations, cuts=SECURE)
+            ana, writers = come(trial, writer=("Berto", "Carla"))
             for place in range(situations):
                 write(trial, writers[place % 2], place)
-            page = ana.open(f"/p/{PROJECT}/people/")
+            page = ana.open(trial.path("people/"))
             page.get_by_label("writer").first.check()
             page.get_by_role("button", name="Make codes").click()
             page.get_by_text(f"{served.address}/join/").first.wait_for()
             cookies = {cookie["name"]: cookie for cookie in ana.context.cookies()}
             assert all(cookies[name]["secure"] for name in ("sessionid", "csrftoken", "kapwa_here"))
-            answer = page.goto(f"{served.address}/p/{PROJECT}/phone/")
+            answer = page.goto(served.address + trial.path("phone/"))
             assert "max-age" in answer.headers["strict-transport-security"]
             assert page.evaluate("window.isSecureContext && 'serviceWorker' in navigator")
             # What brings no token of the studio's own form is refused, though the proxy stands between.
             status = page.evaluate(
                 "async (address) => (await fetch(address, {method: 'POST', body: new URLSearchParams()})).status",
-                f"{served.address}/p/{PROJECT}/topics/",
+                served.address + trial.path("topics/"),
             )
             assert status == 403
         finally:

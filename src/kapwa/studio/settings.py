@@ -132,12 +132,15 @@ def _sqlite(path: Path) -> JsonObject:
     return {"ENGINE": "django.db.backends.sqlite3", "NAME": path, "CONN_MAX_AGE": None, "OPTIONS": options}
 
 
-# Django's own settings of a mail server, taken from the environment with KAPWA_ before them.
-_MAIL = ("EMAIL_HOST", "EMAIL_PORT", "EMAIL_HOST_USER", "EMAIL_HOST_PASSWORD", "EMAIL_USE_SSL", "DEFAULT_FROM_EMAIL")
+# Django's own settings of e-mail, taken from the environment with KAPWA_ before them.
+_MAIL = (
+    *("EMAIL_HOST", "EMAIL_PORT", "EMAIL_HOST_USER", "EMAIL_HOST_PASSWORD", "EMAIL_USE_SSL", "DEFAULT_FROM_EMAIL"),
+    *("EMAIL_BACKEND", "EMAIL_FILE_PATH"),
+)
 
 
 def _mail() -> JsonObject:
-    """Return the settings of a mail server; without its host the studio sends no e-mail.
+    """Return the settings of e-mail; without a server's host, or a backend of Django's such as files, none is sent.
 
     The connection is encrypted: from the first byte with ``EMAIL_USE_SSL``, else once the server was greeted, but not
     to a server on this machine.
@@ -145,7 +148,7 @@ def _mail() -> JsonObject:
     mail: JsonObject = {name: os.environ.get(f"KAPWA_{name}", "") for name in _MAIL}
     filled = {name: value for name, value in mail.items() if value}
     encrypted = {"EMAIL_USE_TLS": not mail["EMAIL_USE_SSL"] and mail["EMAIL_HOST"] not in LOCAL, "EMAIL_TIMEOUT": 30}
-    return filled | encrypted | {"KAPWA_MAIL": bool(mail["EMAIL_HOST"])}
+    return filled | encrypted | {"KAPWA_MAIL": bool(mail["EMAIL_HOST"] or mail["EMAIL_BACKEND"])}
 
 
 def _postgresql(url: str) -> JsonObject:

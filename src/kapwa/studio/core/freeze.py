@@ -60,7 +60,7 @@ class ReleasePlan(NamedTuple):
     """What a release made now would be: ``release`` is yet to get its version, date and private share.
 
     ``step``: the kind of step ("major", "minor", "patch"; "first" where none was before), and ``why``; ``held``: as in
-    :class:`Frozen`; ``lacks``: what it cannot be made without, and who must act.
+    :class:`Frozen`; ``lacks``: what it cannot be made without, and who must act; ``least``: the lowest version.
     """
 
     release: Release
@@ -68,6 +68,7 @@ class ReleasePlan(NamedTuple):
     why: str
     held: int
     lacks: list[Lack]
+    least: str
 
 
 def freeze(
@@ -149,7 +150,17 @@ def plan_release(project: Project) -> ReleasePlan:
         facts=facts,
         digests={"tables": _held(tables), "items": form.keys(published)},
     )
-    return ReleasePlan(release, *_step(form, release), len(accepted.keys() - items.keys()), _lacks(form, tables))
+    step, why = _step(form, release)
+    held = len(accepted.keys() - items.keys())
+    return ReleasePlan(release, step, why, held, _lacks(form, tables), _least_version(form, step))
+
+
+def _least_version(form: ReleaseForm, step: str) -> str:
+    """Return the lowest version of a release that is such a step after the last one."""
+    if form.last is None:
+        return "1.0.0"
+    last, place = _numbers(form.last.version), ("major", "minor", "patch").index(step)
+    return ".".join(map(str, (*last[:place], last[place] + 1, 0, 0)[:3]))
 
 
 def _lacks(form: ReleaseForm, tables: Tables) -> list[Lack]:
@@ -170,13 +181,10 @@ def _check(plan: ReleasePlan, version: str, numbers: tuple[int, int, int]) -> No
     if plan.lacks:
         message = _("A release lacks: %(what)s.") % {"what": "; ".join(lack.what for lack in plan.lacks)}
         raise UsageError(message, hint=_("Add some, and agree to them."))
-    if form.last is not None:
-        last, place = _numbers(form.last.version), ("major", "minor", "patch").index(plan.step)
-        least = (*last[:place], last[place] + 1, 0, 0)[:3]
-        if numbers < least:
-            names = {"version": version, "before": form.last.version, "why": plan.why}
-            message = _("%(version)s is too small a step after %(before)s: %(why)s.") % names
-            raise UsageError(message, hint=_("Use %(version)s.") % {"version": ".".join(map(str, least))})
+    if form.last is not None and numbers < _numbers(plan.least):
+        names = {"version": version, "before": form.last.version, "why": plan.why}
+        message = _("%(version)s is too small a step after %(before)s: %(why)s.") % names
+        raise UsageError(message, hint=_("Use %(version)s.") % {"version": plan.least})
 
 
 def _step(form: ReleaseForm, release: Release) -> tuple[str, str]:

@@ -114,6 +114,12 @@ def checked_prompts(project: Project, parts: Iterable[PromptPart]) -> list[Fille
     return prompts
 
 
+def example_of(project: Project, part: PromptPart, parts: Iterable[PromptPart]) -> FilledTemplate | None:
+    """Return how a prompt with ``part`` reads, with the first of ``parts`` of each other role; None without one."""
+    firsts = {role: next((one for one in parts if one.role == role), None) for role in ROLES} | {part.role: part}
+    return next(iter(checked_prompts(project, [one for one in firsts.values() if one is not None])), None)
+
+
 def causes(prompts: Iterable[FilledTemplate]) -> list[tuple[PromptPart, PromptPart, str, int]]:
     """Return (part to mend, template, message, how many prompts have it) of each fault, the most frequent first."""
     counts: Counter[tuple[PromptPart, PromptPart, str]] = Counter()

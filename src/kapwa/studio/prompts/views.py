@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from django.core.paginator import Paginator
 from django.db import transaction
 from django.forms import BoundField
 from django.http import Http404, HttpRequest, HttpResponse
@@ -24,19 +23,28 @@ from kapwa.studio.core.posted import PageForm, SetText, posted
 from kapwa.studio.core.roles import AGREERS, WORDERS
 from kapwa.studio.core.searching import TextShown, terms_in
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.tables import APPROVED, ID, Event
+from kapwa.studio.core.tables import APPROVED, ID, PROPOSED, Event
 from kapwa.studio.core.text import wording_state
 from kapwa.studio.core.views.commenting import CommentForm, comment_said, comments_shown
 from kapwa.studio.core.views.common import ShownForm, act, judge_shown, show, take_publication, whole
 from kapwa.studio.core.views.fields import WHY, TypedField, told
-from kapwa.studio.prompts.checks import as_row, causes, checked_prompts, place_faults, read_table
+from kapwa.studio.core.views.listing import ListFilter, authors_named, named, page_of
+from kapwa.studio.prompts.checks import (
+    FilledTemplate,
+    as_row,
+    causes,
+    checked_prompts,
+    example_of,
+    place_faults,
+    read_table,
+)
 from kapwa.studio.prompts.events import CONCEPT, IDENTITY, PLURALS, ROLES, TEMPLATE, parts_of
 from kapwa.studio.prompts.importing import COLUMNS
 from kapwa.studio.prompts.tables import PromptPart
 from kapwa.tables import Record, TextTable
 from kapwa.value_types import JsonObject
 
-SHOWN, CAUSES = 50, 40
+CAUSES = 40
 MOST_SHOWN = 50  # texts to which somebody agrees at once
 TITLES = {CONCEPT: gettext_lazy("Concepts"), IDENTITY: gettext_lazy("Identities"), TEMPLATE: gettext_lazy("Templates")}
 
@@ -50,6 +58,10 @@ def guide(visit: Visit) -> Guide:
         link = visit.link("prompt_parts", role)
         agreed = sum(part.state == APPROVED for part in parts)
         waits = _("two other people who agree") if parts else _("writers")
+        for part in parts:
+            if part.refused and part.author == visit.member.author and part.state != APPROVED and visit.may(WORDERS):
+                sentence = _(NOTICES[f"{role}.refused"]) % {"item": f"\u2068{part.name}\u2069"}
+                todos.append(Todo(_("See why"), visit.link("prompt_part", role, part.id), sentence))
         if visit.may(AGREERS) and (waiting := _open(visit, parts)):
             todos.append(Todo(f"{_('Waiting for your agreement')}: {title}", link, n=len(waiting)))
         if visit.may(WORDERS):
@@ -100,7 +112,7 @@ def prompts(request: HttpRequest, visit: Visit) -> HttpResponse:
     every = causes(faulty)
     about = {"titles": TITLES, "templates": [part for part in parts if part.role == TEMPLATE], "wanted": wanted}
     about |= {"faulty": len(faulty), "causes": every[:CAUSES], "more_causes": len(every[CAUSES:])}
-    return show(visit, "prompts", **about, shown=Paginator(checked, SHOWN).get_page(request.GET.get("page")))
+    return show(visit, "prompts", **about, shown=page_of(checked, request.GET))
 
 
 def _of_role(visit: Visit, role: str) -> list[PromptPart]:
@@ -154,6 +166,7 @@ def prompt_parts(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
 def _shown_parts(visit: Visit, role: str, form: PartForm, judged: ShownForm | None = None) -> HttpResponse:
     """Show the concepts, identities or templates, with a form that was refused."""
     request, parts = visit.request, _of_role(visit, role)
+    asked, found = _looked_for(visit, role, parts)
     return show(
         visit,
         "prompt_parts",
@@ -161,14 +174,42 @@ def _shown_parts(visit: Visit, role: str, form: PartForm, judged: ShownForm | No
         role=role,
         title=TITLES[role],
         titles=TITLES,
-        parts=parts,
-        open=_open(visit, parts)[:MOST_SHOWN],
+        any=bool(parts),
+        asked=asked,
+        shown=page_of(found, request.GET),
+        open=[(part, _example(visit, part)) for part in _open(visit, parts)[:MOST_SHOWN]],
+        help=f"studio/help/{role}.html",
         judged=judged,
         typed=form,
         table=PLURALS[role],
         words=visit.may(WORDERS),
         changed=whole(request.GET.get("changed")),
     )
+
+
+def _looked_for(visit: Visit, role: str, parts: list[PromptPart]) -> tuple[ListFilter, list[PromptPart]]:
+    """Return what the visitor looks for, and those of the parts that fit it."""
+    choices = {"author": (_("Writer"), authors_named(visit.project, (part.author for part in parts)))}
+    if role == CONCEPT:
+        choices["topic"] = (_("Topic"), named(part.fields.get("topic", "") for part in parts))
+    else:
+        choices["state"] = (_("State"), [(state, wording_state(state)) for state in (APPROVED, PROPOSED)])
+    asked = ListFilter(visit.request.GET, choices)
+    words, topic = asked.chosen("q").casefold(), asked.chosen("topic")
+    author, state = asked.chosen("author"), asked.chosen("state")
+    found = [
+        part
+        for part in parts
+        if author in ("", part.author)
+        and state in ("", part.state)
+        and topic in ("", part.fields.get("topic"))
+        and any(words in text.casefold() for text in part.fields.values())
+    ]
+    return asked, found
+
+
+def _example(visit: Visit, part: PromptPart) -> FilledTemplate | None:
+    return example_of(visit.project, part, parts_of(visit.project))
 
 
 class PartForm(PageForm):
@@ -263,6 +304,7 @@ def _shown_part(visit: Visit, row: PromptPart, form: PartForm, **refused: PageFo
     shown = {"words": visit.may(WORDERS), "terms": terms_in(visit.project, *row.fields.values())}
     shown["refusals"] = [event for event in refusals if event.body["text"] == row.text_event]
     shown |= {"typed": form, "title": TITLES[row.role], "role": row.role, "part": row}
+    shown |= {"example": _example(visit, row), "help": f"studio/help/{row.role}.html"}
     shown |= comments_shown(visit, row.id, "discuss_part", row.role, row.id)
     return show(visit, "prompt_part", 400 if form.errors or refused else 200, **shown, **refused)
 

@@ -170,12 +170,15 @@ class EverydayRelease(ReleaseForm):
         """
         words = [word for question in questions_of(self.project) for word in question.wordings.all()]
         agreed = [word for word in words if word.state == APPROVED and not self._questions[word.question_id].retired]
+        words = [word for word in words if self._questions[word.question_id].kind != PROMPT]
         prompts = [word for word in agreed if self._questions[word.question_id].kind == PROMPT]
         asked, tags = [word for word in agreed if word not in prompts], self.project.languages
         lacks = []
         agreeing = _("translators, and two other people who agree")
         if not asked:
-            lacks.append(Lack(_("questions to which two people agree"), "translate", agreeing))
+            who = agreeing if words else _("writers")
+            page = "translate" if words else "questions"
+            lacks.append(Lack(_("questions to which two people agree"), page, who))
         if not Answer.objects.filter(project=self.project, outcome=ANSWERED).exists():
             lacks.append(Lack(_("answers of people"), "answers", _("people who answer")))
         if self._in_english():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +100,12 @@ def drawable(runs: Sequence[Path]) -> list[Path]:
     """Return those of ``runs`` that hold texts to judge."""
     opened = map(open_run, runs)
     return [run.path for run in opened if "answers" in run.tables or compares_texts(run.manifest["suite"])]
+
+
+def cultures_of(runs: Iterable[Path]) -> list[str]:
+    """Return the cultures of the items of runs, in order: who rates texts is of one of them."""
+    found = {culture for run in runs for culture in open_run(run).scores["culture"].unique()}
+    return sorted(filter(None, found))
 
 
 def naming(made: TaskSet) -> int:

@@ -17,6 +17,7 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as _n
 
 from kapwa.errors import KapwaError, UsageError
 from kapwa.files import slug
@@ -39,9 +40,10 @@ from kapwa.studio.core.security import SAFE, Visit, page
 from kapwa.studio.core.tables import Project
 from kapwa.studio.core.text import key_of
 from kapwa.studio.core.views.common import as_file, show, whole, zipped
+from kapwa.studio.core.views.fields import told
 from kapwa.studio.ratings.audits import AUDIT, label_block, label_columns, label_of
 from kapwa.studio.ratings.desks import things_of, unchanged
-from kapwa.studio.ratings.drawing import BASELINE, PAIRS, RATED, checked_kind, draw, drawable, naming
+from kapwa.studio.ratings.drawing import BASELINE, PAIRS, RATED, checked_kind, cultures_of, draw, drawable, naming
 from kapwa.studio.ratings.tables import Drawn, Judgement, TaskSet
 from kapwa.studio.situations.release import first_number
 from kapwa.studio.situations.tables import Situation
@@ -168,15 +170,22 @@ def contested(project: Project) -> list[Contested]:
 
 
 class DrawForm(PageForm):
-    """What is drawn for people: of which runs, none for the accepted situations; how many, and for how many people."""
+    """What is drawn for people: of which runs, none for the accepted situations; how many, and for how many people.
 
+    ``culture``: of whose items, where a run has those of several.
+    """
+
+    culture = forms.ChoiceField(required=False)
     run = forms.MultipleChoiceField(required=False)
     sample = forms.IntegerField(required=False, min_value=0, max_value=_MOST_DRAWN)
     raters = forms.IntegerField(required=False, min_value=1, max_value=100)
     seed = forms.IntegerField(required=False, min_value=0, max_value=_MOST_DRAWN)
 
-    def __init__(self, runs: Iterable[str], posted: QueryDict | None) -> None:
+    def __init__(self, runs: Iterable[str], cultures: Iterable[str], posted: QueryDict | None) -> None:
         super().__init__(posted, initial={"raters": 3, "seed": 1})
+        names = list(cultures)
+        self.several_cultures = len(names) > 1
+        self.fields["culture"].choices = [("", "–"), *((name, name) for name in names)]
         self.fields["run"].choices = [("", ""), *((name, name) for name in runs)]
 
     def clean(self) -> None:
@@ -185,16 +194,22 @@ class DrawForm(PageForm):
         made["run"] = list(filter(None, dict.fromkeys(made.get("run", ()))))
         for name, usual in (("sample", 0), ("raters", 3), ("seed", 1)):
             made[name] = usual if made.get(name) is None else made[name]
+        if made["run"] and self.several_cultures and not made.get("culture"):
+            self.add_error("culture", told(_n("The texts are of several cultures."), _n("Choose one.")))
 
 
 @page("results/", read=COORDINATORS, write=COORDINATORS, hold_write_lock=False, long=("POST",))
 def results(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List what was drawn for people, by kind, with how much of it is done; posted to, draw more."""
     runs = {run.name: run for run in drawable(runs_of(visit.project))}
-    form = DrawForm(runs, posted(request))
+    cultures = cultures_of(runs.values())
+    form = DrawForm(runs, cultures, posted(request))
     if form.is_valid():
         wanted = form.cleaned_data
         sources = [runs[name] for name in wanted.pop("run")]
+        culture = wanted.pop("culture")
+        if culture and sources:
+            wanted["where"] = {"culture": (culture,)}
         kind = PAIRS if len(sources) > 1 else _RATES[visit.project.form] if sources else BASELINE
         try:
             made = draw(visit.project, kind, *sources, **wanted, by=visit.member.author)
@@ -203,6 +218,7 @@ def results(request: HttpRequest, visit: Visit) -> HttpResponse:
             form.add_error("sample", str(error))
     kinds = [(kind, DESKS[kind].title(), of_kind) for kind, of_kind in _sets(visit.project).items()]
     shown: Keywords = {"kinds": kinds, "runs": runs, "named": whole(request.GET.get("named")), "wanted": form}
+    shown |= {"rates": _RATES[visit.project.form]}
     return show(visit, "results", 400 if form.errors else 200, **shown)
 
 

@@ -11,7 +11,8 @@ from typing import Any
 from django import template
 from django.forms import BaseForm, BoundField
 from django.template.defaultfilters import date
-from django.utils.html import format_html
+from django.utils.html import format_html, strip_tags
+from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
 
 from kapwa.report.wording import decimal
@@ -24,6 +25,8 @@ from kapwa.studio.core.text import titled, wording_state
 from kapwa.studio.situations.fields import best_response, words
 
 register = template.Library()
+_HEAD = re.compile(r"<th\b[^>]*>(.*?)</th>", re.DOTALL)
+_CELL = re.compile(r"<t([hd])\b")
 register.filter(words)
 register.filter(titled)
 register.filter(topic_name)
@@ -41,6 +44,20 @@ def form_number() -> str:
 def interface(context: Mapping[str, object]) -> Interface:
     """Return what the page says of its own language; English where it was not asked for by a browser."""
     return getattr(context.get("request"), "interface", None) or Interface(language("en"), [], "")
+
+
+@register.simple_block_tag
+def stacked(content: str) -> str:
+    """Return a table of several columns whose cells name theirs: where the screen is narrow, each row is a card."""
+    head, end, body = content.replace("<table", '<table class="stacked"', 1).partition("</thead>")
+    names = [" ".join(strip_tags(text).split()).replace('"', "&quot;") for text in _HEAD.findall(head)]
+
+    def labelled(row: str) -> str:
+        columns = iter(names)
+        return _CELL.sub(lambda cell: f'<t{cell[1]} data-label="{next(columns, "")}"', row)
+
+    rows = re.split(r"(?=<tr\b)", body)
+    return mark_safe(head + end + "".join(map(labelled, rows)))  # noqa: S308 - a template rendered it
 
 
 @register.simple_tag

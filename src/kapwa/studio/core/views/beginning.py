@@ -32,6 +32,7 @@ from kapwa.user_suites import fitting_name
 from kapwa.value_types import JsonMapping
 
 KINDS = listed("what a project makes")
+_NEEDS = listed("who a project needs")
 
 
 class NewProject(PageForm):
@@ -115,7 +116,8 @@ def begin(request: HttpRequest) -> HttpResponse:
     elif chosen.is_valid():
         project = get_object_or_404(Project, slug=chosen.cleaned_data["project"])
     else:
-        shown = {"form": form, "archive": archive, "kinds": KINDS, "known": known(), "roles": ROLES, "start": start}
+        kinds = [(kind, text, _NEEDS[kind]) for kind, text in KINDS.items()]
+        shown = {"form": form, "archive": archive, "kinds": kinds, "known": known(), "roles": ROLES, "start": start}
         shown["projects"] = Project.objects.order_by("title") if start else ()
         return render(request, "studio/begin.html", shown, status=400 if request.method == "POST" else 200)
     start = start or Invitation(code=hashed(new_code()), roles=[COORDINATOR])

@@ -23,6 +23,7 @@ from kapwa.labels.agreement import NAMES
 from kapwa.studio.core.consent import PUBLISH, SCOPES
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.gate import MOST_RECORDS
+from kapwa.studio.core.guide import guide
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import record
 from kapwa.studio.core.members import ask_back, names, waiting_back
@@ -68,6 +69,7 @@ def show(visit: Visit, template: str, /, status: int = 200, **context: object) -
         "returning": visit.member.somebody_waits and waiting_back(visit.member, moderates=visit.may(MODERATORS)),
         "asks_publication": SimpleLazyObject(lambda: asks_publication(visit)),
         "unread": visit.member.unread,
+        "onward": SimpleLazyObject(lambda: [todo for todo in guide(visit).todos if todo.link != visit.request.path]),
         "longest": LONGEST,
         "model": getattr(settings, "KAPWA_MODEL", ""),
         "mails": settings.KAPWA_MAIL,

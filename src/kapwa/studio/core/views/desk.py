@@ -197,7 +197,6 @@ def work_desk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
         before=next((one.text for one in shown.buttons if one.value == typed.get(BUTTON)), "") if shown else "",
         others=[] if shown else [language(tag) for tag in chosen.languages_open(visit.member)],
         help=[f"studio/help/{desk}.html", "studio/help/none.html"],
-        todos=[] if shown else [step for step in guide(visit).todos if step.link != request.path],
     )
 
 

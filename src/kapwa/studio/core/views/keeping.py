@@ -60,7 +60,7 @@ def releases(request: HttpRequest, visit: Visit) -> HttpResponse:
             form.add_error("version", str(error))
     earlier = releases_of(project)[::-1]
     plan = plan_release(project)
-    about: Keywords = {"n": len(plan.release.items), "step": plan.step, "why": plan.why}
+    about: Keywords = {"n": len(plan.release.items), "step": plan.step, "why": plan.why, "least": plan.least}
     lacks = [(lack.what, visit.link(lack.page, *lack.arguments), lack.who) for lack in plan.lacks]
     shown = {"releases": earlier, "held": plan.held, "lacks": lacks, "made": form}
     return show(visit, "releases", 400 if form.errors else 200, **about, **shown)

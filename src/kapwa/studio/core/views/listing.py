@@ -9,6 +9,9 @@ from django import forms
 from django.core.paginator import Page, Paginator
 from django.utils.translation import gettext as _
 
+from kapwa.studio.core.members import names
+from kapwa.studio.core.tables import Project
+
 SHOWN = 50
 
 
@@ -29,6 +32,12 @@ class ListFilter(forms.Form):
     def chosen(self, name: str) -> str:
         """Return what is asked for, "" for nothing."""
         return str(self.cleaned_data.get(name, ""))
+
+
+def authors_named(project: Project, authors: Iterable[str]) -> list[tuple[str, str]]:
+    """Return those who wrote something as choices, each once, by what they are called now."""
+    called = names(project)
+    return [(author, called[author]) for author in dict.fromkeys(authors) if author in called]
 
 
 def named(values: Iterable[str]) -> list[tuple[str, str]]:

@@ -50,6 +50,7 @@ def answers(request: HttpRequest, visit: Visit) -> HttpResponse:
         "answers",
         shown=page_of(merged, request.GET),
         to_compare=[one.wording.question.number for one in full if not one.is_compared],
+        is_compared=any(one.is_compared for one in full),
         own=language(tag),
         languages=[language(language_tag) for language_tag in tags],
         agreement=named_agreement(agreed(visit.project, merged)),

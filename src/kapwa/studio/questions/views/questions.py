@@ -32,7 +32,7 @@ from kapwa.studio.core.text import listed, pieces, tidy, titled, wording_state
 from kapwa.studio.core.views.commenting import CommentForm, comment_said, comments_shown
 from kapwa.studio.core.views.common import ShownForm, act, judge_shown, show, take_publication, whole
 from kapwa.studio.core.views.fields import WHY, LanguageField, OneOfField, RetireForm, TypedField, checked, told
-from kapwa.studio.core.views.listing import ListFilter, named, page_of
+from kapwa.studio.core.views.listing import ListFilter, authors_named, named, page_of
 from kapwa.studio.questions.events import PROMPT, questions_of
 from kapwa.studio.questions.merging import compared, comparisons
 from kapwa.studio.questions.tables import Question, Wording
@@ -80,7 +80,8 @@ def questions(request: HttpRequest, visit: Visit) -> HttpResponse:
     tags = languages_of(visit.project)
     for question in questions_of(visit.project):
         states = {word.language: word.state for word in question.wordings.all()}
-        rows.append((question, [(tag, states.get(tag.tag)) for tag in tags]))
+        due = {*visit.project.languages, question.language}
+        rows.append((question, [(tag, states.get(tag.tag)) for tag in tags if tag.tag in due]))
         if question.kind != PROMPT and not question.retired:
             written[question.topic] += 1
             agreed[question.topic] += states[question.language] == APPROVED
@@ -99,13 +100,16 @@ def _looked_for(visit: Visit, rows: list[Any]) -> tuple[ListFilter, list[Any]]:
         "topic": (_("Topic"), [(name, topic_name(name)) for name, _name in named(topics)]),
         "state": (_("State"), [(state, wording_state(state)) for state in states]),
         "language": (_("Language"), [(tag.tag, tag.name) for tag in languages_of(visit.project)]),
+        "author": (_("Writer"), authors_named(visit.project, (question.author for question, _states in rows))),
     }
     asked = ListFilter(visit.request.GET, choices)
     words, topic, state, tag = (asked.chosen(name).casefold() for name in ("q", "topic", "state", "language"))
+    author = asked.chosen("author")
     found = []
     for question, of_tags in rows:
         seen = {known for one, known in of_tags if tag in ("", one.tag.casefold())}
         fits = topic in ("", question.topic.casefold()) and (not state or state in seen)
+        fits = fits and author in ("", question.author)
         if fits and words in question.text.casefold():
             found.append((question, of_tags))
     return asked, found

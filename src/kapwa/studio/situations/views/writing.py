@@ -20,7 +20,6 @@ from kapwa.studio.core.forms import form_of, topic_name
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
 from kapwa.studio.core.log import record, single_writer
-from kapwa.studio.core.members import names
 from kapwa.studio.core.posted import PageForm, SetNumber, SetText, posted
 from kapwa.studio.core.roles import COORDINATORS, MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.core.searching import earlier, terms_in
@@ -28,7 +27,7 @@ from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import ID, Topic
 from kapwa.studio.core.views.common import act, asks_publication, show, whole
 from kapwa.studio.core.views.fields import LanguageField, OneOfField, TypedField
-from kapwa.studio.core.views.listing import ListFilter, named, page_of
+from kapwa.studio.core.views.listing import ListFilter, authors_named, named, page_of
 from kapwa.studio.situations.asking import ask, model_name
 from kapwa.studio.situations.checks import check_fields, missing
 from kapwa.studio.situations.events import (
@@ -53,14 +52,13 @@ _LINES = "<!-- lines -->"
 def situations(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List the situations, those of a state, topic, language or author, or with some words, if asked."""
     every = Situation.objects.filter(project=visit.project).order_by("number")
-    authors = names(visit.project)
     about = list(every.values_list("fields__topic", "fields__language", "author"))
     topics, tags, wrote = ([row[column] for row in about] for column in range(3))
     choices = {
         "state": (_("State"), [(state, _(state)) for state in (*STATES, *CLOSED)]),
         "fields__topic": (_("Topic"), [(name, topic_name(name)) for name, _name in named(topics)]),
         "fields__language": (_("Language"), [(tag, language(tag).name) for tag, _tag in named(tags)]),
-        "author": (_("Writer"), [(author, authors[author]) for author, _who in named(wrote) if author in authors]),
+        "author": (_("Writer"), authors_named(visit.project, wrote)),
     }
     asked = ListFilter(request.GET, choices)
     rows = every.filter(**{name: value for name in choices if (value := asked.chosen(name))})
