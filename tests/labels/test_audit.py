@@ -24,9 +24,10 @@ from kapwa.labels.judges.selection import answers_to_judge
 from kapwa.labels.rubrics import load_rubric
 from kapwa.labels.verdicts import VERDICT_SCHEMA, read_verdicts
 from kapwa.report import wording
-from kapwa.report.board.audit import audit_block, audits_of, board_of, label_columns
+from kapwa.report.board.audit import audit_block, audits_of, label_columns
 from kapwa.report.board.ranks import ranking_pairs
 from kapwa.report.board.verdicts import verdict_sentence
+from kapwa.report.board.whole import board_of
 from kapwa.report.view.comparisons import run_pairs
 from kapwa.report.view.tasks import arrange
 from kapwa.runs.finished_run import Run

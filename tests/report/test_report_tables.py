@@ -16,7 +16,7 @@ from report_fixtures import MC, make_run, view_of, wide_run
 
 from kapwa.cli.output import show
 from kapwa.report import wording
-from kapwa.report.board.audit import board_of
+from kapwa.report.board.whole import board_of
 from kapwa.report.page.html import downloads
 from kapwa.report.sentences import missing
 from kapwa.report.sentences.analysis import headline

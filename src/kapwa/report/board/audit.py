@@ -16,8 +16,6 @@ from kapwa.labels.audits.correction import Audit, apply_labels
 from kapwa.labels.audits.draws import drawn_as, read_draw
 from kapwa.labels.audits.questions import RIGHT
 from kapwa.report import wording
-from kapwa.report.board.ranks import ranking_pairs
-from kapwa.report.board.table import board_table
 from kapwa.report.board.verdicts import LabelColumn
 from kapwa.report.sentences.scores import ALLOWED, family_note
 from kapwa.report.tables.columns import (
@@ -38,10 +36,9 @@ from kapwa.report.tables.table import (
     PageSection,
     Table,
 )
-from kapwa.report.view.tasks import TaskView, arrange
+from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import SHARE, clean, culture_name, isolate, known
 from kapwa.runs.finished_run import Run
-from kapwa.runs.systems import Named
 from kapwa.stats.corrected import FEW_LABELS
 from kapwa.value_types import Cells, Row
 
@@ -174,13 +171,6 @@ def label_columns(views: Sequence[TaskView], audits: Sequence[AuditedRuns]) -> l
             by_pair = {(labels[row["a"]], labels[row["b"]]): row for row in pairs}
             columns.append(LabelColumn(task_index, audit.draw, audit.rubric, by_system, by_pair))
     return columns
-
-
-def board_of(runs: Sequence[Run], same: Named | None = None, people: Sequence[Path] = ()) -> Table:
-    """The board of ``runs`` with what people's labels say; see :func:`kapwa.report.page.runs.build_report`."""
-    views = arrange(runs, same)
-    labelled = label_columns(views, audits_of(runs, people))
-    return board_table(views, [ranking_pairs(view) for view in views], labelled)
 
 
 def _strata(audit: Audit, row: Row) -> pl.Series:

@@ -18,8 +18,8 @@ from kapwa.analysis.result import Analysis
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import table_rows
 from kapwa.report import wording
-from kapwa.report.board.audit import board_of
 from kapwa.report.board.paper_texts import levels_table, responses_table
+from kapwa.report.board.whole import board_of
 from kapwa.report.tables.columns import text_column
 from kapwa.report.tables.correlations import FEW, LEAST, coefficient_cell
 from kapwa.report.tables.table import NONE, Cell, Column, Table, frame_of
