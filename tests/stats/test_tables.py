@@ -53,7 +53,7 @@ def test_every_row_equals_the_estimate_of_its_items() -> None:
         if row["group"] != "all":
             part = part.filter(pl.col(row["group"]) == row["stratum"])
         values = part["value"].fill_null(np.nan).to_numpy()
-        (alone,) = mean_estimates(values, part["cluster"].to_list(), binary=METRICS[row["metric"]])
+        (alone,) = mean_estimates(values, part["cluster"].to_list(), share=METRICS[row["metric"]])
         for field in ("value", "se", "low", "high"):
             assert row[field] == pytest.approx(getattr(alone, field), rel=1e-9), (field, row)
         assert (row["n"], row["clusters"], row["method"]) == (alone.n, alone.clusters, alone.method)

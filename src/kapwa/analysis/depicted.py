@@ -378,7 +378,7 @@ def people_rows(
 def _identity_rows(
     attribute: str, identities: Sequence[str], attribute_shares: AttributeShares, within: VarietyWithin
 ) -> Rows:
-    stated = mean_estimates(attribute_shares.stated, None, binary=True)
+    stated = mean_estimates(attribute_shares.stated, None, share=True)
     rows = []
     for number, identity in enumerate(identities):
         spread, apart = ([float(part[number]) for part in ranged] for ranged in (within.spread, within.apart))
@@ -406,7 +406,7 @@ def _identity_rows(
 def _kind_rows(attribute: str, identities: Sequence[str], attribute_shares: AttributeShares) -> Rows:
     """One row a kind that an identity has, the most frequent first; of names the first few."""
     concepts, size = len(attribute_shares.shares), len(attribute_shares.kinds)
-    estimates = mean_estimates(attribute_shares.shares.reshape(concepts, -1), None, binary=True)
+    estimates = mean_estimates(attribute_shares.shares.reshape(concepts, -1), None, share=True)
     rows = []
     for number, identity in enumerate(identities):
         identity_estimates = estimates[number * size : (number + 1) * size]

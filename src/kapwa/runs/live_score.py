@@ -123,7 +123,7 @@ class LiveScore:
             return ""
         name = self.task.headline[0]
         info = self.task.metrics[name]
-        estimate = _estimate(frame, binary=holds_shares(info, frame["value"]))
+        estimate = _estimate(frame, share=holds_shares(info, frame["value"]))
         if estimate.value is None:
             return ""
         cut = cut_at_range(estimate._asdict(), (info.low, info.high))
@@ -133,8 +133,8 @@ class LiveScore:
         return f"{name} {factor * value:{form}}{unit}{between} on {n:,} item{'s' if n > 1 else ''} so far"
 
 
-def _estimate(frame: pl.DataFrame, *, binary: bool) -> Estimate:
+def _estimate(frame: pl.DataFrame, *, share: bool) -> Estimate:
     values, clusters = frame["value"].to_numpy(), frame["cluster"].to_list()
     if frame["culture"].n_unique() > 1:
-        return pooled_mean(values, frame["culture"].to_list(), clusters, binary=binary)
-    return mean_estimates(values, clusters, binary=binary)[0]
+        return pooled_mean(values, frame["culture"].to_list(), clusters, share=share)
+    return mean_estimates(values, clusters, share=share)[0]

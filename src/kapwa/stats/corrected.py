@@ -184,7 +184,7 @@ def _read(
     scores: ArrayLike, labels: ArrayLike, probabilities: ArrayLike, strata: ArrayLike, clusters: ArrayLike
 ) -> _Audit:
     """Check the input. Raises UsageError or DataError for what does not fit."""
-    automatic, people = (read_values(values, binary=True)[0][:, 0] for values in (scores, labels))
+    automatic, people = (read_values(values, share=True)[0][:, 0] for values in (scores, labels))
     chances, n = np.asarray(probabilities, dtype=np.float64), len(automatic)
     if not automatic.shape == people.shape == chances.shape:
         raise UsageError(
@@ -338,9 +338,9 @@ def _mean(audit: _Audit, values: FloatArray, weights: FloatArray | None, largest
     codes = audit.strata, audit.clusters
     if not largest:
         estimate = (
-            pooled_mean(values, *codes, binary=True, weights=weights)
+            pooled_mean(values, *codes, share=True, weights=weights)
             if audit.strata.any()
-            else mean_estimates(values, audit.clusters, binary=True, weights=weights)[0]
+            else mean_estimates(values, audit.clusters, share=True, weights=weights)[0]
         )
         return _Mean(estimate.value, estimate.low, estimate.high, None, estimate.se or 0.0)
     scaled = values / largest

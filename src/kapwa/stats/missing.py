@@ -278,6 +278,6 @@ def mean_over_cultures(items: pl.DataFrame, *, share: bool, ends: Ends) -> JsonO
 
     def estimate(rows: pl.DataFrame, column: str) -> Estimate:
         labels = rows["culture"].to_list(), rows["cluster"].to_list()
-        return pooled_mean(rows[column].to_numpy(), *labels, binary=share)
+        return pooled_mean(rows[column].to_numpy(), *labels, share=share)
 
     return estimate_with_bounds(items, estimate, ends)

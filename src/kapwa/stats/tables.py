@@ -242,10 +242,10 @@ def _block_estimates(block: ItemBlock, metrics: Mapping[str, bool], groups: Sequ
     flags = [metrics[name] for name in block.metrics]
     for group, stratum, mask in _strata(block, groups):
         labels = dict(zip((*BLOCK, "group", "stratum"), (*block[:3], group, stratum), strict=True))
-        measured = mean_estimates(side.value[mask], clusters[mask], binary=flags)
+        measured = mean_estimates(side.value[mask], clusters[mask], share=flags)
         bounds = [bounds_of(estimate) for estimate in measured]
         if side.missing[mask].any():
-            ends = (mean_estimates(end[mask], clusters[mask], binary=flags) for end in (side.least, side.most))
+            ends = (mean_estimates(end[mask], clusters[mask], share=flags) for end in (side.least, side.most))
             bounds = list(map(bounds_of, measured, *ends))
         for metric, estimate, between in zip(block.metrics, measured, bounds, strict=True):
             yield {**labels, "metric": metric, **estimate._asdict(), **between._asdict(), "cultures": 1}

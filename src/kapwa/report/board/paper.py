@@ -286,7 +286,7 @@ def _mean(column: PaperColumn, items: Sequence[pl.DataFrame]) -> EstimateRow | N
     share, ends = holds_shares(info, means["value"]), (info.low, info.high)
     if means["culture"].n_unique() != 1:
         return mean_over_cultures(means, share=share, ends=ends) if means.height else None
-    estimate = mean_estimates(means["value"].to_numpy(), means["cluster"].to_list(), binary=share)[0]
+    estimate = mean_estimates(means["value"].to_numpy(), means["cluster"].to_list(), share=share)[0]
     return cut_at_range(estimate._asdict(), ends)
 
 

@@ -45,7 +45,7 @@ def confusion_rows(gives: FloatArray, split: FloatArray, clusters: Sequence[str]
 
     ``gives``: 1 where a wrong reply (row) is another culture's answer (column), 0 where not, NaN where it could not be.
     """
-    estimates = mean_estimates(gives, np.array(clusters), binary=[True] * gives.shape[1])
+    estimates = mean_estimates(gives, np.array(clusters), share=[True] * gives.shape[1])
     for index, share in enumerate(estimates):
         count = int((~np.isnan(gives[:, index])).sum())
         total = float(np.nansum(split[:, index]))
