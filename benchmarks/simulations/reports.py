@@ -36,7 +36,7 @@ from kapwa.report.view.comparisons import run_pairs
 from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.runs.estimates import estimates_of, metrics_of_run
 from kapwa.runs.schema import FLOOR_SCHEMA
-from kapwa.stats.tables import COMPARISON_SCHEMA
+from kapwa.stats.schemas import COMPARISON_SCHEMA
 from kapwa.suites.base import MetricInfo
 
 SUBJECT = "reports over planted truths"

@@ -246,7 +246,7 @@ def compare(
     """Say how the second run differs from the first, of one task, on the items both measured.
 
     ``difference`` is what changes from ``run_a`` to ``run_b``: b − a, above 0 where ``run_b`` scores higher. The tests
-    are those of :func:`kapwa.stats.tables.compare_runs`.
+    are those of :func:`kapwa.stats.comparison_tables.compare_runs`.
 
     Where both have several cultures, the first row of each metric and variant is the mean over cultures of the paired
     difference (``culture`` null, ``cultures`` their number), clustered by question, with a test whether it varies
@@ -268,9 +268,9 @@ def compare(
     from kapwa.report.sentences.scores import with_verdicts
     from kapwa.report.view.comparisons import judged_by_machine
     from kapwa.runs.systems import system_names
+    from kapwa.stats.comparison_tables import compare_runs, swap_sides
     from kapwa.stats.fragility import with_undone_shares
     from kapwa.stats.missing import ranges_of
-    from kapwa.stats.tables import compare_runs, with_sides_turned
 
     a, b = (open_run(run) if isinstance(run, str | Path) else run for run in (run_a, run_b))
     _check_pair(a, b)
@@ -293,7 +293,7 @@ def compare(
     headline = {name: metrics[name] for name in a.manifest.get("headline", ()) if name in metrics}
     judged = judged_by_machine(infos, headline if by == "culture" else {})
     compared = with_undone_shares(compared, {label_a: a.scores, label_b: b.scores}, judged)
-    return _with_detectable(with_sides_turned(with_verdicts(compared, infos)), infos)
+    return _with_detectable(swap_sides(with_verdicts(compared, infos)), infos)
 
 
 def _labels_of(run: Run) -> Mapping[str, Mapping[str, Collection[str]]]:

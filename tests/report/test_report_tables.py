@@ -35,7 +35,7 @@ from kapwa.report.view import comparisons
 from kapwa.report.view.analysis import AnalysisView
 from kapwa.report.view.comparisons import run_pairs
 from kapwa.report.view.tasks import arrange
-from kapwa.stats.tables import compare_runs, with_sides_turned
+from kapwa.stats.comparison_tables import compare_runs, swap_sides
 
 
 def read(table: Table) -> list[dict[str, str]]:
@@ -265,7 +265,7 @@ def test_a_comparison_fits_80_columns_and_names_are_not_broken_into_pieces() -> 
     a, b = "a-model-of-a-long-name.jsonl", "Qwen2.5-7B-Instruct-GPTQ"
     view = arrange([make_run(a, skill=0.05), make_run(b, skill=0.95)])[0]
     frame = run_pairs(arrange(view.runs[::-1])[0])  # the second less the first
-    text = printed(render_comparison(with_sides_turned(frame), view.metrics), width=80)
+    text = printed(render_comparison(swap_sides(frame), view.metrics), width=80)
     assert f"A: {a}\nB: {b}\nDifference: B − A\nMetric: mc1; Variant: full\n" in text
     for row in frame.iter_rows(named=True):
         info = view.metrics[row["metric"]]

@@ -15,11 +15,12 @@ from scipy.special import stdtrit
 
 from kapwa.errors import DataError, UsageError
 from kapwa.records import SCORE_COLUMNS
+from kapwa.stats.comparison_tables import compare_runs, compare_variants
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.intervals import mean_estimates, wilson_interval
 from kapwa.stats.pooled import pooled_differences, pooled_mean
+from kapwa.stats.schemas import POOLED_SCHEMA
 from kapwa.stats.spread import PRIOR, _shrunk, culture_spread, shares_of
-from kapwa.stats.tables import POOLED_SCHEMA, compare_runs, compare_variants
 
 SIXTEEN, OWN = DESIGNS["16 cultures × 100 shared questions"], DESIGNS["4 cultures × 20 questions of their own"]
 

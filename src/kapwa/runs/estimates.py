@@ -8,8 +8,9 @@ import polars as pl
 
 from kapwa.runs.floors import FloorValues, leading_floors
 from kapwa.runs.signature import Signature
+from kapwa.stats.estimate_tables import estimate_table, mean_table
 from kapwa.stats.missing import ranges_of
-from kapwa.stats.tables import ALL, estimate_table, mean_table
+from kapwa.stats.schemas import ALL
 from kapwa.suites.base import MetricInfo, holds_shares
 from kapwa.value_types import JsonMapping
 

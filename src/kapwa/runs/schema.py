@@ -17,8 +17,8 @@ from typing_extensions import TypedDict
 from kapwa.models.gate import gate, text_of
 from kapwa.records import Response
 from kapwa.runs.result_folder import FolderRecord
+from kapwa.stats.schemas import COMPARISON_SCHEMA, ESTIMATE_SCHEMA, FLOOR_COLUMNS, STATE_COUNTS
 from kapwa.stats.states import with_derived_states
-from kapwa.stats.tables import COMPARISON_SCHEMA, ESTIMATE_SCHEMA, FLOOR_COLUMNS, STATE_COUNTS
 from kapwa.suites.base import MetricInfo
 from kapwa.suites.items import CASE_SCHEMA, SCORE_SCHEMA
 from kapwa.value_types import Cells, JsonObject, Schema

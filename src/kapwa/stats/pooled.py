@@ -22,6 +22,7 @@ from kapwa.stats.intervals import (
     Comparison,
     Estimate,
     equality_p,
+    mean_estimates,
     paired_values,
     share_quantile,
     succession_error,
@@ -94,6 +95,13 @@ def pooled_mean(
         clusters=several,
         method="wilson-clustered",
     )
+
+
+def mean_of_items(values: ArrayLike, cultures: Sequence[str], clusters: ArrayLike, *, share: bool) -> Estimate:
+    """Estimate the mean of the items of one culture, or over several cultures, each counting alike."""
+    if len(set(cultures)) > 1:
+        return pooled_mean(values, cultures, clusters, share=share)
+    return mean_estimates(values, clusters, share=share)[0]
 
 
 def _weights(means: CultureMeans) -> FloatArray:

@@ -192,7 +192,7 @@ class Task:
 
         That is of each row the state of its answer, and of one without an answer the outcome that the state tells.
         """
-        from kapwa.stats.states import WatchedStates  # not needed to name suites, which must be quick
+        from kapwa.suites.watched_answers import WatchedStates  # not needed to name suites, which must be quick
 
         watched = WatchedStates(answers)
         judged = self.score(items, watched)

@@ -28,9 +28,9 @@ from numpy.typing import ArrayLike
 
 from kapwa.records import UNANSWERED, Answer, Floor, Item, Outcome, Unanswered
 from kapwa.stats.clusters import FloatArray
-from kapwa.stats.states import WatchedStates
 from kapwa.suites.base import LEADING, FindFloors, JudgeAnswers, Judged, MetricInfo, TabulateItems, Task, metrics_of
 from kapwa.suites.items import group_of, grouped, score_frame, score_row
+from kapwa.suites.watched_answers import WatchedStates
 from kapwa.value_types import Cells
 
 _INFOS = metrics_of("groups")

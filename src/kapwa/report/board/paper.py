@@ -31,8 +31,8 @@ from kapwa.runs.systems import Named
 from kapwa.stats.clusters import FloatArray
 from kapwa.stats.correlation import pearson
 from kapwa.stats.families import ALPHA
-from kapwa.stats.intervals import mean_estimates
-from kapwa.stats.missing import cut_at_range, mean_over_cultures
+from kapwa.stats.missing import cut_at_range
+from kapwa.stats.pooled import mean_of_items
 from kapwa.suites.base import holds_shares
 from kapwa.tables import read_table
 from kapwa.value_types import Cells, JsonObject, Row
@@ -284,9 +284,10 @@ def _mean(column: PaperColumn, items: Sequence[pl.DataFrame]) -> EstimateRow | N
     """The mean over systems, then over cultures, each culture counting alike."""
     means, info = model_average(items), column.view.metrics[column.metric]
     share, ends = holds_shares(info, means["value"]), (info.low, info.high)
-    if means["culture"].n_unique() != 1:
-        return mean_over_cultures(means, share=share, ends=ends) if means.height else None
-    estimate = mean_estimates(means["value"].to_numpy(), means["cluster"].to_list(), share=share)[0]
+    if not means.height:
+        return None
+    labels = means["culture"].to_list(), means["cluster"].to_list()
+    estimate = mean_of_items(means["value"].to_numpy(), *labels, share=share)
     return cut_at_range(estimate._asdict(), ends)
 
 

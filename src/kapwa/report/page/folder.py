@@ -13,7 +13,7 @@ from kapwa.report.page.answers import browser
 from kapwa.report.page.html import Download, downloads, render
 from kapwa.report.tables.table import Table
 from kapwa.report.view.tasks import Subject, TaskView
-from kapwa.stats.tables import POOLED_SCHEMA
+from kapwa.stats.schemas import POOLED_SCHEMA
 
 ESTIMATE_COLUMNS = (
     *("culture", "language", "variant", "metric", "value", "low", "high", "n", "clusters", "cultures"),

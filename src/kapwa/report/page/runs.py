@@ -60,11 +60,12 @@ def build_report(  # noqa: PLR0913 - a choice of the reader each
     ``people``: forms that people filled in (choices, ratings) and their keys, or folders that hold them, and folders of
     draws that they labelled. ``answers``: how many questions of each task readers can search with every answer; None
     for all, else what fits in a page that can be mailed. ``same``: names of systems and their runs
-    (:func:`kapwa.runs.systems.systems_of`). ``equal_within``: see :func:`kapwa.stats.tables.compare_runs`. ``groups``:
-    the file of :func:`kapwa.report.board.paper.paper_table`; readers filter the board by them. ``errata``: scores are
-    told without the items confirmed there, too (:mod:`kapwa.report.tables.errata`). ``plan``: what was planned is told
-    apart from what was looked at afterwards (:mod:`kapwa.report.board.planned`). ``cost``: the board shows what
-    1,000 items cost; a single run then has a board, too. The page is a function of these alone: the same give the same
+    (:func:`kapwa.runs.systems.systems_of`). ``equal_within``: see
+    :func:`kapwa.stats.comparison_tables.compare_runs`. ``groups``: the file of
+    :func:`kapwa.report.board.paper.paper_table`; readers filter the board by them. ``errata``: scores are also given
+    without the items confirmed there (:mod:`kapwa.report.tables.errata`). ``plan``: what was planned is reported apart
+    from what was examined afterwards (:mod:`kapwa.report.board.planned`). ``cost``: the board shows what 1,000 items
+    cost; a single run then has a board, too. The page is a function of these alone: the same give the same
     bytes. Raises UsageError when there are no runs, what :func:`kapwa.report.tables.people.people_blocks` raises, and
     DataError for a file of groups that names no system.
     """

@@ -24,7 +24,7 @@ from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.report.wording import label_text
 from kapwa.runs.finished_run import Run
 from kapwa.runs.signature import FIELD_WORDS, differing
-from kapwa.stats.tables import with_sides_turned
+from kapwa.stats.comparison_tables import swap_sides
 from kapwa.suites.base import MetricInfo
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, MetricInfo]) ->
         names = {"a": "A", "b": "B"}
     lines.append(f"Difference: {names['b']} − {names['a']}")
     # Sentences tell the first side less the second.
-    frame, names = with_sides_turned(frame), {"a": names["b"], "b": names["a"]}
+    frame, names = swap_sides(frame), {"a": names["b"], "b": names["a"]}
     # What is the same in all rows stands once above the table.
     by_label = "label" in frame.columns
     columns = ("metric", "label" if by_label else "culture", "variant")

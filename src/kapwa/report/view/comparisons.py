@@ -16,9 +16,9 @@ import polars as pl
 from kapwa.errors import KapwaError
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import culture_name, label_text
+from kapwa.stats.comparison_tables import compare_runs, compare_variants
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.fragility import with_undone_shares
-from kapwa.stats.tables import compare_runs, compare_variants
 from kapwa.suites.base import MetricInfo
 from kapwa.value_types import Cells, Row
 
