@@ -17,7 +17,7 @@ from report_fixtures import MadeRun, choice_run, make_run, wide_run
 
 from kapwa.errors import UsageError
 from kapwa.report import wording
-from kapwa.report.board.ranks import in_variants, ranked_task, ranking_pairs, ranks
+from kapwa.report.board.ranks import in_variants, ranked_task, ranks
 from kapwa.report.board.table import board_table
 from kapwa.report.board.verdicts import verdict_sentence
 from kapwa.report.board.whole import board_of
@@ -66,7 +66,7 @@ def test_a_rank_interval_is_that_of_every_order_the_tests_allow() -> None:
 
 def compared(*runs: MadeRun) -> tuple[TaskView, list[dict[str, Any]], pl.DataFrame]:
     view = arrange(runs)[0]  # type: ignore[arg-type]
-    return view, ranking_pairs(view), run_pairs(view)
+    return view, ranked_task(view).pairs, run_pairs(view)
 
 
 def test_the_verdict_names_the_better_of_two_or_says_that_nobody_can_tell() -> None:

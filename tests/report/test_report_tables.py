@@ -381,7 +381,9 @@ def test_the_page_has_it_in_every_cell_and_the_terminal_once(partial: MadeAnalys
 
 
 def test_partial_tests_say_which_p_errs(partial: MadeAnalysis) -> None:
-    assert "Read p smooth" in partial_table(AnalysisView(partial)).note
+    table = partial_table(AnalysisView(partial))
+    assert "Read p smooth" in table.note
+    assert "Held fixed" in table.head
     assert "partial" not in str(headline(AnalysisView(partial))).lower()
 
 

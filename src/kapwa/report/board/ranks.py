@@ -13,28 +13,24 @@ from kapwa.report.view.reference_scores import is_unranked
 from kapwa.report.view.tasks import TaskView
 from kapwa.stats.every_pair import every_pair
 from kapwa.stats.families import is_clear
-from kapwa.value_types import Cells, Row
+from kapwa.value_types import Row
 
 
 class RankedTask(NamedTuple):
-    """A task in one of its prompt variants, and the comparisons that rank systems in it (:func:`ranking_pairs`)."""
+    """A task in one of its prompt variants, and the comparisons that rank systems in it (:func:`ranked_task`)."""
 
     view: TaskView
     pairs: Sequence[Row]
 
 
 def ranked_task(view: TaskView) -> RankedTask:
-    """Return a task with the comparisons that rank its systems."""
-    return RankedTask(view, ranking_pairs(view))
-
-
-def ranking_pairs(view: TaskView) -> list[Cells]:
-    """Compare every two systems on the first headline metric, over all cultures; [] for one system."""
+    """Compare every two systems on the first headline metric, over all cultures; one system has no comparisons."""
     if len(view.runs) < 2:
-        return []
+        return RankedTask(view, [])
     items = [view.item_scores(run, view.main_metric) for run in range(len(view.runs))]
     binary = bool(view.metrics[view.main_metric].binary)
-    return every_pair(items, view.labels, view.main_metric, view.variant, binary=binary).to_dicts()
+    compared = every_pair(items, view.labels, view.main_metric, view.variant, binary=binary)
+    return RankedTask(view, compared.to_dicts())
 
 
 def ranks(labels: Sequence[str], pairs: Sequence[Row], sign: int = 1) -> dict[str, tuple[int, int]]:

@@ -42,9 +42,9 @@ def verdict_sentence(
 ) -> str:
     """Say who is best, by how much, over how many cultures, and what people's labels make of it; "" for one system.
 
-    ``pairs``: :func:`ranking_pairs`. ``single``: where there are two systems, their comparisons culture by culture.
-    ``labelled``: the columns of people's labels of this task. Without labels of two systems it says how far the
-    scorer's error could carry their difference.
+    ``pairs``: see :func:`kapwa.report.board.ranks.ranked_task`. ``single``: the comparisons of two systems, culture by
+    culture. ``labelled``: the columns of people's labels of this task. Without labels, the sentence on two systems says
+    how far the scorer's error could change their difference.
     """
     rows = [row for row in pairs if wording.known(row["difference"])]
     if not rows:

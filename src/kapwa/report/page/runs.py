@@ -168,7 +168,7 @@ def _page(sources: _Sources, room: AnswerRoom) -> str:
         if section.view.needs_verdicts and labels:
             words = [] if has_board else [verdict_sentence(section.view, [], pl.DataFrame(), labels)]
             section.sentences = words
-    variants = list(map(in_variants, tasks))
+    variants = [in_variants(task) if has_board else [] for task in tasks]
     for section, each in zip(sections, variants, strict=True):
         if each:
             over_wordings = every_wording_sentence(section.view, {one.view.variant: one.pairs for one in each})

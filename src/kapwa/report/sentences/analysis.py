@@ -44,7 +44,7 @@ def headline(view: AnalysisView) -> list[AnalysisHeadline]:
             corpus.full,
             [
                 change_sentence(view, corpus),
-                *crossed_sentences(view, corpus),
+                *([] if view.analysis.factors.is_empty() else crossed_sentences(view, corpus)),
                 *_words_sentences(view, [corpus]),
                 *([] if view.analysis.unmarked.is_empty() else unmarked_sentences(view, corpus)),
                 *([] if view.analysis.depicted_tests.is_empty() else depicted_sentences(view, corpus)),

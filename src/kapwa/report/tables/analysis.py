@@ -265,7 +265,7 @@ def partial_table(view: AnalysisView) -> Table | None:
         columns=[
             Column("Corpus", _corpus(view)),
             Column("Values, measure", lambda row: Cell(f"{view.values_short(row['values'])}, {short(row['measure'])}")),
-            Column("ScoreWithReferences fixed", lambda row: Cell(label_text(row["controls"]))),
+            Column("Held fixed", lambda row: Cell(label_text(row["controls"]))),
             Column("Partial r", lambda row: Cell(fine(row["estimate"]), number=True)),
             p_column("p", "p"),
             p_column("p smooth", "p_smooth"),
