@@ -91,7 +91,7 @@ def evaluate(
     from kapwa.runs.runner import run_task
     from kapwa.runs.settings import RunSettings
 
-    of_run, of_task, of_model = _parted(task, model, keywords)
+    of_run, of_task, of_model = _split_keywords(task, model, keywords)
     settings = replace(settings or RunSettings(), **of_run)
     opened = load_task(task, **of_task) if isinstance(task, str) else task
     ceilings = _own_ceilings(opened, settings.validators, settings.key) if settings.validators is not None else ()
@@ -99,7 +99,7 @@ def evaluate(
         return Run(run_task(opened, chosen_model, settings, ceilings=ceilings))
 
 
-def _parted(
+def _split_keywords(
     task: Task | str, model: Model | str, keywords: Mapping[str, object]
 ) -> tuple[JsonObject, JsonObject, JsonObject]:
     """Return the keywords of the run, and those that a task and a model that are named are opened with.
@@ -405,14 +405,14 @@ def track(
     from kapwa.runs import finished_run
     from kapwa.runs.checkpoints import series_of
 
-    for place in to:
-        find_tracker(place)
+    for tracker in to:
+        find_tracker(tracker)
     series = series_of(finished_run.open_runs(runs), order)
     tracks = [Track(each) for each in series]
     if out is not None:
         write_track(tracks, Path(out))
-    for place in to:
-        log_series(series, place)
+    for tracker in to:
+        log_series(series, tracker)
     return tracks
 
 

@@ -41,7 +41,7 @@ def test_plain_lines_come_at_each_stage_and_label_and_every_few_seconds() -> Non
     show = PlainLines(stream, every=5.0, now=lambda: now[0])
     for at, stage, done in [(0, "asking", 0), (1, "asking", 1), (4, "asking", 2), (5, "asking", 3), (6, "judging", 3)]:
         now[0] = at
-        show(Snapshot("x", stage, 3, done, kept=done))
+        show(Snapshot("x", stage, 3, done, stored=done))
     show(Snapshot("y", "", 2))
     assert [line.partition(" kept")[0] for line in stream.getvalue().splitlines()] == [
         *("x: 0/3, asking", "x: 1/3, asking, 1", "x: 3/3, asking, 3", "x: 3/3, judging, 3", "y: 0/2")
@@ -51,14 +51,14 @@ def test_plain_lines_come_at_each_stage_and_label_and_every_few_seconds() -> Non
 def test_the_meter_counts_what_is_durable() -> None:
     seen: list[Snapshot] = []
     meter = Meter(seen.append, "x", 10)
-    meter.add(4, kept=4)
+    meter.add(4, stored=4)
     score = ContinuationScore(-1.0, 3, 1, 1)
     meter.answered(
         [Response("a", text="t", usage=Usage(9, 2)), Response("b", error="no"), Response("c", logprobs=(score,))]
     )
     meter.enter("judging")
     last = seen[-1]
-    assert (last.done, last.kept, last.failed, last.asked, last.amount, last.stage) == (7, 4, 1, 3, 5, "judging")
+    assert (last.done, last.stored, last.failed, last.asked, last.amount, last.stage) == (7, 4, 1, 3, 5, "judging")
     assert [s.done for s in seen] == [0, 4, 7, 7]
 
 

@@ -257,16 +257,16 @@ def _name_counts(concepts: Sequence[ConceptPeople]) -> tuple[list[str], list[Who
     ]
     spread = Counter(name for texts in known for name in {name for text in texts for name in text})
     several = [name for name, many in sorted(spread.items(), key=lambda pair: (-pair[1], pair[0])) if many > 1]
-    kept = several[:MOST_NAMES]
-    column = {name: number for number, name in enumerate(kept, start=1)}
+    names = several[:MOST_NAMES]
+    column = {name: number for number, name in enumerate(names, start=1)}
     counts = []
     for texts in known:
-        rows = np.zeros((len(texts), 1 + len(kept)), dtype=np.int64)
+        rows = np.zeros((len(texts), 1 + len(names)), dtype=np.int64)
         for row, text in enumerate(texts):
             for name, many in text.items():
                 rows[row, column.get(name, 0)] += many
         counts.append(rows)
-    return kept, counts
+    return names, counts
 
 
 # --- the tables -------------------------------------------------------------------------------------------------------

@@ -174,7 +174,7 @@ def run(
     from kapwa.models.base import ModelOptions
     from kapwa.parallel.base import open_engine
     from kapwa.runs.costs import Pricing
-    from kapwa.runs.runner import check_places
+    from kapwa.runs.runner import check_folders
     from kapwa.runs.settings import RunSettings
     from kapwa.runs.stopping import Limits
 
@@ -183,7 +183,7 @@ def run(
         return
     if not model:
         raise UsageError("No model is named.", hint="Add --model MODEL, such as --model smollm2; see: kapwa models")
-    check_places(out, cache)
+    check_folders(out, cache)
     task_settings = TaskSettings(
         data=data,
         variant=variant,

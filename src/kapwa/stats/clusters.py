@@ -131,7 +131,7 @@ def read_values(values: ArrayLike, share: bool | Sequence[bool]) -> tuple[FloatA
     if np.isinf(matrix).any():
         raise DataError("a value is infinite; an estimate needs finite values.", hint="Use NaN for 'not measured'.")
     flags = np.broadcast_to(np.asarray(share, dtype=bool), matrix.shape[1:])
-    # What lies outside by rounding alone is at the end.
+    # Values that lie outside only by rounding are moved to the end of the range.
     matrix = np.where(flags & (np.abs(matrix - 0.5) <= 0.5 + 1e-9), np.clip(matrix, 0.0, 1.0), matrix)
     bad = np.argwhere(flags & ((matrix < 0) | (matrix > 1)))
     if len(bad):

@@ -284,7 +284,7 @@ def _use_of(audit: _Audit, saving: float | None) -> tuple[Use, str]:
 
 
 def _raters(audit: _Audit) -> RaterError | None:
-    """What raters add to the error of people's mean; None where it is not recorded who labelled."""
+    """The error that raters add to people's mean; None if it is not recorded who labelled."""
     if audit.by_rater is None or not len(audit.by_rater.answers):
         return None
     return rater_error(audit.by_rater, audit.strata, audit.weights)
@@ -365,7 +365,7 @@ def _t_mean(value: float, centre: float, se: float, df: float, least: float) -> 
 
 
 class _Residuals(NamedTuple):
-    """What each cluster, and each of four pseudo-pairs, adds to the error of a stratum's corrected mean.
+    """How much each cluster, and each of four pseudo-pairs, adds to the error of a stratum's corrected mean.
 
     With the scorer's weight λ the error is the sum of ``label`` + λ · ``score``, (clusters + 4,); ``shift``: what
     the pseudo-pairs add to people's mean and to the scorer's; ``ahead``: how much higher the scorer's mean of all
@@ -386,7 +386,7 @@ def _residuals(audit: _Audit, clusters: int, added: float) -> _Residuals:
     n, scores, labels = len(audit.scores), audit.scores, np.nan_to_num(audit.labels)
     weights = audit.weights / audit.weights.sum()
     ends = np.array([-1.0, 1.0] if audit.signed else [0.0, 1.0])
-    # A pseudo-pair weighs as much as one of the independent right/wrong answers that tell as much as the labels do.
+    # A pseudo-pair has the weight of one answer among as many independent right/wrong answers as give this error.
     sums = cluster_sums(audit.labels[:, None], audit.clusters, audit.weights)
     spread = (weights @ np.abs(labels) if audit.signed else sums.mean) - sums.mean**2
     pseudo = added / (float(effective_size(sums, spread)[0]) + added)

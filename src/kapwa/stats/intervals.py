@@ -158,7 +158,7 @@ def mean_estimates(
 
 
 def _rows(numbers: Mapping[str, FloatArray], sums: ClusterSums, methods: Iterable[str]) -> Iterator[Cells]:
-    """Yield the fields of each column's estimate, None for what is not known."""
+    """Yield the fields of each column's estimate, with None for what is not known."""
     for k, method in enumerate(methods):
         counts = {"n": int(sums.n[k]), "clusters": int(sums.clusters[k]), "method": str(method)}
         yield {name: None if np.isnan(c[k]) else float(c[k]) for name, c in numbers.items()} | counts
@@ -318,7 +318,7 @@ def paired_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     a_value, b_value = (
         cluster_sums(np.where(np.isnan(differences), np.nan, side), codes).mean for side in (first, second)
     )
-    # Of means of several right/wrong answers, the expected share on which single answers differ.
+    # For means of several right/wrong answers: the expected share on which single answers differ.
     size = np.where(flags, np.abs(differences), np.where(np.isnan(differences), np.nan, differences != 0))
     differing = cluster_sums(size, codes).mean
     numbers = {

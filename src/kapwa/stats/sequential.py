@@ -134,7 +134,7 @@ def partial_means(
     if share:
         half, drift = _to_stop(adjusted, left, half, level)
         doubt = np.maximum(np.divide(_besides(adjusted)[1], se**2, out=np.ones_like(se), where=se > 0), 1.0)
-        # The answers so far bound the mean, whatever the other answers will be.
+        # The answers so far bound the mean, since every other answer lies between 0 and 1.
         whole = len(values)
         least = np.nansum(values, axis=0) / whole
         most = least + np.isnan(values).sum(axis=0) / whole
@@ -163,7 +163,7 @@ def control_residuals(values: FloatArray, codes: IntArray, control: FloatArray) 
 
 
 def explained_by_control(values: FloatArray, codes: IntArray, control: FloatArray) -> FloatArray:
-    """What a control explains of each row, β(x − x̄), in every column, asked or not.
+    """Return what a control explains of each row, β(x − x̄), in every column, asked or not.
 
     β is fitted by least squares on the asked clusters of the other folds, so no cluster affects its own slope, and the
     residuals spread as those of new clusters would.

@@ -53,7 +53,7 @@ class SeriesChange(NamedTuple):
 
     @property
     def shown(self) -> Direction | None:
-        """The direction of the change, if the interval excludes 0 whatever the missing answers were; else None."""
+        """The direction of the change, if the interval excludes 0 for any values of the missing answers; else None."""
         return direction(self.comparison)
 
 

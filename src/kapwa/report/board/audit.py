@@ -93,7 +93,7 @@ _AUDIT_CARRIED_NOTE = (
 
 
 def audit_block(audit: Audit) -> PageSection:
-    """What the labels say: a sentence for each system and each two, and tables by culture."""
+    """The results of labels: a sentence for each system and for each two, and tables by culture."""
     whole, pairs = _whole(audit, audit.scores), _whole(audit, audit.differences)
     tables = [_score_table(audit), *([_difference_table(audit)] if audit.differences.height else [])]
     more = [_rater_table(audit)]
@@ -114,7 +114,7 @@ def audit_block(audit: Audit) -> PageSection:
 
 
 def blocks_of(audits: Sequence[AuditedRuns]) -> list[PageSection]:
-    """What each audit says, in a part of its own; of several, each names its draw."""
+    """A section for each audit; if there are several, each names its draw."""
     blocks = [audit_block(each.audit) for each in audits]
     if len(audits) > 1:
         for block, each in zip(blocks, audits, strict=True):
@@ -123,14 +123,14 @@ def blocks_of(audits: Sequence[AuditedRuns]) -> list[PageSection]:
 
 
 class AuditedRuns(NamedTuple):
-    """What labels say of runs; ``names``: by the identity of each run what the audit calls its system."""
+    """The audit of runs by labels; ``names``: the name of each run's system in the audit, by the run's identity."""
 
     audit: Audit
     names: Mapping[int, str]
 
 
 def audits_of(runs: Sequence[Run], paths: Sequence[Path]) -> list[AuditedRuns]:
-    """What the labels of each draw in ``paths`` say of those of ``runs`` that were drawn from.
+    """Apply the labels of each draw in ``paths`` to those of ``runs`` from which it was drawn.
 
     Labels are filled in on the sheets of the draw, or stand in tables of their own among ``paths``, which name it.
     Raises UsageError for a draw from other runs, and DataError for labels of a draw that is not among ``paths``.
@@ -156,9 +156,9 @@ def audits_of(runs: Sequence[Run], paths: Sequence[Path]) -> list[AuditedRuns]:
 
 
 def label_columns(views: Sequence[TaskView], audits: Sequence[AuditedRuns]) -> list[LabelColumn]:
-    """Of each audit what stands on the board: numbers over all cultures, in the variant that the scores are of.
+    """Return the columns of audits on the board: numbers over all cultures, in the variant of the scores.
 
-    Labels that say something else than a task's scores do not stand beside these.
+    Labels that measure something else than a task's scores have no column.
     """
     columns = []
     of_scores = [each for each in audits if each.audit.corrects]

@@ -1,4 +1,4 @@
-"""What the page's script knows of the board: the scores by each filter, and the tests of every two systems."""
+"""Data of the board for the page's script: the scores by each filter, and the tests of every two systems."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def comparison_data(
     unfiltered: Sequence[int] = (),
     variants: Sequence[Sequence[RankedTask]] = (),
 ) -> str:
-    """What the page's script needs to filter the board and to set any two systems side by side, packed.
+    """Return the data with which the page's script filters the board and compares any two systems, packed.
 
     ``groups``: the group of each system, where known. ``unfiltered``: for each column after those of tasks (people's
     labels, costs), the index of its task. ``variants``: of each task (:func:`kapwa.report.board.ranks.in_variants`):
@@ -47,7 +47,7 @@ def comparison_data(
 
 
 def _script_data(task: RankedTask) -> JsonObject:
-    """What the script needs of a task in one variant."""
+    """The data for the script about a task in one variant."""
     view = task.view
     info = view.metrics[view.main_metric]
     index_of = {label: index for index, label in enumerate(view.labels)}
@@ -71,7 +71,7 @@ def _script_data(task: RankedTask) -> JsonObject:
 
 
 def filter_choices(view: TaskView) -> list[tuple[str, str, list[int]]]:
-    """What the board can be filtered by: every culture, the languages they were asked in, where several, and labels.
+    """Return the filters of the board: cultures, the languages in which they were asked (if several), and labels.
 
     Each with its kind, its name and the places of its cultures among ``view.subjects``.
     """
@@ -90,7 +90,7 @@ def filter_choices(view: TaskView) -> list[tuple[str, str, list[int]]]:
 
 
 def chosen_cells(view: TaskView, choices: Sequence[Sequence[int]]) -> list[list[tuple[str, str]]]:
-    """By choice, what the board shows of each system and then of each mark: its value, and what stands small under it.
+    """For each filter, the cells of all systems and then of all marks: a value, and the small text under it.
 
     A choice of one culture has its estimate and marks; one of several has their mean, each counting alike, and no mark.
     """

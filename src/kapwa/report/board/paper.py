@@ -202,13 +202,13 @@ def read_groups(path: Path | None, labels: Sequence[str]) -> Groups:
 
 
 def _mark(column: PaperColumn, subject: Subject | None, names: Sequence[str]) -> JsonObject:
-    """What guessing or people score in one culture (None: in all)."""
+    """The score of guessing or of people in one culture (None: in all)."""
     marks = column.view.marks(subject, column.metric, column.variant).every
     return next((mark._asdict() for mark in marks if mark.name in names), {})
 
 
 def _facts(column: PaperColumn, column_index: int, head: str, estimate: Mapping[str, object] | None) -> JsonObject:
-    """What the frame says of a number."""
+    """The fields of a number in the frame."""
     known = {name: (estimate or {}).get(name) for name in _NUMBERS}
     data = str(column.view.manifest["data"]["name"])
     measured = {"task": column.view.task, "data": data, "variant": column.variant, "metric": column.metric}

@@ -1,4 +1,4 @@
-"""The board: a row a system, a column a task; below the systems guessing, the best trick and the ceiling."""
+"""The board: a row for each system, a column for each task; below the systems guessing, the best trick, the ceiling."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ class _TaskColumn(NamedTuple):
 
     @property
     def task_facts(self) -> JsonObject:
-        """What all rows of the column share."""
+        """The fields that all rows of the column share."""
         view = self.view
         facts = {"task": view.task, "data": view.source, "metric": view.main_metric, "variant": view.variant}
         return {**facts, "language": languages_asked(view), "column_index": self.column_index}
@@ -236,7 +236,7 @@ class _TaskColumn(NamedTuple):
 
 
 def _costs(view: TaskView) -> dict[str, float]:
-    """What 1,000 items cost, by system, where a run tells it."""
+    """The cost of 1,000 items by system, for runs that record it."""
     cost_of = {label: run.manifest.get("cost") for label, run in zip(view.labels, view.runs, strict=True)}
     costs = {label: (cost or {}).get("cost_per_1000_items") for label, cost in cost_of.items()}
     return {label: float(cost) for label, cost in costs.items() if wording.known(cost)}
@@ -271,7 +271,7 @@ def languages_asked(view: TaskView) -> str:
 
 
 def _thinking(views: Sequence[TaskView]) -> dict[str, str]:
-    """What stands beside the names of systems that think, where others do not; {} where all are alike."""
+    """Notes on the names of systems: which of them think; {} if all do, or none."""
     runs = [pair for view in views for pair in zip(view.labels, view.runs, strict=True)]
     thinks = {label: missing.thinks(run.manifest) for label, run in runs}
     if len(set(thinks.values())) < 2:
@@ -280,9 +280,9 @@ def _thinking(views: Sequence[TaskView]) -> dict[str, str]:
 
 
 def _trained_on(views: Sequence[TaskView]) -> dict[str, str]:
-    """What stands beside the names of systems once somebody said of one whether it was trained on a task's questions.
+    """Notes on the names of systems: whether they were trained on a task's questions, if this is recorded for one.
 
-    Nobody can tell it from scores, so it is what whoever trained a model says, and unknown of the others.
+    Scores cannot show it, so it is what the people who trained a model state, and unknown for other models.
     """
     of_systems: dict[str, dict[str, str]] = {}
     for view in views:
@@ -297,7 +297,7 @@ def _trained_on(views: Sequence[TaskView]) -> dict[str, str]:
 
 
 def _stopped_early(views: Sequence[TaskView]) -> dict[str, str]:
-    """What stands beside the names of systems of which not everything was asked: a column holds none unmarked."""
+    """Notes on the names of systems that were not asked everything, so that each such score is marked."""
     early: dict[str, list[str]] = {}
     for view in views:
         for label, run in zip(view.labels, view.runs, strict=True):
@@ -345,7 +345,7 @@ def _label_cell(row: Row) -> Cell:
 
 
 def references_of(view: TaskView, run: int, subject: Subject | None = None) -> dict[str, ReferenceScore]:
-    """What the rows below the systems (:data:`REFERENCE_ROWS`) show; ``subject`` None: of the only culture, or all."""
+    """Scores for the rows below the systems (:data:`REFERENCE_ROWS`); ``subject`` None: the only culture, or all."""
     every = view.marks(subject or view.only_culture, view.main_metric, run=run)
     by_kind = {"base": every.baseline, "best": every.best_trick, "top": every.ceiling}
     # A task without guessing has its highest trick at the base: marks of other names there are tricks.
@@ -377,7 +377,7 @@ def board_cell(row: Row, view: TaskView) -> Cell:
 
 
 def _note(views: Sequence[TaskView], labelled: Sequence[LabelColumn], *, ranked: bool, cost: bool) -> str:
-    """What stands below the board, of what it holds."""
+    """The note below the board, on what it contains."""
     notes = ["Under each score is its 95% interval."]
     if any(view.several_cultures for view in views):
         notes.append("Scores are means over cultures, each with the same weight.")

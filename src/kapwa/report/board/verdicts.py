@@ -24,7 +24,7 @@ MOST_NAMED = 3
 
 
 class LabelColumn(NamedTuple):
-    """What people's labels say of the scores of a task, over all its cultures: a column of the board.
+    """A column of the board: the scores of a task according to people's labels, over all its cultures.
 
     ``task_index``: that of the task. ``scores``: by system, ``differences``: by two systems, rows of an audit's tables
     (:class:`kapwa.labels.audits.correction.Audit`).

@@ -1,4 +1,4 @@
-"""What lies beside the page of a report that is a folder: every answer, every estimate, every two systems compared."""
+"""Files beside the page of a report that is a folder: every answer, every estimate, every two systems compared."""
 
 from __future__ import annotations
 

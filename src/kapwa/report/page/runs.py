@@ -1,6 +1,6 @@
 """Put runs into one self-contained HTML page: one script and style, known by their hashes, no network, no fonts.
 
-One pass: tables of the runs, what the page says of them (plain data), the template.
+One pass: tables of the runs, the contents of the page (plain data), the template.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def build_report(  # noqa: PLR0913 - a choice of the reader each
 
 @dataclass(frozen=True)
 class _Sources:
-    """What a page is made of, read and checked before anything is written.
+    """The sources of a page, read and checked before anything is written.
 
     Attributes:
         people: What people say of the answers.
@@ -123,7 +123,7 @@ class _Sources:
 def _what_people_say(
     runs: Sequence[Run], views: Sequence[TaskView], paths: Sequence[Path]
 ) -> tuple[list[PageSection], Sequence[LabelColumn]]:
-    """What people chose, judged and labelled, and the columns of the board that labels make."""
+    """Return sections on what people chose, judged and labelled, and the columns of labels on the board."""
     from kapwa.report.board.audit import audits_of, blocks_of, label_columns
     from kapwa.report.tables.people import people_blocks
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Group, RenderableType
 
 MOST_ROWS = 44
-# What 80 columns have room for.
+# The columns that fit 80 characters.
 _OF_GLANCE = ("Corpus", "Across", "Within", "Difference", "p (adjusted)")
 _OF_FACTORS = ("Attribute", "Variance", "Share", "Statistic", "p (adjusted)")
 _OF_DEPICTED = ("By", "Of one", "Of two", "Points more", "Most often", "Apart", "p (adjusted)")

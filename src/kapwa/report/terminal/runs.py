@@ -59,7 +59,7 @@ def render_run(run: Run) -> Group:
     shown += [Text(plain(line)) for line in group_sentences(view)]
     shown += [Text(f"{board.note} {_measured_words(view, items)}", style="dim")] if items else []
     shown += [Text(plain(line), style="yellow") for line in notes.warnings(view)]
-    # What became of answers that are neither right nor wrong; failed requests are among the warnings.
+    # Outcomes of answers that are neither right nor wrong; failed requests are among the warnings.
     rows = [
         view.estimate(0, subject, view.main_metric, name) for subject, name in product(view.subjects, view.variants)
     ]
@@ -119,7 +119,7 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, MetricInfo]) ->
     lines.append(f"Difference: {names['b']} − {names['a']}")
     # Sentences tell the first side less the second.
     frame, names = swap_sides(frame), {"a": names["b"], "b": names["a"]}
-    # What is the same in all rows stands once above the table.
+    # Values that all rows share are given once, above the table.
     by_label = "label" in frame.columns
     columns = ("metric", "label" if by_label else "culture", "variant")
     by = [name for name in columns if frame[name].n_unique() > 1] or ["metric"]

@@ -1,4 +1,4 @@
-"""What several tasks, models and cultures say together: means over cultures, gaps within a language, topics."""
+"""Several tasks, models and cultures together: means over cultures, gaps within a language, topics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kapwa.stats.spread import shares_of
 from kapwa.suites.base import holds_shares
 from kapwa.value_types import Row
 
-# Of two cultures compared on shares of what people score: the columns of their scores, by those of the shares.
+# For two cultures compared on shares of people's score: the columns of their scores, by those of the shares.
 SCORE_GAP = {
     "a_value": "a_score",
     "b_value": "b_score",
@@ -63,7 +63,7 @@ def equal_mean(
 
 
 def scores_by_system(columns: Sequence[TaskMetric], variant: str | None = None) -> dict[str, list[EstimateRow | None]]:
-    """By system, its score in every column: that of the one culture, or the mean over cultures, each counting alike.
+    """Return each system's score in every column: that of the one culture, or the mean over cultures, counting alike.
 
     ``variant``: None is the main one of each task. Beside the estimate stands ``run``, the number of the run in the
     column's view.
