@@ -15,14 +15,14 @@ import polars as pl
 
 from kapwa.errors import UsageError
 from kapwa.files import filling, write_text
-from kapwa.report.board.ranks import in_variants, ranked_task
+from kapwa.report.board.ranks import RankedTask, in_variants, ranked_task
 from kapwa.report.board.table import cost_columns
 from kapwa.report.board.verdicts import LabelColumn, verdict_sentence
-from kapwa.report.board.whole import whole_board
+from kapwa.report.board.whole import Board, whole_board
 from kapwa.report.page.answers import MOST, ROOM
 from kapwa.report.page.folder import write_tables
 from kapwa.report.page.html import render
-from kapwa.report.page.task import AnswerRoom, task_section
+from kapwa.report.page.task import AnswerRoom, TaskSection, task_section
 from kapwa.report.sentences import notes
 from kapwa.report.sentences.wordings import every_wording_sentence
 from kapwa.report.tables.correlations import LEAST, correlations
@@ -156,7 +156,6 @@ def _check_margin(views: Sequence[TaskView], equal_within: float) -> None:
 def _page(sources: _Sources, room: AnswerRoom) -> str:
     """The page's text. What lies beside it is written."""
     views = sources.views
-    tasks = list(map(ranked_task, views))
     has_board = len(views) > 1 or len(views[0].runs) > 1 or sources.cost
     sections = [
         task_section(view, room, sources.equal_within, sources.errata.get(view.slug), board=has_board) for view in views
@@ -168,18 +167,8 @@ def _page(sources: _Sources, room: AnswerRoom) -> str:
         if section.view.needs_verdicts and labels:
             words = [] if has_board else [verdict_sentence(section.view, [], pl.DataFrame(), labels)]
             section.sentences = words
-    variants = [in_variants(task) if has_board else [] for task in tasks]
-    for section, each in zip(sections, variants, strict=True):
-        if each:
-            over_wordings = every_wording_sentence(section.view, {one.view.variant: one.pairs for one in each})
-            section.order = " ".join(filter(None, [section.order, over_wordings]))
-    board = None
-    if has_board:
-        verdicts = [
-            verdict_sentence(section.view, task.pairs, section.compared, labels_of_tasks.get(index, ()))
-            for index, (section, task) in enumerate(zip(sections, tasks, strict=True))
-        ]
-        board = whole_board(tasks, variants, sources.labelled, verdicts, sources.groups, cost=sources.cost)
+    tasks = list(map(ranked_task, views)) if has_board or room.folder is not None else []
+    board = _board(sources, tasks, sections, labels_of_tasks) if has_board else None
     # A report must be readable where its suite is not installed.
     question = views[0].suite.question if views[0].suite is not None else views[0].task
     lead, versions, made = notes.origin(views)
@@ -205,6 +194,25 @@ def _page(sources: _Sources, room: AnswerRoom) -> str:
         versions=versions,
         made=made,
     )
+
+
+def _board(
+    sources: _Sources,
+    tasks: Sequence[RankedTask],
+    sections: Sequence[TaskSection],
+    labels_of_tasks: Mapping[int, Sequence[LabelColumn]],
+) -> Board:
+    """The board of the page; ``sections`` get sentences on how systems rank in every wording."""
+    variants = list(map(in_variants, tasks))
+    for section, each in zip(sections, variants, strict=True):
+        if each:
+            over_wordings = every_wording_sentence(section.view, {one.view.variant: one.pairs for one in each})
+            section.order = " ".join(filter(None, [section.order, over_wordings]))
+    verdicts = [
+        verdict_sentence(section.view, task.pairs, section.compared, labels_of_tasks.get(index, ()))
+        for index, (section, task) in enumerate(zip(sections, tasks, strict=True))
+    ]
+    return whole_board(tasks, variants, sources.labelled, verdicts, sources.groups, cost=sources.cost)
 
 
 def _planned(plan: FrozenPlan, views: Sequence[TaskView], equal_within: float | None) -> PageSection:

@@ -29,6 +29,7 @@ from kapwa.report.view.comparisons import Axis, contrast_tables, run_pairs, vari
 from kapwa.report.view.means import language_gaps
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import isolate
+from kapwa.runs.thoughts import TABLE as THOUGHTS
 from kapwa.value_types import Row
 
 
@@ -176,7 +177,7 @@ def _tables(view: TaskView, contrasts: Mapping[Axis, pl.DataFrame], compared: pl
         variance=variance_table(view) if varied else None,
         labels=[scale_table(view, i, frame) for i, frame in view.table("scale")],
         confusions=[confusion_table(view, one) for one in view.confusions()],
-        thoughts=thoughts_table(view),
+        thoughts=thoughts_table(view) if any(THOUGHTS in run.tables for run in view.runs) else None,
         counts=counts,
         signatures=signatures,
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from kapwa.report import wording
-from kapwa.report.board.ranks import ranked_task
+from kapwa.report.board.ranks import RankedTask
 from kapwa.report.board.table import board_table
 from kapwa.report.sentences import missing, notes
 from kapwa.report.sentences.cultures import items_words, over_sentences, spread_words
@@ -46,7 +46,7 @@ def render_run(run: Run) -> Group:
     from rich.text import Text
 
     view = arrange([run])[0]
-    board = board_table([ranked_task(view)])
+    board = board_table([RankedTask(view, [])])
     items = board.frame["n"][0] or 0
     shown: list[RenderableType] = []
     if first := missing.first_sentence(view, 0):
