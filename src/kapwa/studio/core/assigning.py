@@ -11,12 +11,13 @@ too, so that a phone that only opened its page keeps nobody from work.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Count, Min, Q
+from django.db.models import BooleanField, Count, ExpressionWrapper, Min, Q
 from django.utils import timezone
 
 from kapwa.studio.core.log import lock_project, single_writer
@@ -128,22 +129,39 @@ class LeasesOf(NamedTuple):
     firm: int
     present: int
 
+    def with_group(self, n: int, *, done: bool, own: bool, along: bool) -> LeasesOf:
+        """Return the same with ``n`` more leases that are alike."""
+        if own:
+            return self._replace(own=self.own + (0 if done else n))
+        if done:
+            return self._replace(present=self.present + (0 if along else n))
+        if along:
+            return self._replace(along=self.along + n, promised=self.promised + n)
+        return self._replace(promised=self.promised + n, firm=self.firm + n, present=self.present + n)
+
 
 @once_a_page
 def leases_of(project: Project, author: str) -> list[LeasesOf]:
     """Return what is leased at all desks of a project, as ``author`` finds it: first what they were leased first."""
     now = timezone.now()
-    own, open_yet, at_hand = Q(author=author), Q(done=False), Q(until__lte=now + AT_HAND)
-    counted = {
-        "own": Count("pk", filter=own & open_yet),
-        "along": Count("pk", filter=~own & open_yet & ~at_hand),
-        "promised": Count("pk", filter=~own & open_yet),
-        "firm": Count("pk", filter=~own & open_yet & at_hand),
-        "present": Count("pk", filter=~own & at_hand),
-    }
-    leases = Lease.objects.filter(project=project, until__gt=now).values("desk", "subject").annotate(**counted)
-    rows = leases.annotate(first=Min("pk", filter=own & open_yet)).order_by("first", "desk", "subject")
-    return [LeasesOf(*row) for row in rows.values_list(*LeasesOf._fields)]
+    alike = {"own": _whether(author=author), "along": _whether(until__gt=now + AT_HAND)}
+    leases = Lease.objects.filter(project=project, until__gt=now).order_by().values("desk", "subject", "done", **alike)
+    groups = leases.annotate(n=Count("pk"), first=Min("pk"))
+    found: dict[tuple[str, str], LeasesOf] = {}
+    own_first: dict[tuple[str, str], int] = {}
+    for *thing, done, own, along, n, first in groups.values_list(
+        "desk", "subject", "done", "own", "along", "n", "first"
+    ):
+        key = (thing[0], thing[1])
+        row = found.get(key) or LeasesOf(*key, own=0, along=0, promised=0, firm=0, present=0)
+        found[key] = row.with_group(n, done=done, own=own, along=along)
+        if own and not done:
+            own_first[key] = min(first, own_first.get(key, first))
+    return [found[key] for key in sorted(found, key=lambda key: (own_first.get(key, math.inf), key))]
+
+
+def _whether(**what: object) -> ExpressionWrapper:
+    return ExpressionWrapper(Q(**what), BooleanField())
 
 
 class _Desk:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from django.db import models
-from django.db.models import Count, OuterRef, QuerySet, Subquery, Value
-from django.db.models.functions import Coalesce
+from django.db.models import QuerySet
+from django.db.models.expressions import RawSQL
 
 from kapwa.studio.core.tables import ID, Authored, Event, Membership
 
@@ -38,6 +38,20 @@ class NewsRead(models.Model):
     seq = models.BigIntegerField(default=0)
 
 
+# How many notices each member has not read, in a query of memberships. Written out: every page asks it.
+UNREAD_OF_MEMBERS = RawSQL(
+    """(
+    SELECT COUNT(*) FROM studio_notice AS notice
+    WHERE notice.project_id = studio_membership.project_id AND notice.author = studio_membership.author
+    AND notice.seq > COALESCE((
+        SELECT done.seq FROM studio_newsread AS done WHERE done.member_id = studio_membership.id
+    ), 0)
+)""",
+    (),
+    models.IntegerField(),
+)
+
+
 def tell(event: Event, item: str, authors: Iterable[str], kind: str = "") -> None:
     """Tell ``authors`` of an event, but not who did it, and nobody twice; ``kind``: of what, else of the event's."""
     of, told = kind or event.kind, dict.fromkeys(authors)
@@ -53,14 +67,6 @@ def tell(event: Event, item: str, authors: Iterable[str], kind: str = "") -> Non
 def notices_of(member: Membership) -> QuerySet[Notice]:
     """Return what a member was told, the newest first."""
     return Notice.objects.filter(project=member.project, author=member.author).order_by("-seq", "id")
-
-
-def unread_of_members() -> Coalesce:
-    """Return what counts, in a query of memberships, the notices that each has not read."""
-    read = Coalesce(Subquery(NewsRead.objects.filter(member=OuterRef(OuterRef("pk"))).values("seq")), Value(0))
-    theirs = Notice.objects.filter(project=OuterRef("project"), author=OuterRef("author"), seq__gt=read)
-    counted = theirs.order_by().values("author").annotate(n=Count("pk")).values("n")
-    return Coalesce(Subquery(counted), Value(0))
 
 
 def mark_read(member: Membership) -> int:

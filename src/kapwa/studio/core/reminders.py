@@ -15,7 +15,7 @@ from kapwa.errors import UsageError
 from kapwa.studio.core.forms import ANYBODY, Todo
 from kapwa.studio.core.guide import guide
 from kapwa.studio.core.interface import SOURCE, speaking, spoken
-from kapwa.studio.core.notices import unread_of_members
+from kapwa.studio.core.notices import UNREAD_OF_MEMBERS
 from kapwa.studio.core.roles import COORDINATOR, ROLES
 from kapwa.studio.core.security import Visit, agreed
 from kapwa.studio.core.tables import Membership, Project
@@ -55,7 +55,7 @@ def remind() -> tuple[int, int]:
     if not settings.KAPWA_MAIL:
         raise UsageError("No mail server is set.", hint="Set KAPWA_EMAIL_HOST and KAPWA_DEFAULT_FROM_EMAIL.")
     wanting = Membership.objects.filter(left=None, person__isnull=False).exclude(person__email="")
-    wanting = wanting.annotate(unread=unread_of_members())
+    wanting = wanting.annotate(unread=UNREAD_OF_MEMBERS)
     members = [member for member in wanting.select_related("person", "project") if agreed(member)]
     mails = [mail for member in members if (mail := _mail_for(member))]
     with get_connection(fail_silently=True) as connection:

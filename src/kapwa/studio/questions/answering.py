@@ -18,7 +18,7 @@ from kapwa.studio.core.reading import once_a_page, was_read
 from kapwa.studio.core.roles import ANSWERER
 from kapwa.studio.core.tables import APPROVED, Event, Membership, Project
 from kapwa.studio.questions.events import PROMPT, askable, questions_of, was_agreed
-from kapwa.studio.questions.tables import ANSWERED, DESK, NO_ANSWER, NOT_APPLICABLE, UNKNOWN, Answer, Wording
+from kapwa.studio.questions.tables import ANSWERED, DESK, NO_ANSWER, NOT_APPLICABLE, UNKNOWN, Answer, Question, Wording
 from kapwa.value_types import JsonMapping, JsonObject
 
 LONGEST = 200  # characters of one answer: a few words, not a text
@@ -150,6 +150,8 @@ def asked_in(member: Membership, known: Collection[str] | None = None) -> list[s
     this before its others. ``known``: the languages in which anything is asked, where they were read before.
     """
     project = member.project
+    if len(project.languages) == 1:
+        return list(project.languages)
     if languages := [tag for tag in project.languages if tag in member.languages]:
         return languages
     likely = sorted(project.languages, key=lambda tag: (tag != get_language(), tag != project.language))
@@ -164,16 +166,25 @@ def _languages_asked(project: Project) -> set[str]:
     return set(asked.values_list("language", flat=True).distinct())
 
 
+class Answered(NamedTuple):
+    """What somebody answered: a wording, whether they did so a second time, and the revisions that they saw."""
+
+    wording: str
+    again: bool
+    revisions: list[int]
+
+
 class Asked(NamedTuple):
     """What a member may be asked now, and in which languages: how many people answered it, by its id; the checks.
 
-    ``counted``: the revisions to which answers count, at least of what the member answered.
+    ``counted``: the revisions to which answers count, at least of what the member has ``answered``.
     """
 
     languages: Collection[str]
     people: Mapping[str, int]
     checks: Collection[str]
     counted: Mapping[str, Sequence[list[int]]]
+    answered: Sequence[Answered]
 
 
 def _asked(member: Membership) -> Asked:
@@ -184,12 +195,13 @@ def _asked(member: Membership) -> Asked:
 def asked_now(member: Membership) -> Asked:
     """Read what a member may be asked now, for the task that comes next: of hundreds, JSON is read of few."""
     languages = asked_in(member)
-    asked = askable(member.project, *languages).order_by()
-    known = asked.exclude(question__accepted={}).values_list("id", "language", "question__accepted")
-    checks = {thing for thing, tag, accepted in known if tag in accepted}
-    seen = [thing for thing, _again, _now in _answers_by(member.author)]
-    counted = dict(asked.filter(pk__in=seen).values_list("id", "counted"))
-    return Asked(languages, dict(asked.values_list("id", "people")), checks, counted)
+    people = dict(askable(member.project, *languages).order_by().values_list("id", "people"))
+    known = Question.objects.filter(project=member.project).exclude(accepted={}).order_by()
+    accepted = (f"{question}:{tag}" for question, tags in known.values_list("id", "accepted") for tag in tags)
+    answered = _answers_by(member.author)
+    seen = Wording.objects.filter(pk__in=[one.wording for one in answered]).order_by()
+    counted = {thing: revisions for thing, revisions in seen.values_list("id", "counted") if thing in people}
+    return Asked(languages, people, people.keys() & set(accepted), counted, answered)
 
 
 def asked_of_page(member: Membership) -> Asked:
@@ -200,23 +212,24 @@ def asked_of_page(member: Membership) -> Asked:
     words = [word for word in agreed if word.language in tags]
     checks = {word.id for word in words if word.is_check}
     people, counted = {word.id: word.people for word in words}, {word.id: word.counted for word in words}
-    return Asked(tags, people, checks, counted)
+    return Asked(tags, people, checks, counted, _answers_by(member.author))
 
 
 @once_a_page
-def _answers_by(author: str) -> list[tuple[str, bool, list[int]]]:
-    """Return what somebody answered: the wording, whether they did so a second time, and the revisions they saw."""
+def _answers_by(author: str) -> list[Answered]:
+    """Return what somebody answered."""
     answers = Answer.objects.filter(author=author)  # who is in this project alone, and found by the index
     columns = ("question", "language", "again", "question_revision", "wording_revision")
     rows = answers.values_list(*columns)
-    return [(f"{question}:{tag}", bool(again), now) for question, tag, again, *now in rows]
+    return [Answered(f"{question}:{tag}", bool(again), seen) for question, tag, again, *seen in rows]
 
 
 def done_of(member: Membership, asked: Asked) -> Done:
     """How many people answered each question that the member may be asked, as it is asked now; and which they did."""
-    seen = {thing: (again, now) for thing, again, now in _answers_by(member.author)}
-    finished = {thing for thing, (_again, now) in seen.items() if now in asked.counted.get(thing, ())}
-    once = [thing for thing in list(seen)[:-_LATER] if thing in finished - set(asked.checks) and not seen[thing][0]]
-    due = member.project.repeats_each - sum(again for again, _now in seen.values())
+    answered = {one.wording: one for one in asked.answered}
+    finished = {thing for thing, one in answered.items() if one.revisions in asked.counted.get(thing, ())}
+    first = finished - set(asked.checks)
+    once = [thing for thing in list(answered)[:-_LATER] if thing in first and not answered[thing].again]
+    due = member.project.repeats_each - sum(one.again for one in answered.values())
     repeats = dict.fromkeys((thing + _AGAIN for thing in once[: max(0, due)]), 0)
     return Done(dict(asked.people) | repeats, finished, {*asked.checks, *repeats})

@@ -65,7 +65,7 @@ def show(visit: Visit, template: str, /, status: int = 200, **context: object) -
         "merges": visit.may(MERGERS),
         "interprets": visit.may(INTERPRETERS),
         "elsewhere": visit.member.elsewhere,
-        "returning": SimpleLazyObject(lambda: waiting_back(visit.member, moderates=visit.may(MODERATORS))),
+        "returning": visit.member.somebody_waits and waiting_back(visit.member, moderates=visit.may(MODERATORS)),
         "asks_publication": SimpleLazyObject(lambda: asks_publication(visit)),
         "unread": visit.member.unread,
         "longest": LONGEST,
