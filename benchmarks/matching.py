@@ -339,7 +339,7 @@ def people(data: Path) -> list[dict[str, Any]]:
         for asked_in in LANGUAGES:
             said = [question for question in own if question.text(asked_in)]
             each = [share for question in said if (share := maker.person_share(question, asked_in)) is not None]
-            by_matcher = mean_estimates(each, None, binary=True)[0]
+            by_matcher = mean_estimates(each, None, share=True)[0]
             grouped = sum(leave_one_out(question.groups).b for question in said) / len(said)
             row[asked_in] = [by_matcher.value, by_matcher.low, by_matcher.high, grouped]
         answer_matcher.drop_local_matchers()

@@ -65,3 +65,33 @@ def test_few_values_have_no_type() -> None:
     texts = [path.read_text(encoding="utf-8") for path in sorted(SOURCE.rglob("*.py"))]
     found = [line for text in texts for line in text.splitlines() if re.search(r"\bAny\b", line)]
     assert len(found) <= MOST_ANY
+
+
+def type_names(tree: ast.Module) -> Iterator[str]:
+    """Yield the names of a module's classes and other types that are of several words, such as ScoreRow."""
+    for node in tree.body:
+        names = [node.name] if isinstance(node, ast.ClassDef) else []
+        if isinstance(node, ast.Assign):
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+        yield from (name for name in names if re.fullmatch(r"[A-Z]\w*[a-z][A-Z]\w*", name))
+
+
+def texts(tree: ast.Module) -> Iterator[ast.Constant]:
+    """Yield the texts of a module that somebody may be shown: all but docstrings, and but single words."""
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in docs]
+    yield from (node for node in constants if isinstance(node.value, str) and " " in node.value)
+
+
+def test_no_text_holds_the_name_of_a_type() -> None:
+    """A type that is renamed by search and replace takes no word of a heading or message with it."""
+    trees = dict(modules())
+    named = {name for tree in trees.values() for name in type_names(tree)}
+    assert {"MetricInfo", "ScoreWithReferences"} <= named
+    found = [
+        f"{module}:{text.lineno}: {text.value}"
+        for module, tree in trees.items()
+        for text in texts(tree)
+        if named & set(re.findall(r"\w+", text.value))
+    ]
+    assert found == []

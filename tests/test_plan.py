@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import kapwa
 from kapwa.cli.main import app
 from kapwa.errors import UsageError
-from kapwa.stats.tables import compare_runs
+from kapwa.stats.comparison_tables import compare_runs
 
 DRAWS = np.random.default_rng(2)
 

@@ -38,7 +38,7 @@ def on_average_against_tricks(
     for values in answers[:models]:
         found = pooled_against_marks(values, marks, cultures, questions, binary=True)
         every = [tested(str(k), float(marks[:, k].mean()), False, one) for k, one in enumerate(found)]
-        mean = dict(pooled_mean(values, cultures, questions, binary=True)._asdict())
+        mean = dict(pooled_mean(values, cultures, questions, share=True)._asdict())
         wrong.append(errs([(mean, ReferenceScores.of(every))], names))
     return float(np.mean(wrong))
 
@@ -50,7 +50,7 @@ def on_average_against_people(random: np.random.Generator, design: tuple[int, in
     wrong = []
     for fair in said.T:
         (found,) = pooled_against_marks(fair, person[:, None], cultures, questions, binary=True)
-        mean = dict(pooled_mean(fair, cultures, questions, binary=True)._asdict())
+        mean = dict(pooled_mean(fair, cultures, questions, share=True)._asdict())
         people = ReferenceScores.of([tested("people", float(person.mean()), True, found)])
         wrong.append(errs([(mean, people)], frozenset(["people"])))
     return float(np.mean(wrong))
@@ -62,7 +62,7 @@ def on_average_against_guessing(random: np.random.Generator, design: tuple[int, 
     wrong = []
     for _ in range(models):
         values = (random.random(len(cultures)) < 0.25).astype(np.float64)
-        mean = dict(pooled_mean(values, cultures, questions, binary=True)._asdict())
+        mean = dict(pooled_mean(values, cultures, questions, share=True)._asdict())
         wrong.append(errs([(mean, ReferenceScores.of([mark("chance", 0.25, False)]))], frozenset(["chance"])))
     return float(np.mean(wrong))
 

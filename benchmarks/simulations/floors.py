@@ -30,7 +30,7 @@ def right(random: np.random.Generator, rates: Floats, likeness: float) -> Floats
 
 def row(values: Floats) -> dict[str, object]:
     """The estimate of right/wrong values, as a run keeps it."""
-    return dict(mean_estimates(values, None, binary=True)[0]._asdict())
+    return dict(mean_estimates(values, None, share=True)[0]._asdict())
 
 
 def mark(name: str, value: float, ceiling: bool, **known: float | None) -> ReferenceScore:
@@ -68,7 +68,7 @@ def against_guessing(random: np.random.Generator, n: int) -> bool:
 def against_published(random: np.random.Generator, alike: float) -> bool:
     """Whether a model as good as people (89.1 % of 150 prompts, three people) is called better or worse than them."""
     answers = right(random, np.full((150, 4), 0.891), alike)
-    people = mean_estimates(answers[:, 1:].mean(axis=1), None, binary=True)[0]
+    people = mean_estimates(answers[:, 1:].mean(axis=1), None, share=True)[0]
     assert people.value is not None
     top = mark("human", people.value, True, low=people.low, high=people.high)
     return errs([(row(answers[:, 0]), ReferenceScores.of([top]))], frozenset(["human"]))

@@ -47,7 +47,7 @@ def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
                 drawn = rights(random, groups, means, spread)
                 excess = agreement_excess(np.full(groups, float(ITEMS)), drawn.sum(axis=1))
                 printed = (
-                    mean_estimates(drawn.prod(axis=1), None, binary=True)[0],
+                    mean_estimates(drawn.prod(axis=1), None, share=True)[0],
                     mean_estimates(excess, None)[0],
                 )
                 for name, estimate in zip(truths, printed, strict=True):

@@ -47,7 +47,7 @@ def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
                 size = mean * (1 - mean) / error**2 if error and 0 < mean < 1 else n
                 ends = tuple(map(float, wilson_interval(mean, size, 1.959964)))
                 held["keys"] += ends[0] <= same <= ends[1]
-                one = mean_estimates(right, None, binary=True)[0]
+                one = mean_estimates(right, None, share=True)[0]
                 held["usual"] += (one.low or 0.0) <= overall <= (one.high or 0.0)
                 ends = resampled(random, votes)
                 held["both"] += ends[0] <= overall <= ends[1]
@@ -66,7 +66,7 @@ def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
         truths = [_crossed(random, 2000, sd)[1] for _ in range(400)]
         overall = float(np.mean(truths))
         for _ in range(repeats):
-            one = mean_estimates(_crossed(random, 460, sd)[0], None, binary=True)[0]
+            one = mean_estimates(_crossed(random, 460, sd)[0], None, share=True)[0]
             held_usual += (one.low or 0.0) <= overall <= (one.high or 0.0)
         setting = f"460 questions, the same {PEOPLE} people, who differ by {sd:g} (logits)"
         figure = "other questions, other people: the usual interval"

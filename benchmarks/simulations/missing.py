@@ -20,7 +20,7 @@ from kapwa.report.tables.regression import outcome_at_worst, outcome_of
 from kapwa.report.view.reference_scores import ReferenceScore, ReferenceScores, verdicts
 from kapwa.stats.every_pair import every_pair
 from kapwa.stats.families import is_clear, is_equal
-from kapwa.stats.missing import Side, compare_over_cultures_with_worst_cases, mean_over_cultures
+from kapwa.stats.missing import Side, compare_over_cultures_with_worst_cases, pooled_mean_with_bounds
 
 SUBJECT = "answers missing where they would be wrong"
 MARGIN = 0.05
@@ -105,7 +105,7 @@ def guesses(random: np.random.Generator, design: tuple[int, int, str], rate: flo
         asked=1,
         missing=pl.Series(side.missing[:, 0].astype(int)),
     )
-    mean = mean_over_cultures(frame, share=True, ends=(0.0, 1.0))
+    mean = pooled_mean_with_bounds(frame, share=True, ends=(0.0, 1.0))
     chance = ReferenceScore("chance", 0.25, False, "guessing", "guessing")
     return verdicts([(mean, ReferenceScores.of([chance]))])[0][chance] == "above"
 

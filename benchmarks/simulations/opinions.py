@@ -71,7 +71,7 @@ def told(
     every = [
         ReferenceScore(f.name, f.value, f.kind == "ceiling", "", "", *one) for f, one in zip(over, found, strict=True)
     ]
-    mean = dict(pooled_mean(values, cultures, clusters, binary=True)._asdict())
+    mean = dict(pooled_mean(values, cultures, clusters, share=True)._asdict())
     (pooled,) = verdicts([(mean, ReferenceScores.of(every))])
     held = []
     for culture in dict.fromkeys(cultures):
@@ -83,7 +83,7 @@ def told(
             ReferenceScore(f.name, f.value, f.kind == "ceiling", "", "", *one)
             for f, one in zip(ours, found, strict=True)
         ]
-        held.append((dict(mean_estimates(values[here], questions, binary=True)[0]._asdict()), ReferenceScores.of(own)))
+        held.append((dict(mean_estimates(values[here], questions, share=True)[0]._asdict()), ReferenceScores.of(own)))
     each = [{mark.name: way for mark, way in said.items()} for said in verdicts(held)]
     return {mark.name: way for mark, way in pooled.items()}, each
 

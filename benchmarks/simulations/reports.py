@@ -23,7 +23,7 @@ from benchmarks.simulations.comparisons import answers, places
 
 import kapwa
 from kapwa.report import wording
-from kapwa.report.board.ranks import ranking_pairs
+from kapwa.report.board.ranks import ranked_task
 from kapwa.report.board.table import board_table
 from kapwa.report.board.verdicts import verdict_sentence
 from kapwa.report.page.task import cautions, task_sentences
@@ -36,7 +36,7 @@ from kapwa.report.view.comparisons import run_pairs
 from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.runs.estimates import estimates_of, metrics_of_run
 from kapwa.runs.schema import FLOOR_SCHEMA
-from kapwa.stats.tables import COMPARISON_SCHEMA
+from kapwa.stats.schemas import COMPARISON_SCHEMA
 from kapwa.suites.base import MetricInfo
 
 SUBJECT = "reports over planted truths"
@@ -196,14 +196,14 @@ def texts_of(view: TaskView, runs: Sequence[PlantedRun]) -> Iterator[str]:
     yield from task_sentences(view)
     yield from cautions(view)
     yield from warnings(view)
-    pairs = ranking_pairs(view) if len(runs) > 1 else []
-    table = board_table([view], [pairs])
+    task = ranked_task(view)
+    table = board_table([task])
     yield from table.head
     yield from (f"{cell.text} {cell.small}" for row in table.rows for cell in row)
     yield shown(render_run(runs[0]))  # type: ignore[arg-type]
     if len(runs) > 1:
         single = run_pairs(view, MARGIN)
-        yield verdict_sentence(view, pairs, single)
+        yield verdict_sentence(view, task.pairs, single)
         told = comparison_table(view, single, "pairs", "Pairs") if single.height else None
         yield from (f"{cell.text} {cell.small}" for row in (told.rows if told else ()) for cell in row)
         old, new = runs[:2]
@@ -285,7 +285,7 @@ def _ranks(report: Report) -> Iterator[Claim]:
     """Whether the board sets a system above one that is as good or better."""
     if len(report.runs) < 2:
         return
-    frame = board_table([report.view], [ranking_pairs(report.view)]).frame.filter(kind="system").drop_nulls("rank_low")
+    frame = board_table([ranked_task(report.view)]).frame.filter(kind="system").drop_nulls("rank_low")
     rows = frame.to_dicts()
     wrong = any(
         a["rank_high"] < b["rank_low"] and report.truth.mean(a["system"]) <= report.truth.mean(b["system"])

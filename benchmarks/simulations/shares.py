@@ -137,7 +137,7 @@ def unequal_cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
         ends = exact_intervals(*sizes) if len(sizes) == 2 else None
         for _ in range(repeats):
             values, culture, question, true = unequal(random, sizes, rates)
-            one = pooled_mean(values, culture, question, binary=True)
+            one = pooled_mean(values, culture, question, share=True)
             held += one.low is not None and one.low <= true <= (one.high or 0.0)
             length += (one.high or 0.0) - (one.low or 0.0)
             if ends is not None:
@@ -181,7 +181,7 @@ def measured(
 
 def coverage(values: FloatArray, true: float, size: int) -> float:
     """Percent of the data sets whose interval holds the true mean; one that is absent does not."""
-    estimates = mean_estimates(values, np.repeat(np.arange(len(values) // size), size), binary=True)
+    estimates = mean_estimates(values, np.repeat(np.arange(len(values) // size), size), share=True)
     return 100 * float(np.mean([one.low is not None and one.low <= true <= (one.high or 0.0) for one in estimates]))
 
 
@@ -194,7 +194,7 @@ def cells(
             held = 0
             for _ in range(repeats):
                 *data, true = over_cultures(random, cultures, each, alike, rate)
-                one = pooled_mean(*data, binary=True)
+                one = pooled_mean(*data, share=True)
                 held += one.low is not None and one.low <= true <= (one.high or 0.0)
             setting = f"{cultures} cultures × {each} {kind} questions, {rate:.0%} right"
             yield Cell("mean over cultures", "coverage", setting, 100 * held / repeats, repeats, 93, 97)

@@ -36,7 +36,7 @@ def answered(random: np.random.Generator, clusters: int, size: int, right: float
 def coverage(random: np.random.Generator, clusters: int, size: int, right: float, repeats: int) -> float:
     """Percent of intervals that hold ``right``."""
     answers = answered(random, clusters, size, right, repeats)
-    found = mean_estimates(answers, np.repeat(np.arange(clusters), size), binary=True)
+    found = mean_estimates(answers, np.repeat(np.arange(clusters), size), share=True)
     return 100 * float(np.mean([(one.low or 0.0) <= right <= (one.high or 0.0) for one in found]))
 
 

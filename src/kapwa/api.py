@@ -90,7 +90,7 @@ def evaluate(
     from kapwa.runs.settings import RunSettings
     from kapwa.suites.folders.warned import warn_of_data
 
-    of_run, of_task, of_model = _parted(task, model, keywords)
+    of_run, of_task, of_model = _split_keywords(task, model, keywords)
     settings = replace(settings or RunSettings(), **of_run)
     opened = load_task(task, **of_task) if isinstance(task, str) else task
     warn_of_data(opened.data)
@@ -121,7 +121,7 @@ def _warn_of_missing(run: Run) -> None:
         log.warning("%s: %s", run.path, plain(words))
 
 
-def _parted(
+def _split_keywords(
     task: Task | str, model: Model | str, keywords: Mapping[str, object]
 ) -> tuple[JsonObject, JsonObject, JsonObject]:
     """Return the keywords of the run, and those that a task and a model that are named are opened with.
@@ -268,7 +268,7 @@ def compare(
     """Say how the second run differs from the first, of one task, on the items both measured.
 
     ``difference`` is what changes from ``run_a`` to ``run_b``: b − a, above 0 where ``run_b`` scores higher. The tests
-    are those of :func:`kapwa.stats.tables.compare_runs`.
+    are those of :func:`kapwa.stats.comparison_tables.compare_runs`.
 
     Where both have several cultures, the first row of each metric and variant is the mean over cultures of the paired
     difference (``culture`` null, ``cultures`` their number), clustered by question, with a test whether it varies
@@ -291,9 +291,9 @@ def compare(
     from kapwa.report.terminal.runs import nothing_compared
     from kapwa.report.view.comparisons import judged_by_machine
     from kapwa.runs.systems import system_names
+    from kapwa.stats.comparison_tables import compare_runs, swap_sides
     from kapwa.stats.fragility import with_undone_shares
     from kapwa.stats.missing import ranges_of
-    from kapwa.stats.tables import compare_runs, with_sides_turned
 
     a, b = (open_run(run) if isinstance(run, str | Path) else run for run in (run_a, run_b))
     _check_pair(a, b)
@@ -318,7 +318,7 @@ def compare(
     headline = {name: metrics[name] for name in a.manifest.get("headline", ()) if name in metrics}
     judged = judged_by_machine(infos, headline if by == "culture" else {})
     compared = with_undone_shares(compared, {label_a: a.scores, label_b: b.scores}, judged)
-    return _with_detectable(with_sides_turned(with_verdicts(compared, infos)), infos)
+    return _with_detectable(swap_sides(with_verdicts(compared, infos)), infos)
 
 
 def _labels_of(run: Run) -> Mapping[str, Mapping[str, Collection[str]]]:
@@ -430,14 +430,14 @@ def track(
     from kapwa.runs import finished_run
     from kapwa.runs.checkpoints import series_of
 
-    for place in to:
-        find_tracker(place)
+    for tracker in to:
+        find_tracker(tracker)
     series = series_of(finished_run.open_runs(runs), order)
     tracks = [Track(each) for each in series]
     if out is not None:
         write_track(tracks, Path(out))
-    for place in to:
-        log_series(series, place)
+    for tracker in to:
+        log_series(series, tracker)
     return tracks
 
 

@@ -171,10 +171,10 @@ def in_the_way(folder: Path) -> str | None:
 
     Nothing is made. What only the attempt can show, such as a full disk, is not looked for.
     """
-    nearest_place = next(parent for parent in (folder, *folder.absolute().parents) if os.path.lexists(parent))
-    if not nearest_place.is_dir():
-        return f"{nearest_place} is a file, not a folder"
-    return None if may_write(nearest_place) else f"{nearest_place} is read-only"
+    nearest_parent = next(parent for parent in (folder, *folder.absolute().parents) if os.path.lexists(parent))
+    if not nearest_parent.is_dir():
+        return f"{nearest_parent} is a file, not a folder"
+    return None if may_write(nearest_parent) else f"{nearest_parent} is read-only"
 
 
 def _clear_killed(folder: Path, name: str) -> None:

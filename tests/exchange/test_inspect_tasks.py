@@ -28,7 +28,7 @@ from kapwa.exchange.inspect_tasks import group_mean, group_stderr, stderr
 from kapwa.models.gate import gate
 from kapwa.records import Answer, Response
 from kapwa.runs.finished_answers import RunAnswers
-from kapwa.stats.tables import estimate_table
+from kapwa.stats.estimate_tables import estimate_table
 from kapwa.suites.base import is_share
 from kapwa.suites.kalahi.data import PACKS
 

@@ -180,7 +180,7 @@ def test_so_many_more_labels_give_the_interval(n: int, right: int) -> None:
 
 
 def half_width(n: int, share: float) -> float:
-    (mean,) = mean_estimates([1.0] * round(n * share) + [0.0] * (n - round(n * share)), None, binary=True)
+    (mean,) = mean_estimates([1.0] * round(n * share) + [0.0] * (n - round(n * share)), None, share=True)
     return (mean.high - mean.low) / 2
 
 

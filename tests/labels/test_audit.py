@@ -24,9 +24,10 @@ from kapwa.labels.judges.selection import answers_to_judge
 from kapwa.labels.rubrics import load_rubric
 from kapwa.labels.verdicts import VERDICT_SCHEMA, read_verdicts
 from kapwa.report import wording
-from kapwa.report.board.audit import audit_block, audits_of, board_of, label_columns
-from kapwa.report.board.ranks import ranking_pairs
+from kapwa.report.board.audit import audit_block, audits_of, label_columns
+from kapwa.report.board.ranks import ranked_task
 from kapwa.report.board.verdicts import verdict_sentence
+from kapwa.report.board.whole import board_of
 from kapwa.report.view.comparisons import run_pairs
 from kapwa.report.view.tasks import arrange
 from kapwa.runs.finished_run import Run
@@ -579,7 +580,7 @@ def test_a_verdict_on_two_systems_carries_their_difference_as_people_label_it(
     far_apart: list[Run], tmp_path: Path
 ) -> None:
     view = arrange(far_apart)[0]
-    pairs, single = ranking_pairs(view), run_pairs(view)
+    pairs, single = ranked_task(view).pairs, run_pairs(view)
     kapwa.audit_sample(far_apart, tmp_path / "sheets", n=12)
     fill(tmp_path / "sheets")
     labelled = label_columns([view], audits_of(far_apart, [tmp_path / "sheets"]))
@@ -612,7 +613,7 @@ def _turned(row: dict[str, Any]) -> dict[str, Any]:
 def test_without_labels_a_verdict_says_how_far_the_matchers_error_could_carry_it(far_apart: list[Run]) -> None:
     view = arrange(far_apart)[0]
     single = run_pairs(view)
-    told = verdict_sentence(view, ranking_pairs(view), single)
+    told = verdict_sentence(view, ranked_task(view).pairs, single)
     (share,) = single.filter(pl.col("culture").is_null(), metric=view.main_metric)["undone_by"]
     expected = f"This verdict would fall if {wording.tidy_share(share)} of the answers judged wrong were in fact right"
     assert told.endswith(f". {expected}, on the side of B only.")

@@ -59,7 +59,7 @@ def test_difficulty_and_discrimination_are_as_counted_by_hand(tmp_path: Path) ->
         row, own = rows[item.id], right[:, place].astype(float)
         rest = np.delete(right, place, axis=1).mean(axis=1)
         assert row["share"] == pytest.approx(own.mean())
-        expected = mean_estimates(own, None, binary=True)[0]
+        expected = mean_estimates(own, None, share=True)[0]
         assert (row["low"], row["high"], row["n"]) == pytest.approx((expected.low, expected.high, 30))
         if 0 < own.mean() < 1:
             r = np.corrcoef(own, rest)[0, 1]

@@ -20,7 +20,9 @@ import yaml
 from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.runs.estimates import metrics_of_run
 from kapwa.runs.finished_run import brief_model
-from kapwa.stats.tables import COMPARISON_SCHEMA, compare_variants, estimate_table
+from kapwa.stats.comparison_tables import compare_variants
+from kapwa.stats.estimate_tables import estimate_table
+from kapwa.stats.schemas import COMPARISON_SCHEMA
 from kapwa.suites.base import MetricInfo
 from kapwa.suites.kalahi.mc import MC_METRICS
 

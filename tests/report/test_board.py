@@ -17,10 +17,10 @@ from report_fixtures import MadeRun, choice_run, make_run, wide_run
 
 from kapwa.errors import UsageError
 from kapwa.report import wording
-from kapwa.report.board.audit import board_of
-from kapwa.report.board.ranks import in_variants, ranking_pairs, ranks
-from kapwa.report.board.table import board_table, variant_board
+from kapwa.report.board.ranks import in_variants, ranked_task, ranks
+from kapwa.report.board.table import board_table
 from kapwa.report.board.verdicts import verdict_sentence
+from kapwa.report.board.whole import board_of
 from kapwa.report.charts.elements import HeatChart
 from kapwa.report.charts.files import chart_file, every_chart
 from kapwa.report.page.answers import answer_table
@@ -66,7 +66,7 @@ def test_a_rank_interval_is_that_of_every_order_the_tests_allow() -> None:
 
 def compared(*runs: MadeRun) -> tuple[TaskView, list[dict[str, Any]], pl.DataFrame]:
     view = arrange(runs)[0]  # type: ignore[arg-type]
-    return view, ranking_pairs(view), run_pairs(view)
+    return view, ranked_task(view).pairs, run_pairs(view)
 
 
 def test_the_verdict_names_the_better_of_two_or_says_that_nobody_can_tell() -> None:
@@ -117,7 +117,7 @@ def test_a_system_without_a_score_stands_last_and_breaks_nothing() -> None:
 
 def test_every_number_of_the_board_is_that_of_its_csv() -> None:
     views = arrange([wide_run(), wide_run("b/two", skill=0.1), choice_run(), choice_run("b/two")])  # type: ignore[list-item]
-    table = board_table(views, [ranking_pairs(view) for view in views])
+    table = board_table(list(map(ranked_task, views)))
     assert [cells[0].text for cells in table.rows] == ["two", "wide-model", "Guessing", "Best trick", "Ceiling"]
     tricks = {row[0].text: row[1].small for row in table.rows}
     assert (tricks["Guessing"], tricks["Best trick"]) == ("", "other cultures' usual answer")
@@ -200,7 +200,7 @@ def test_each_variant_has_a_column_of_its_own_in_which_ranks_follow() -> None:
         other = pl.when(variant="none", metric="mc1").then(value).otherwise("value")
         run.scores = run.scores.with_columns(value=other)
     view = arrange(runs)[0]  # type: ignore[arg-type]
-    table = variant_board(in_variants(view, ranking_pairs(view)))
+    table = board_table(in_variants(ranked_task(view)))
     assert table is not None
     full, none = table.head[1:]
     assert "; full; " in full
@@ -210,7 +210,7 @@ def test_each_variant_has_a_column_of_its_own_in_which_ranks_follow() -> None:
         ranks_of[row["system"]].append((row["variant"], row["rank_low"]))
     assert dict(ranks_of["a"])["none"] == 2, "in the other variant b is ahead"
     assert dict(ranks_of["b"])["none"] == 1
-    assert variant_board(in_variants(arrange(runs[:1])[0], [])) is None  # type: ignore[arg-type]
+    assert in_variants(ranked_task(arrange(runs[:1])[0])) == []  # type: ignore[arg-type]
 
 
 def test_a_name_of_two_lines_does_not_break_its_row() -> None:

@@ -10,6 +10,7 @@ import pytest
 from report_fixtures import MadeRun, make_run, view_of
 
 from kapwa.errors import UsageError
+from kapwa.report.board.ranks import RankedTask
 from kapwa.report.board.table import board_table
 from kapwa.report.tables.contamination import CANNOT, Observations, observe
 from kapwa.report.tables.forms import render_block
@@ -106,11 +107,11 @@ def test_what_cannot_be_compared_is_refused() -> None:
 
 def test_the_board_says_who_was_trained_on_it_only_where_somebody_says_so() -> None:
     runs = [make_run(f"org/model-{k}", variants=("full",)) for k in range(3)]
-    silent = board_table([view_of(*runs)], [[]])
+    silent = board_table([RankedTask(view_of(*runs), [])])
     assert "trained_on" not in silent.frame.columns
     assert "trained on it" not in str(silent.rows)
     runs[0].manifest["trained_on"], runs[1].manifest["trained_on"] = "yes", "no"
-    table = board_table([view_of(*runs)], [[]])
+    table = board_table([RankedTask(view_of(*runs), [])])
     beside = {row[0].text: row[0].small for row in table.rows}
     assert beside["model-0"] == "trained on it: yes"
     assert beside["model-1"] == "trained on it: no"

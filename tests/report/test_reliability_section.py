@@ -6,7 +6,7 @@ import pytest
 from pages import Page, assert_sound, render_page
 from report_fixtures import CULTURES, make_run, view_of, wide_run
 
-from kapwa.report.board.ranks import in_variants, ranking_pairs
+from kapwa.report.board.ranks import in_variants, ranked_task
 from kapwa.report.board.reliability import reliability_table
 from kapwa.report.sentences.wordings import every_wording_sentence
 from kapwa.report.tables.differences import with_item_changes
@@ -79,5 +79,4 @@ def test_what_all_wordings_say_is_one_sentence() -> None:
 
 def said(runs: list) -> str:
     view = view_of(*runs)
-    pairs = ranking_pairs(view) if len(runs) > 1 else []
-    return every_wording_sentence(view, {one.view.variant: one.pairs for one in in_variants(view, pairs)})
+    return every_wording_sentence(view, {one.view.variant: one.pairs for one in in_variants(ranked_task(view))})

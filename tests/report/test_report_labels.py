@@ -20,8 +20,8 @@ from kapwa.report.tables.labels import label_table
 from kapwa.report.terminal.runs import render_comparison, render_run
 from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.report.wording import SHARE
+from kapwa.stats.comparison_tables import compare_runs
 from kapwa.stats.significance import holm
-from kapwa.stats.tables import compare_runs
 
 LABELS = {
     "region": {"Asia": ["South_Korea", "China", "Indonesia", "West_Java"], "Sundanese land": ["West_Java"]},

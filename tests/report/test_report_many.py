@@ -22,7 +22,7 @@ from kapwa.report.terminal.runs import render_run
 from kapwa.report.view.comparisons import contrast_tables, contrasts, run_pairs, split, variant_name
 from kapwa.report.view.means import equal_mean
 from kapwa.report.view.tasks import TaskView, arrange
-from kapwa.stats.tables import compare_variants
+from kapwa.stats.comparison_tables import compare_variants
 from kapwa.suites.blend.choice_scales import AGREEMENT_SCHEMA, SCALE_SCHEMA
 
 

@@ -16,7 +16,7 @@ from report_fixtures import MC, make_run, view_of, wide_run
 
 from kapwa.cli.output import show
 from kapwa.report import wording
-from kapwa.report.board.audit import board_of
+from kapwa.report.board.whole import board_of
 from kapwa.report.page.html import downloads
 from kapwa.report.sentences import missing
 from kapwa.report.sentences.analysis import headline
@@ -35,7 +35,7 @@ from kapwa.report.view import comparisons
 from kapwa.report.view.analysis import AnalysisView
 from kapwa.report.view.comparisons import run_pairs
 from kapwa.report.view.tasks import arrange
-from kapwa.stats.tables import compare_runs, with_sides_turned
+from kapwa.stats.comparison_tables import compare_runs, swap_sides
 
 
 def read(table: Table) -> list[dict[str, str]]:
@@ -265,7 +265,7 @@ def test_a_comparison_fits_80_columns_and_names_are_not_broken_into_pieces() -> 
     a, b = "a-model-of-a-long-name.jsonl", "Qwen2.5-7B-Instruct-GPTQ"
     view = arrange([make_run(a, skill=0.05), make_run(b, skill=0.95)])[0]
     frame = run_pairs(arrange(view.runs[::-1])[0])  # the second less the first
-    text = printed(render_comparison(with_sides_turned(frame), view.metrics), width=80)
+    text = printed(render_comparison(swap_sides(frame), view.metrics), width=80)
     assert f"A: {a}\nB: {b}\nDifference: B − A\nMetric: mc1; Variant: full\n" in text
     for row in frame.iter_rows(named=True):
         info = view.metrics[row["metric"]]
@@ -381,7 +381,9 @@ def test_the_page_has_it_in_every_cell_and_the_terminal_once(partial: MadeAnalys
 
 
 def test_partial_tests_say_which_p_errs(partial: MadeAnalysis) -> None:
-    assert "Read p smooth" in partial_table(AnalysisView(partial)).note
+    table = partial_table(AnalysisView(partial))
+    assert "Read p smooth" in table.note
+    assert "Held fixed" in table.head
     assert "partial" not in str(headline(AnalysisView(partial))).lower()
 
 

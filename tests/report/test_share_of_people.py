@@ -24,9 +24,9 @@ from kapwa.report.view.means import language_gaps
 from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.runs.floors import floor_tables
 from kapwa.runs.schema import CEILINGS
+from kapwa.stats.estimate_tables import estimate_table
 from kapwa.stats.significance import holm
 from kapwa.stats.spread import culture_spread
-from kapwa.stats.tables import estimate_table
 
 VARIANT, PERSON, QUESTIONS = "en/inst-4", "a person (leave one out)", 240
 TITLES = {"sem_b_loo": "SEM-B by keys without one person's answer"}

@@ -22,7 +22,7 @@ import warm
 from kapwa.errors import UsageError
 from kapwa.models.base import Model
 from kapwa.records import Capability, ContinuationScore, Request, Response
-from kapwa.report.board.audit import board_of
+from kapwa.report.board.whole import board_of
 from kapwa.report.tables.correlations import correlations
 from kapwa.report.view.means import by_suite, scores_by_system
 from kapwa.report.view.tasks import arrange

@@ -9,8 +9,8 @@ import pytest
 from browsing import BROWSER, probed, without_policy
 from report_fixtures import MadeRun, make_run, wide_run
 
-from kapwa.report.board.ranks import in_variants, ranking_pairs
-from kapwa.report.board.table import board_table, variant_board
+from kapwa.report.board.ranks import in_variants, ranked_task
+from kapwa.report.board.table import board_table
 from kapwa.report.page.runs import build_report
 from kapwa.report.tables.table import Table
 from kapwa.report.view.tasks import TaskView, arrange
@@ -79,7 +79,7 @@ def shown(table: Table, place: int) -> dict[str, list[Any]]:
 
 
 def test_files_beside_the_page_hold_each_rank_and_score_as_the_board_shows_it(view: TaskView, folder: Path) -> None:
-    table = board_table([view], [ranking_pairs(view)])
+    table = board_table([ranked_task(view)])
     with (folder / "tables" / "board.csv").open(encoding="utf-8-sig", newline="") as file:
         lines = list(csv.DictReader(file))
     held = json.loads((folder / "tables" / "board.json").read_text("utf-8"))
@@ -101,7 +101,7 @@ def test_files_beside_the_page_hold_each_rank_and_score_as_the_board_shows_it(vi
 
 def test_a_board_of_more_than_eight_systems_has_ranks_in_each_variant(view: TaskView) -> None:
     assert view.crowded
-    table = variant_board(in_variants(view, ranking_pairs(view)))
+    table = board_table(in_variants(ranked_task(view)))
     assert table is not None
     first, last = shown(table, 1), shown(table, 2)
     assert first["m9"][1].endswith("rank 1") or "rank 1–" in first["m9"][1]
@@ -121,7 +121,7 @@ def test_a_variant_that_fewer_cultures_were_asked_says_so() -> None:
             )
             setattr(run, name, kept)
     view = arrange(made)[0]  # type: ignore[arg-type]
-    table = variant_board(in_variants(view, ranking_pairs(view)))
+    table = board_table(in_variants(ranked_task(view)))
     assert table is not None
     local, english = table.head[1:]
     assert "cultures" not in local
@@ -136,7 +136,7 @@ def test_readers_choose_the_variant_and_ranks_follow(view: TaskView, folder: Pat
     told = probed(without_policy(folder / "index.html", PROBE))
     assert told["options"] == ["full", "none"]
     assert told["seen"], "the choice is not folded away"
-    table = variant_board(in_variants(view, ranking_pairs(view)))
+    table = board_table(in_variants(ranked_task(view)))
     assert table is not None
     for seen, place in (("main", 1), ("other", 2)):
         assert {name: cells[0] for name, cells in told[seen].items() if name != "System"} == shown(table, place)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from kapwa.cli.main import app
 from kapwa.errors import UsageError
-from kapwa.report.board.ranks import ranking_pairs
+from kapwa.report.board.ranks import ranked_task
 from kapwa.report.board.table import board_table
 from kapwa.report.page.runs import build_report
 from kapwa.report.view.tasks import arrange
@@ -30,7 +30,7 @@ def made(out: Path, name: str, prices: Prices | None, task: TinyTask = TASK) -> 
 
 def board(runs: list[Run], **more: Any) -> Any:
     views = arrange(runs)
-    return board_table(views, [ranking_pairs(view) if len(view.runs) > 1 else [] for view in views], **more)
+    return board_table(list(map(ranked_task, views)), **more)
 
 
 def test_the_board_has_a_column_of_costs_where_asked(tmp_path: Path) -> None:

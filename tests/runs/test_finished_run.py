@@ -23,7 +23,7 @@ from kapwa.runs.finished_answers import RunAnswers
 from kapwa.runs.finished_run import Run
 from kapwa.runs.manifest import describe
 from kapwa.runs.result_tables import estimate_tables
-from kapwa.runs.runner import check_places
+from kapwa.runs.runner import check_folders
 from kapwa.runs.schema import CEILING_SCHEMA, TABLES
 from kapwa.suites.base import Judged, MetricInfo
 from kapwa.suites.items import score_frame, score_row
@@ -222,21 +222,21 @@ def test_a_wrong_place_is_refused_before_the_model_is_loaded(
 
 
 def test_places_that_a_run_may_use_are_let_be(tmp_path: Path) -> None:
-    check_places(tmp_path / "new" / "runs", tmp_path / "new" / "cache")
-    check_places(Path("runs"), tmp_path)
+    check_folders(tmp_path / "new" / "runs", tmp_path / "new" / "cache")
+    check_folders(Path("runs"), tmp_path)
     assert not list(tmp_path.iterdir())
     open_cache(tmp_path / "cache")[0].close()
-    check_places(tmp_path, tmp_path / "cache")
+    check_folders(tmp_path, tmp_path / "cache")
 
 
 def test_folders_that_hold_something_else_or_a_damaged_cache_are_no_caches(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
     with pytest.raises(RunError, match="is not a cache of answers"):
-        check_places(tmp_path / "runs", tmp_path)
+        check_folders(tmp_path / "runs", tmp_path)
     open_cache(tmp_path / "cache")[0].close()
     (tmp_path / "cache" / "answers.sqlite").write_bytes(b"x" * 9000)
     with pytest.raises(RunError, match="cache"):
-        check_places(tmp_path / "runs", tmp_path / "cache")
+        check_folders(tmp_path / "runs", tmp_path / "cache")
 
 
 def test_folders_that_may_not_be_written_are_refused(tmp_path: Path, request: pytest.FixtureRequest) -> None:
@@ -249,9 +249,9 @@ def test_folders_that_may_not_be_written_are_refused(tmp_path: Path, request: py
     request.getfixturevalue("nobody")
     for out, cache in (("closed", None), ("closed/new", None), ("old", "closed"), ("old", "closed/new")):
         with pytest.raises(RunError, match=r"cannot be written: .* is read-only"):
-            check_places(tmp_path / out, None if cache is None else tmp_path / cache)
+            check_folders(tmp_path / out, None if cache is None else tmp_path / cache)
     # A run may go on in its own folder, and a cache that is read-only is read.
-    check_places(tmp_path / "old", tmp_path / "cache")
+    check_folders(tmp_path / "old", tmp_path / "cache")
 
 
 class Ranged(TinyTask):

@@ -133,7 +133,7 @@ def test_a_resumed_run_says_how_many_are_kept_and_how_many_are_to_ask(tmp_path: 
         run_task(task, Tires(), out=tmp_path, progress=False)
     seen: list[Snapshot] = []
     run_task(task, TinyModel(), out=tmp_path, progress=seen.append)
-    notes = [state.note for state in seen if state.kept and not state.asked]
+    notes = [state.note for state in seen if state.stored and not state.asked]
     assert notes[0] == "asking, 7 kept, 13 to ask"
     assert seen[-1].done == seen[-1].total == 20
     with (tmp_path / "lines").open("w+", encoding="utf-8") as stream:

@@ -13,15 +13,15 @@ from kapwa.runs.progress import Meter, PlainLines, Snapshot, clock, showing
     ("counts", "said"),
     [
         ({}, "x: 0/100, asking"),
-        ({"done": 60, "kept": 60}, "x: 60/100, asking, 60 kept, 40 to ask"),
-        ({"done": 60, "kept": 40, "amount": 500, "seconds": 10.0},
+        ({"done": 60, "stored": 60}, "x: 60/100, asking, 60 kept, 40 to ask"),
+        ({"done": 60, "stored": 40, "amount": 500, "seconds": 10.0},
          "x: 60/100, asking, 40 kept, 60 to ask, 2.0 items/s, 50 tokens/s, 0:20 to go"),
         ({"done": 1, "failed": 1, "seconds": 25.0}, "x: 1/100, asking, 25.0 s/item, 41:15 to go, 1 failed"),
         ({"done": 1, "seconds": 10.0}, "x: 1/100, asking, 10.0 s/item, 16:30 to go"),
         ({"done": 100, "seconds": 10.0, "stage": "judging"}, "x: 100/100, judging, 10.0 items/s"),
-        ({"stage": "", "unit": "texts", "done": 12, "kept": 2, "amount": 5000, "seconds": 5.0},
+        ({"stage": "", "unit": "texts", "done": 12, "stored": 2, "amount": 5000, "seconds": 5.0},
          "x: 12/100, 2 kept from before, 1,000 texts/s, 0:44 to go"),
-        ({"stage": "", "unit": "texts", "total": 2_000, "done": 1_500, "kept": 1_500},
+        ({"stage": "", "unit": "texts", "total": 2_000, "done": 1_500, "stored": 1_500},
          "x: 1,500/2,000, 1,500 kept from before"),
     ],
 )  # fmt: skip
@@ -41,7 +41,7 @@ def test_plain_lines_come_at_each_stage_and_label_and_every_few_seconds() -> Non
     show = PlainLines(stream, every=5.0, now=lambda: now[0])
     for at, stage, done in [(0, "asking", 0), (1, "asking", 1), (4, "asking", 2), (5, "asking", 3), (6, "judging", 3)]:
         now[0] = at
-        show(Snapshot("x", stage, 3, done, kept=done))
+        show(Snapshot("x", stage, 3, done, stored=done))
     show(Snapshot("y", "", 2))
     assert [line.partition(" kept")[0] for line in stream.getvalue().splitlines()] == [
         *("x: 0/3, asking", "x: 1/3, asking, 1", "x: 3/3, asking, 3", "x: 3/3, judging, 3", "y: 0/2")
@@ -51,14 +51,14 @@ def test_plain_lines_come_at_each_stage_and_label_and_every_few_seconds() -> Non
 def test_the_meter_counts_what_is_durable() -> None:
     seen: list[Snapshot] = []
     meter = Meter(seen.append, "x", 10)
-    meter.add(4, kept=4)
+    meter.add(4, stored=4)
     score = ContinuationScore(-1.0, 3, 1, 1)
     meter.answered(
         [Response("a", text="t", usage=Usage(9, 2)), Response("b", error="no"), Response("c", logprobs=(score,))]
     )
     meter.enter("judging")
     last = seen[-1]
-    assert (last.done, last.kept, last.failed, last.asked, last.amount, last.stage) == (7, 4, 1, 3, 5, "judging")
+    assert (last.done, last.stored, last.failed, last.asked, last.amount, last.stage) == (7, 4, 1, 3, 5, "judging")
     assert [s.done for s in seen] == [0, 4, 7, 7]
 
 

@@ -11,7 +11,7 @@ from kapwa.errors import DataError, UsageError
 from kapwa.models.gate import gate
 from kapwa.records import Answer, Response
 from kapwa.runs.manifest import describe
-from kapwa.stats.tables import estimate_table
+from kapwa.stats.estimate_tables import estimate_table
 from kapwa.suites.base import Task
 
 WORDINGS = 'id,text\npolite,"Please answer. {prompt}"\nlast,"{prompt}\n\nThink first."\n'

@@ -101,7 +101,7 @@ def edge_rows(draws: int) -> Iterator[tuple[str, list[float]]]:
     """Right/wrong metrics: the plain t interval beside the one used."""
     for (name, sizes), p in itertools.product(DESIGNS.items(), (0.43, 0.10, 0.02)):
         values = right_or_wrong(sizes, p, 0.3, draws, seed=1)
-        yield f"{name}, {p:.2f}", [mean_coverage(values, sizes, p, binary=flag) for flag in (False, True)]
+        yield f"{name}, {p:.2f}", [mean_coverage(values, sizes, p, share=flag) for flag in (False, True)]
 
 
 def continuous_rows(draws: int) -> Iterator[tuple[str, list[float]]]:

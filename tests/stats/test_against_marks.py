@@ -119,7 +119,7 @@ def test_means_over_cultures_against_a_mark_by_definition(seed: int, several: in
     assert found.relative == pytest.approx(over[0] / over[1])
     flips = np.array(list(product((-1, 1), repeat=questions))) @ sums
     assert found.p_value == pytest.approx((np.abs(flips) >= abs(sums.sum()) - 1e-12).mean())
-    own = pooled_mean(mark, cultures, clusters, binary=True)
+    own = pooled_mean(mark, cultures, clusters, share=True)
     assert (found.low, found.high) == (own.low, own.high)
     assert found.difference_low <= found.difference <= found.difference_high  # type: ignore[operator]
 

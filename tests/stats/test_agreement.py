@@ -205,7 +205,7 @@ def test_bootstrap_equals_recomputing_on_resampled_clusters(coefficient: str) ->
 def test_percent_agreement_has_the_interval_of_a_mean() -> None:
     table = [[1, 1, 2], [2, 2, 2], [1, 2, None], [1, 1, 1], [2, 2, 1], [None, 1, None]]
     one = bootstrap_interval(table, "percent", clusters=list("aabbcc"))
-    mean = mean_estimates([1 / 3, 1, 0, 1, 1 / 3], list("aabbc"), binary=True)[0]
+    mean = mean_estimates([1 / 3, 1, 0, 1, 1 / 3], list("aabbc"), share=True)[0]
     assert (one.value, one.low, one.high) == pytest.approx((mean.value, mean.low, mean.high))
     assert (one.units, one.clusters, one.method) == (5, 3, "wilson-clustered")
     same = bootstrap_interval([[1, 1]] * 20, "percent")

@@ -5,7 +5,8 @@ import pytest
 
 from kapwa.models.gate import gate
 from kapwa.records import MISSING, OUTCOMES, STATES, UNANSWERED, Answer, Request, Response
-from kapwa.stats.states import WatchedStates, is_missing, missing_rows, not_asked_rows, state_of, with_derived_states
+from kapwa.stats.states import is_missing, missing_rows, not_asked_rows, state_of, with_derived_states
+from kapwa.suites.watched_answers import WatchedStates
 
 
 def answer(item: str, sample: int = 0, *, text: str | None = "tea", finish: str = "stop", state: str = "") -> Answer:

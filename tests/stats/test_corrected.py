@@ -165,10 +165,10 @@ def test_people_by_themselves_are_the_mean_that_reports_print(seed: int, size: i
     if everything:
         labels, chances = np.nan_to_num(labels), np.ones(len(labels))
     (row,) = corrected_means(scores, labels, chances, strata, clusters)
-    (expected,) = mean_estimates(labels, clusters, binary=True)
+    (expected,) = mean_estimates(labels, clusters, share=True)
     assert (row.people, row.people_low, row.people_high) == pytest.approx((expected.value, expected.low, expected.high))
     assert row.clusters == expected.clusters
-    (scored,) = mean_estimates(scores, clusters, binary=True)
+    (scored,) = mean_estimates(scores, clusters, share=True)
     assert (row.automatic, row.automatic_low) == pytest.approx((scored.value, scored.low))
     if everything:
         assert (row.value, row.low, row.high) == (row.people, row.people_low, row.people_high)
@@ -409,13 +409,13 @@ def test_weighted_means_against_a_weighted_regression(seed: int, size: int) -> N
     (estimate,) = mean_estimates(values, clusters, weights=weights)
     twin = WLS(values, np.ones(40), weights=weights).fit(cov_type="cluster", cov_kwds={"groups": clusters})
     assert (estimate.value, estimate.se) == pytest.approx((twin.params[0], twin.bse[0]))
-    assert_alike(mean_estimates(values, clusters, binary=True, weights=np.full(40, 3.0))[0], values, clusters)
+    assert_alike(mean_estimates(values, clusters, share=True, weights=np.full(40, 3.0))[0], values, clusters)
     pooled = pooled_mean(values, np.zeros(40), clusters, weights=weights)
     assert (pooled.value, pooled.se) == pytest.approx((twin.params[0], twin.bse[0]))
 
 
 def assert_alike(weighted: Estimate, values: np.ndarray, clusters: np.ndarray) -> None:
-    (estimate,) = mean_estimates(values, clusters, binary=True)
+    (estimate,) = mean_estimates(values, clusters, share=True)
     assert weighted[:4] == pytest.approx(estimate[:4])
 
 

@@ -22,15 +22,15 @@ from kapwa.stats.resampling import sign_flip_p_values
 @pytest.mark.parametrize("icc", [0.05, 0.8])
 def test_clustered_binary_coverage_is_nominal(icc: float) -> None:
     values = right_or_wrong(KALAHI, 0.43, icc, draws=2500, seed=11)
-    assert 0.93 <= mean_coverage(values, KALAHI, 0.43, binary=True) <= 0.97
+    assert 0.93 <= mean_coverage(values, KALAHI, 0.43, share=True) <= 0.97
 
 
 @pytest.mark.parametrize("icc", [0.05, 0.8])
 @pytest.mark.parametrize("p", [0.01, 0.1, 0.97])
 def test_coverage_does_not_collapse_at_the_edges(p: float, icc: float) -> None:
     values = right_or_wrong(KALAHI, p, icc, draws=1500, seed=12)
-    assert mean_coverage(values, KALAHI, p, binary=True) >= 0.93
-    found = mean_estimates(values, labels(KALAHI), binary=True)
+    assert mean_coverage(values, KALAHI, p, share=True) >= 0.93
+    found = mean_estimates(values, labels(KALAHI), share=True)
     assert (column(found, "high") - column(found, "low")).min() > 0.02
     assert column(found, "se").min() > 0
 
@@ -39,7 +39,7 @@ def test_coverage_does_not_collapse_at_the_edges(p: float, icc: float) -> None:
 @pytest.mark.parametrize("p", [0.02, 0.43])
 def test_few_or_uneven_clusters_stay_covered(design: str, p: float) -> None:
     sizes = DESIGNS[design]
-    assert mean_coverage(right_or_wrong(sizes, p, 0.3, draws=1500, seed=13), sizes, p, binary=True) >= 0.93
+    assert mean_coverage(right_or_wrong(sizes, p, 0.3, draws=1500, seed=13), sizes, p, share=True) >= 0.93
 
 
 @pytest.mark.parametrize("design", list(DESIGNS))
@@ -57,9 +57,9 @@ def test_bounded_and_skewed_measures_of_few_clusters_are_covered(kind: str, clus
 
 def test_ignoring_clusters_would_undercover() -> None:
     values = right_or_wrong(KALAHI, 0.43, 0.8, draws=1500, seed=15)
-    found = mean_estimates(values, None, binary=True)
+    found = mean_estimates(values, None, share=True)
     naive = ((column(found, "low") <= 0.43) & (column(found, "high") >= 0.43)).mean()
-    assert naive < 0.9 < mean_coverage(values, KALAHI, 0.43, binary=True)
+    assert naive < 0.9 < mean_coverage(values, KALAHI, 0.43, share=True)
 
 
 @pytest.mark.parametrize(("rate", "effect"), [(0.3, 0.0), (0.3, 0.1), (0.04, 0.02), (0.02, 0.01)])

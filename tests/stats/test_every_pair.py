@@ -8,10 +8,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from kapwa.errors import DataError
+from kapwa.stats.comparison_tables import compare_runs
 from kapwa.stats.every_pair import every_pair
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.missing import item_bounds, with_bounds
-from kapwa.stats.tables import compare_runs
 
 # What a board does not show.
 LEFT_OUT = [

@@ -13,12 +13,13 @@ from scipy.stats import t as student
 
 from kapwa.errors import UsageError
 from kapwa.records import SCORE_COLUMNS
+from kapwa.stats.comparison_tables import compare_runs
 from kapwa.stats.families import adjust_p_values, adjust_spreads, is_clear
 from kapwa.stats.fragility import with_undone_shares
 from kapwa.stats.intervals import equality_p, paired_differences
+from kapwa.stats.schemas import EQUAL_SCHEMA, POOLED_SCHEMA
 from kapwa.stats.significance import holm
 from kapwa.stats.spread import CultureSpread, culture_spread
-from kapwa.stats.tables import EQUAL_SCHEMA, POOLED_SCHEMA, compare_runs
 
 KINDS = {**dict.fromkeys(SCORE_COLUMNS[:-1], pl.String), "sample": pl.Int64, "value": pl.Float64}
 

@@ -77,7 +77,7 @@ def test_wilson_equals_statsmodels(count: int, n: int) -> None:
 @given(rows)
 def test_binary_intervals_hold_the_value_lie_in_range_and_have_width(data: list[tuple[float, int]]) -> None:
     values, clusters = zip(*data, strict=True)
-    one = mean_estimate(values, clusters, binary=True)
+    one = mean_estimate(values, clusters, share=True)
     if len(set(clusters)) == 1:
         assert (one.method, one.low, one.high, one.se) == ("one-cluster", None, None, None)
         return
@@ -103,7 +103,7 @@ def test_rare_answers_in_large_clusters_have_fewer_degrees_of_freedom() -> None:
 
 
 def test_a_share_beyond_its_end_by_rounding_is_at_its_end() -> None:
-    one = mean_estimate([1 + 1e-12, 1.0, -1e-12], None, binary=True)
+    one = mean_estimate([1 + 1e-12, 1.0, -1e-12], None, share=True)
     assert one.value == pytest.approx(2 / 3)
     assert one.high <= 1
 
@@ -132,7 +132,7 @@ def test_missing_values_are_left_out_of_their_own_column_only() -> None:
 
 def test_all_right_gives_a_worst_case_interval_with_a_width() -> None:
     sizes = np.array([1, 2, 3, 4])
-    one = mean_estimate(np.ones(10), np.repeat(np.arange(4), sizes), binary=True)
+    one = mean_estimate(np.ones(10), np.repeat(np.arange(4), sizes), share=True)
     kish = 100 / 30
     quantile = stats.t.ppf(0.975, plain_degrees([1, 2, 3, 4]))
     assert one.low == pytest.approx(kish / (kish + quantile**2), rel=1e-9)
@@ -142,21 +142,21 @@ def test_all_right_gives_a_worst_case_interval_with_a_width() -> None:
 
 def test_answers_that_disagree_within_clusters_do_not_narrow_the_interval() -> None:
     """One right and one wrong in every cluster: the clustered SE is 0, yet 40 answers are 40 answers."""
-    one = mean_estimate([1.0, 0.0] * 20, np.repeat(np.arange(20), 2), binary=True)
+    one = mean_estimate([1.0, 0.0] * 20, np.repeat(np.arange(20), 2), share=True)
     low, high = wilson_interval(0.5, 40, stats.t.ppf(0.975, 19))
     assert (one.low, one.high) == pytest.approx((float(low), float(high)))
     assert one.se == pytest.approx(math.sqrt(0.25 / 42))
 
 
 def test_means_of_samples_count_as_more_than_one_trial() -> None:
-    coarse = mean_estimate([0.0, 1.0] * 20, None, binary=True)
-    fine = mean_estimate([0.45, 0.55] * 20, None, binary=True)
+    coarse = mean_estimate([0.0, 1.0] * 20, None, share=True)
+    fine = mean_estimate([0.45, 0.55] * 20, None, share=True)
     assert fine.value == pytest.approx(coarse.value)
     assert fine.high - fine.low < 0.2 * (coarse.high - coarse.low)
 
 
 @pytest.mark.parametrize(
-    ("values", "clusters", "binary", "method", "value"),
+    ("values", "clusters", "share", "method", "value"),
     [
         ([], [], True, "no-data", None),
         ([np.nan, np.nan], [1, 2], True, "no-data", None),
@@ -166,8 +166,8 @@ def test_means_of_samples_count_as_more_than_one_trial() -> None:
         ([0.2, 0.4, 0.2, 0.4], [1, 1, 2, 2], False, "no-spread", 0.3),
     ],
 )
-def test_what_data_cannot_tell_is_none(values: list, clusters: list, binary: bool, method: str, value: float) -> None:
-    one = mean_estimate(values, clusters, binary=binary)
+def test_what_data_cannot_tell_is_none(values: list, clusters: list, share: bool, method: str, value: float) -> None:
+    one = mean_estimate(values, clusters, share=share)
     assert (one.method, one.se, one.low, one.high) == (method, None, None, None)
     assert one.value == near(value)
 
@@ -178,7 +178,7 @@ def test_what_data_cannot_tell_is_none(values: list, clusters: list, binary: boo
         (([1.0, 2.0], ["a"]), {}, UsageError, "2 rows"),
         (([1.0, 2.0], ["a", None]), {}, DataError, "cluster"),
         (([1.0, 2.0], ["a", float("nan")]), {}, DataError, "row 2"),
-        (([1.0, 2.0], None), {"binary": True}, DataError, "outside 0 to 1"),
+        (([1.0, 2.0], None), {"share": True}, DataError, "outside 0 to 1"),
         (([1.0, np.inf], None), {}, DataError, "infinite"),
         ((np.zeros((2, 2, 2)), None), {}, UsageError, "not of shape"),
         (([1.0], [1.0, 2.0], None), {}, UsageError, "shape"),

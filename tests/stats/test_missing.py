@@ -6,10 +6,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from kapwa.records import MISSING
+from kapwa.stats.comparison_tables import compare_runs, compare_variants
+from kapwa.stats.estimate_tables import estimate_table
 from kapwa.stats.every_pair import every_pair
 from kapwa.stats.families import is_clear, is_equal, is_undecided, missing_share
-from kapwa.stats.missing import cut_at_range, item_bounds, mean_over_cultures, with_bounds
-from kapwa.stats.tables import compare_runs, compare_variants, estimate_table
+from kapwa.stats.missing import cut_at_range, item_bounds, pooled_mean_with_bounds, with_bounds
 
 TEXTS = ("item_id", "variant", "culture", "language", "category", "topic", "cluster", "metric", "outcome")
 WORST = ["least_low", "least_high", "most_low", "most_high"]
@@ -149,8 +150,10 @@ def items(scores: pl.DataFrame) -> pl.DataFrame:
 
 def test_bounds_of_a_mean_over_cultures_are_those_of_tables_filled_by_hand() -> None:
     scores = run(seed=4, lost=0.2, samples=2, cultures=3)
-    mean = mean_over_cultures(items(scores), share=True, ends=(0.0, 1.0))
-    low, high = (mean_over_cultures(items(filled(scores, value)), share=True, ends=(0.0, 1.0)) for value in (0.0, 1.0))
+    mean = pooled_mean_with_bounds(items(scores), share=True, ends=(0.0, 1.0))
+    low, high = (
+        pooled_mean_with_bounds(items(filled(scores, value)), share=True, ends=(0.0, 1.0)) for value in (0.0, 1.0)
+    )
     assert (mean["least"], mean["most"]) == (low["value"], high["value"])
     assert (mean["least_low"], mean["most_high"]) == (low["low"], high["high"])
     assert (mean["asked"], mean["missing"]) == (360, scores["value"].null_count())
@@ -164,7 +167,7 @@ def test_a_culture_whose_answers_are_all_missing_is_in_the_bounds() -> None:
         value=pl.when(lost).then(None).otherwise("value"),
         outcome=pl.when(lost).then(pl.lit("failed")).otherwise("outcome"),
     )
-    mean = mean_over_cultures(items(scores), share=True, ends=(0.0, 1.0))
+    mean = pooled_mean_with_bounds(items(scores), share=True, ends=(0.0, 1.0))
     assert (mean["value"], mean["least"], mean["most"]) == (1.0, 0.5, 1.0)
 
 

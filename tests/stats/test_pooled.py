@@ -15,11 +15,12 @@ from scipy.special import stdtrit
 
 from kapwa.errors import DataError, UsageError
 from kapwa.records import SCORE_COLUMNS
+from kapwa.stats.comparison_tables import compare_runs, compare_variants
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.intervals import mean_estimates, wilson_interval
 from kapwa.stats.pooled import pooled_differences, pooled_mean
+from kapwa.stats.schemas import POOLED_SCHEMA
 from kapwa.stats.spread import PRIOR, _shrunk, culture_spread, shares_of
-from kapwa.stats.tables import POOLED_SCHEMA, compare_runs, compare_variants
 
 SIXTEEN, OWN = DESIGNS["16 cultures × 100 shared questions"], DESIGNS["4 cultures × 20 questions of their own"]
 
@@ -64,7 +65,7 @@ def test_the_mean_of_right_and_wrong_has_an_interval_with_a_width(
     cultures, clusters = (part.ravel() for part in np.indices((several, questions)))
     clusters = clusters if shared else cultures * questions + clusters
     values = (random.random(cultures.size) < rate).astype(float)
-    one, (mean, se) = pooled_mean(values, cultures, clusters, binary=True), plain_mean(values, cultures, clusters)
+    one, (mean, se) = pooled_mean(values, cultures, clusters, share=True), plain_mean(values, cultures, clusters)
     assert one.value == pytest.approx(mean)
     assert one.method == "wilson-clustered"
     assert 0 <= one.low <= one.value <= one.high <= 1
@@ -76,7 +77,7 @@ def test_single_right_or_wrong_answers_to_own_questions_keep_their_degrees_of_fr
     cultures, questions = (part.ravel() for part in np.indices((2, 10)))
     values = np.zeros(20)
     values[[3, 13]] = 1
-    one = pooled_mean(values, cultures, cultures * 10 + questions, binary=True)
+    one = pooled_mean(values, cultures, cultures * 10 + questions, share=True)
     size = 0.1 * 0.9 / one.se**2
     assert (one.low, one.high) == pytest.approx(tuple(map(float, wilson_interval(0.1, size, stdtrit(18, 0.975)))))
 
@@ -86,7 +87,7 @@ def test_the_mean_over_cultures_of_rare_answers_is_covered(design: tuple[int, in
     random, held = np.random.default_rng(9), 0
     for _ in range(300):
         *data, true = over_cultures(random, *design, rate)
-        one = pooled_mean(*data, binary=True)
+        one = pooled_mean(*data, share=True)
         held += one.low <= true <= one.high
     assert held / 300 >= 0.925  # two standard errors below 95 %
 

@@ -100,7 +100,7 @@ def test_a_small_culture_that_is_all_right_is_not_known_without_error() -> None:
     cultures = np.repeat(["small", "large", "largest"], [10, 200, 200])
     values = np.ones(410)
     values[[50, 51, 300, 301]] = 0
-    one = pooled_mean(values, cultures, np.arange(410), binary=True)
+    one = pooled_mean(values, cultures, np.arange(410), share=True)
     # The small culture may have .9 in truth, with a chance of one in three to show ten of ten.
     assert one.low < (0.9 + 0.99 + 0.99) / 3
     (pair,) = pooled_differences(values, np.ones(410), cultures, np.arange(410), binary=True)
@@ -112,7 +112,7 @@ def test_means_over_unequal_cultures_are_covered(design: str) -> None:
     random, held = np.random.default_rng(11), 0
     for _ in range(250):
         *data, true = unequal(random, *UNEQUAL[design])
-        one = pooled_mean(*data, binary=True)
+        one = pooled_mean(*data, share=True)
         held += one.low <= true <= one.high
     assert held / 250 >= 0.92
 
@@ -132,7 +132,7 @@ def test_the_interval_is_hardly_longer_than_the_exact_one() -> None:
     length = exact = 0.0
     for _ in range(80):
         values = (random.random(70) < np.array([0.9, 0.97])[cultures]).astype(float)
-        one = pooled_mean(values, cultures, np.arange(70), binary=True)
+        one = pooled_mean(values, cultures, np.arange(70), share=True)
         place = tuple(np.bincount(cultures, values).astype(int))
         length, exact = length + one.high - one.low, exact + highs[place] - lows[place]
     assert length / exact < 1.15

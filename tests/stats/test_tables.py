@@ -8,19 +8,14 @@ from hypothesis import strategies as st
 
 from kapwa.errors import DataError, UsageError
 from kapwa.records import OUTCOMES, SCORE_COLUMNS
+from kapwa.stats.comparison_tables import compare_runs, compare_variants
 from kapwa.stats.correlation import CORRELATION_SCHEMA, correlate_metrics, pearson, spearman
+from kapwa.stats.estimate_tables import estimate_table
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.intervals import mean_estimates, paired_differences
+from kapwa.stats.schemas import COMPARISON_SCHEMA, ESTIMATE_SCHEMA, POOLED_SCHEMA
 from kapwa.stats.significance import benjamini_hochberg, holm
 from kapwa.stats.states import state_of
-from kapwa.stats.tables import (
-    COMPARISON_SCHEMA,
-    ESTIMATE_SCHEMA,
-    POOLED_SCHEMA,
-    compare_runs,
-    compare_variants,
-    estimate_table,
-)
 
 METRICS = {"mc1": True, "mc2": False}
 
@@ -53,7 +48,7 @@ def test_every_row_equals_the_estimate_of_its_items() -> None:
         if row["group"] != "all":
             part = part.filter(pl.col(row["group"]) == row["stratum"])
         values = part["value"].fill_null(np.nan).to_numpy()
-        (alone,) = mean_estimates(values, part["cluster"].to_list(), binary=METRICS[row["metric"]])
+        (alone,) = mean_estimates(values, part["cluster"].to_list(), share=METRICS[row["metric"]])
         for field in ("value", "se", "low", "high"):
             assert row[field] == pytest.approx(getattr(alone, field), rel=1e-9), (field, row)
         assert (row["n"], row["clusters"], row["method"]) == (alone.n, alone.clusters, alone.method)

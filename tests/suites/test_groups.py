@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import kapwa
 from kapwa.errors import DataError
 from kapwa.records import Item
+from kapwa.report.board.ranks import ranked_task
 from kapwa.report.board.table import board_table
 from kapwa.report.sentences.groups import group_sentences
 from kapwa.report.view.tasks import arrange
@@ -163,7 +164,10 @@ def test_a_report_tells_groups_and_gains_in_words(tmp_path: Path) -> None:
     ]
     pl.DataFrame(replies).write_ndjson(tmp_path / "replies.jsonl")
     run = kapwa.evaluate(task, kapwa.load_model(f"replay:{tmp_path / 'replies.jsonl'}"), out=tmp_path, progress=False)
-    assert "how many groups are all right is another metric (all_right)" in board_table(arrange([run]), [()]).note
+    assert (
+        "how many groups are all right is another metric (all_right)"
+        in board_table([ranked_task(arrange([run])[0])]).note
+    )
     assert group_sentences(arrange([run])[0]) == [
         "Groups with every item right: replies.jsonl 100.0% (no interval); guessing would give 11.1%.",
         "Gain from “less” to “more” (paired by group): replies.jsonl 0.0 points (no interval).",

@@ -13,7 +13,7 @@ from packwriter import released, write_csv
 from kapwa.datasets.card import Card
 from kapwa.datasets.rows import columns_of
 from kapwa.records import Item
-from kapwa.stats.tables import compare_variants
+from kapwa.stats.comparison_tables import compare_variants
 from kapwa.suites.items import grouped, score_frame, score_row
 from kapwa.suites.kalahi.check import check
 from kapwa.suites.kalahi.data import PACKS, read_situations

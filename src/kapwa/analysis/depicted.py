@@ -257,16 +257,16 @@ def _name_counts(concepts: Sequence[ConceptPeople]) -> tuple[list[str], list[Who
     ]
     spread = Counter(name for texts in known for name in {name for text in texts for name in text})
     several = [name for name, many in sorted(spread.items(), key=lambda pair: (-pair[1], pair[0])) if many > 1]
-    kept = several[:MOST_NAMES]
-    column = {name: number for number, name in enumerate(kept, start=1)}
+    names = several[:MOST_NAMES]
+    column = {name: number for number, name in enumerate(names, start=1)}
     counts = []
     for texts in known:
-        rows = np.zeros((len(texts), 1 + len(kept)), dtype=np.int64)
+        rows = np.zeros((len(texts), 1 + len(names)), dtype=np.int64)
         for row, text in enumerate(texts):
             for name, many in text.items():
                 rows[row, column.get(name, 0)] += many
         counts.append(rows)
-    return kept, counts
+    return names, counts
 
 
 # --- the tables -------------------------------------------------------------------------------------------------------
@@ -378,7 +378,7 @@ def people_rows(
 def _identity_rows(
     attribute: str, identities: Sequence[str], attribute_shares: AttributeShares, within: VarietyWithin
 ) -> Rows:
-    stated = mean_estimates(attribute_shares.stated, None, binary=True)
+    stated = mean_estimates(attribute_shares.stated, None, share=True)
     rows = []
     for number, identity in enumerate(identities):
         spread, apart = ([float(part[number]) for part in ranged] for ranged in (within.spread, within.apart))
@@ -406,7 +406,7 @@ def _identity_rows(
 def _kind_rows(attribute: str, identities: Sequence[str], attribute_shares: AttributeShares) -> Rows:
     """One row a kind that an identity has, the most frequent first; of names the first few."""
     concepts, size = len(attribute_shares.shares), len(attribute_shares.kinds)
-    estimates = mean_estimates(attribute_shares.shares.reshape(concepts, -1), None, binary=True)
+    estimates = mean_estimates(attribute_shares.shares.reshape(concepts, -1), None, share=True)
     rows = []
     for number, identity in enumerate(identities):
         identity_estimates = estimates[number * size : (number + 1) * size]

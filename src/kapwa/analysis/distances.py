@@ -72,7 +72,7 @@ class WithoutWords(NamedTuple):
 class Counted(NamedTuple):
     """How many results were there before, how many were computed now, and by which engine: "local" or "ray"."""
 
-    kept: int
+    stored: int
     computed: int
     engine: str
 
@@ -144,7 +144,7 @@ def compute_results(
     counted = Counted(len(wanted) - len(missing), len(missing), executor.name)
     doing = "comparing texts without words" if without else "comparing texts"
     meter = Meter(show, doing, len(wanted), stage="", unit="texts")
-    meter.add(counted.kept, kept=counted.kept)
+    meter.add(counted.stored, stored=counted.stored)
     jobs = (
         _Job(one.corpus.corpus.texts(one.key), one.corpus.settings, path, one.words) for path, one in missing.items()
     )

@@ -183,7 +183,7 @@ def _manifest(prepared: Sequence[Prepared], surveys: Surveys, settings: Settings
         "seed": settings.seed,
         "floor_permutations": min(settings.permutations, MOST_FLOOR_PERMUTATIONS),
         "engine": counted.engine,
-        "parts": {"kept": counted.kept, "computed": counted.computed},
+        "parts": {"kept": counted.stored, "computed": counted.computed},
         "versions": versions() | libraries,
         "machine": machine(),
     }

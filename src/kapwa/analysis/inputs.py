@@ -193,18 +193,7 @@ def match(surveys: Surveys, corpus: Corpus) -> Matched:
     """Match the identities of ``corpus`` with countries and with every values table."""
     matched = Matched()
     settings, choose = surveys.settings, surveys.settings.choose
-    unclear: list[str] = []
-    for identity in corpus.identities:
-        chosen = choose.get(identity)
-        if chosen == "":
-            continue
-        place = resolve(chosen) if chosen else resolve(identity, attribute=corpus.attribute)
-        if isinstance(place, Place):
-            matched.places[identity] = place
-        elif isinstance(place, Ambiguous):
-            unclear.append(str(place))
-    if unclear:
-        matched.notes.append(("info", f"{corpus.label}, {corpus.task}: {'; '.join(unclear)}. No map shows them."))
+    _match_countries(matched, corpus, choose)
     for table in surveys.tables:
         known = _labels(table).union(corpus.identities)
         distance = cultural_distance(
@@ -233,18 +222,38 @@ def match(surveys: Surveys, corpus: Corpus) -> Matched:
         matched.notes += [("info", f"{table.name}: {note}") for note in distance.notes]
         connected = int((np.isfinite(distance.distance).sum(axis=1) > 1).sum())
         if connected < _LEAST_COUNTRIES:
-            of_corpus = f"{len(corpus.identities):,} identities of {corpus.label}, {corpus.task}"
-            reason = f"a correlation needs {_LEAST_COUNTRIES}, so none is given"
-            some = f"only {connected} of the {of_corpus}, have a distance to another"
-            some = f"there are only the {of_corpus}" if connected == len(corpus.identities) else some
-            text = f"{table.name}: {some}; {reason}."
-            matched.notes.append(("warning", text))
+            matched.notes.append(("warning", f"{table.name}: {_too_few_words(corpus, connected)}."))
         if dropped:
             shown = "; ".join(f"{question} ({why})" for question, why in list(dropped.items())[:4])
             more = f"; and {len(dropped) - 4} more" if len(dropped) > 4 else ""
             text = f"{table.name}: {count(len(dropped), 'question')} left out of the corrected distance: {shown}{more}."
             matched.notes.append(("info", text))
     return matched
+
+
+def _match_countries(matched: Matched, corpus: Corpus, choose: Mapping[str, str]) -> None:
+    """Add the countries of identities; note which names of identities may mean several."""
+    unclear: list[str] = []
+    for identity in corpus.identities:
+        chosen = choose.get(identity)
+        if chosen == "":
+            continue
+        place = resolve(chosen) if chosen else resolve(identity, attribute=corpus.attribute)
+        if isinstance(place, Place):
+            matched.places[identity] = place
+        elif isinstance(place, Ambiguous):
+            unclear.append(str(place))
+    if unclear:
+        matched.notes.append(("info", f"{corpus.label}, {corpus.task}: {'; '.join(unclear)}. No map shows them."))
+
+
+def _too_few_words(corpus: Corpus, connected: int) -> str:
+    """Say that too few identities have a distance to another for a correlation."""
+    of_corpus = f"{len(corpus.identities):,} identities of {corpus.label}, {corpus.task}"
+    some = f"only {connected} of the {of_corpus}, have a distance to another"
+    if connected == len(corpus.identities):
+        some = f"there are only the {of_corpus}"
+    return f"{some}; a correlation needs {_LEAST_COUNTRIES}, so none is given"
 
 
 def _control_name(control: str) -> str:

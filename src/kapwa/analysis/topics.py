@@ -328,12 +328,12 @@ def concept_taus(
     by_measure = [one.reshape(len(MEASURES), len(results), -1) for one in draws]
     nothing = [np.empty((len(results), 0))] * len(draws)
     joined = {}
-    for key, found_all in taus.items():
-        ps = [estimate.p[~np.isnan(estimate.p)] for estimate in found_all]
+    for key, estimates in taus.items():
+        ps = [estimate.p[~np.isnan(estimate.p)] for estimate in estimates]
         significant = np.array([(holm(p) < 0.05).mean() if p.size else np.nan for p in ps])
         measure = MEASURES.index(key.measure)
         drawn = [one[measure] for one in by_measure] if key.estimator == "corrected" else nothing
-        joined[key] = ConceptTaus(np.stack([estimate.tau for estimate in found_all]), significant, *drawn)
+        joined[key] = ConceptTaus(np.stack([estimate.tau for estimate in estimates]), significant, *drawn)
     return joined
 
 

@@ -37,8 +37,8 @@ def copy(
             f"{to} is in the memory of this command, and gone when it ends.",
             hint="Copy to a folder of another disk, or to an address that lasts, such as s3://bucket/runs.",
         )
-    places = copy_results(sources, to)
-    for place in places:
-        note(f"Copied: {place}")
+    copies = copy_results(sources, to)
+    for copy in copies:
+        note(f"Copied: {copy}")
     if json:
-        show_json({"copied": places})
+        show_json({"copied": copies})

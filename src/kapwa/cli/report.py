@@ -369,8 +369,8 @@ def compare(
     if judgement is not None:
         gate.write(judgement)
     if csv is not None:
-        told = frame if planned is None else planned.marked(frame)
-        write_text(csv, BOM + csv_text(told.columns, told.iter_rows()))
+        comparisons = frame if planned is None else planned.marked(frame)
+        write_text(csv, BOM + csv_text(comparisons.columns, comparisons.iter_rows()))
         note(f"Table: {csv}")
     thinking = thinking_sentence(first, second, frame)
     nothing = nothing_compared(first, second)

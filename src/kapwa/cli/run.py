@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +18,10 @@ from kapwa.cli.parsing import parse_settings, parse_where, read_text_option
 from kapwa.cli.run_file import RUN_FILES, run_file
 from kapwa.cli.tasks import AskingCommand, JudgingCommand, load_matching_judge
 from kapwa.errors import UsageError
+
+if TYPE_CHECKING:
+    from kapwa.config.asking import ConfiguredModel
+    from kapwa.suites.base import Task
 
 run_app = typer.Typer()
 score_app = typer.Typer()
@@ -169,7 +174,7 @@ def run(
     from kapwa.models.base import ModelOptions
     from kapwa.parallel.base import open_engine
     from kapwa.runs.costs import Pricing
-    from kapwa.runs.runner import check_places
+    from kapwa.runs.runner import check_folders
     from kapwa.runs.settings import RunSettings
     from kapwa.runs.stopping import Limits
 
@@ -178,7 +183,7 @@ def run(
         return
     if not model:
         raise UsageError("No model is named.", hint="Add --model MODEL, such as --model smollm2; see: kapwa models")
-    check_places(out, cache)
+    check_folders(out, cache)
     task_settings = TaskSettings(
         data=data,
         variant=variant,
@@ -246,16 +251,12 @@ def run(
             models.append(ConfiguredModel(spec, options, settings, ray, known))
         tasks = [load_task_with_seed(name, task_settings, seed) for name in names]
         if dry_run:
-            dry_runs = [show_dry_run(opened, models, out, json=json) for opened in tasks]
-            if json:
-                show_json(dry_runs[0] if suite is None else dry_runs)
-            else:
-                note("Nothing was asked or written.")
+            _show_dry_runs(tasks, models, out, suite=suite, json=json)
             return
-        several = suite is not None or len(models) > 1
-        if several and len(models) > 1 and label is not None:
+        if len(models) > 1 and label is not None:
             hint = "Run each model separately, or give each its label in a run file."
             raise UsageError("--label names one run, but there are several models.", hint=hint)
+        several = suite is not None or len(models) > 1
         loaded = None if several else load_model(model[0], options, engine=ray)
     except KeyboardInterrupt:
         note("Stopped before anything was asked.")
@@ -264,6 +265,17 @@ def run(
         run_and_show(tasks[0], loaded, models[0].settings[0], json=json)
     else:
         run_each(tasks, models, partial(write_page, tasks=tasks, suite=suite), json=json)
+
+
+def _show_dry_runs(
+    tasks: Sequence[Task], models: Sequence[ConfiguredModel], out: Path, *, suite: str | None, json: bool
+) -> None:
+    """Show what would be asked of which model, task by task."""
+    dry_runs = [show_dry_run(opened, models, out, json=json) for opened in tasks]
+    if json:
+        show_json(dry_runs[0] if suite is None else dry_runs)
+    else:
+        note("Nothing was asked or written.")
 
 
 def task_names(task: str | None, suite: str | None, data: str | None) -> list[str]:

@@ -47,8 +47,10 @@ def shown(
         return
     rows = [tuple(map(str, row)) for row in listed.by_model.iter_rows()]
     show_table(("system", "asked", "host", "items", "private", "first", "last"), rows)
-    told = listed.by_model.filter(place="provider")["private"].sum()
-    if told:
-        show(f"\nPrivate items were shown to providers ({told:,}): take them as published, and keep others private.")
+    n_private = listed.by_model.filter(place="provider")["private"].sum()
+    if n_private:
+        show(
+            f"\nPrivate items were shown to providers ({n_private:,}): take them as published, and keep others private."
+        )
     for line in listed.notes:
         note(line)

@@ -32,7 +32,7 @@ from kapwa.models.openai_client import checked_url
 from kapwa.parallel.base import Ray, open_engine
 from kapwa.runs.costs import Prices, Pricing
 from kapwa.runs.finished_run import brief_model
-from kapwa.runs.runner import check_places
+from kapwa.runs.runner import check_folders
 from kapwa.runs.settings import RunSettings
 from kapwa.runs.stopping import Limits
 from kapwa.suites.base import Setting, Task
@@ -144,7 +144,7 @@ def _read(file: Path) -> RunConfig:
     _raise(reading.problems)
     out = file.parent / (keys.out or RunSettings().out)
     try:
-        check_places(out, None if keys.cache is None else file.parent / keys.cache)
+        check_folders(out, None if keys.cache is None else file.parent / keys.cache)
     except RunError as error:
         raise _located_error(error, file, located, ()) from None
     report = None if keys.report is None else file.parent / keys.report

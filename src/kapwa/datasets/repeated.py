@@ -19,7 +19,7 @@ _END = " .?!…。।؟።፧"
 
 
 @dataclass(frozen=True, slots=True)
-class AskedQuestion:
+class QuestionIdentity:
     """The properties of a question that decide whether another one asks the same.
 
     ``column``: that of its text. ``answers``: the texts that count as right. ``shown_with``: what is shown before
@@ -37,9 +37,9 @@ class AskedQuestion:
     variant: str = ""
 
 
-def repeated_questions(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
+def repeated_questions(questions: Iterable[QuestionIdentity]) -> Iterator[Finding]:
     """Yield a warning for each question that an earlier row asks the same culture, and for two answers to it."""
-    first: dict[tuple[object, ...], AskedQuestion] = {}
+    first: dict[tuple[object, ...], QuestionIdentity] = {}
     for question in questions:
         fold = partial(same_text, language=question.language)
         options = frozenset(map(fold, question.options))

@@ -50,9 +50,9 @@ def is_address(location: str | Path) -> bool:
     return isinstance(location, str) and "://" in location
 
 
-def in_memory(place: str) -> bool:
+def in_memory(address: str) -> bool:
     """Whether an address, or one that it is chained to ("simplecache::memory://x"), is of this process' memory."""
-    return any(each.partition("://")[0] == "memory" for each in place.split("::")) and is_address(place)
+    return any(each.partition("://")[0] == "memory" for each in address.split("::")) and is_address(address)
 
 
 def _folders(source: Path) -> list[Path]:

@@ -159,8 +159,8 @@ def _telling_apart(rows: pl.DataFrame, columns: Sequence[str], first: Sequence[s
 
 def _over_all_subsets(run: Run) -> Iterator[Cells]:
     """Yield an estimate over all items of the run for each metric: the number that Inspect's lists show of a log."""
+    from kapwa.stats.estimate_tables import estimate_table
     from kapwa.stats.missing import ranges_of
-    from kapwa.stats.tables import estimate_table
 
     metrics = run.metrics
     # All variants of an item have its cluster, so that they do not count as independent.

@@ -82,7 +82,7 @@ def _measure(field: Literal["value", "se"], *, binary: bool = False, grouped: bo
         ordered = sorted(scores, key=lambda score: [_about(score, name) for name in (*BREAKDOWN, "item_id")])
         values = [score.score.as_float() for score in ordered]
         clusters = [_about(score, "cluster") for score in ordered]
-        value: float | None = getattr(mean_estimates(values, clusters or None, binary=binary)[0], field)
+        value: float | None = getattr(mean_estimates(values, clusters or None, share=binary)[0], field)
         return math.nan if value is None else value
 
     def of_groups(scores: list[SampleScore]) -> Value:

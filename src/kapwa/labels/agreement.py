@@ -124,7 +124,7 @@ def guessing_row(table: Table, options: Sequence[int], clusters: Sequence[str]) 
             agreed.append(sum(answers.count(answer) - 1 for answer in answers) / pairs)
             chances.append(1 / count)
             n_raters.append(cluster)
-    observed = mean_estimates(agreed, n_raters, binary=True)[0]
+    observed = mean_estimates(agreed, n_raters, share=True)[0]
     chance = float(np.mean(chances)) if chances else 0.0
     shares = (observed.value, observed.low, observed.high)
     kappas = [None if share is None else (share - chance) / (1 - chance) for share in shares]
@@ -185,7 +185,7 @@ def judge_risk(verdicts: pl.DataFrame, people: pl.DataFrame, *, pooled: bool = F
         sure = by_answer.with_columns(sureness=sureness, wrong=against)
         for least in sorted(sure["sureness"].drop_nulls().unique(), reverse=True):
             surest = sure.filter(pl.col("sureness") >= least)
-            (mean,) = mean_estimates(surest["wrong"], surest["cluster"].to_list(), binary=True)
+            (mean,) = mean_estimates(surest["wrong"], surest["cluster"].to_list(), share=True)
             coverage = len(surest) / len(sure)
             rows.append((judge["rater"][0], criterion, coverage, mean.n, mean.value, mean.low, mean.high))
     return pl.DataFrame(rows, schema=RISK_SCHEMA, orient="row")

@@ -99,6 +99,6 @@ def _share(name: str, preferences: Sequence[Preference], answer: str | None) -> 
     """How many of ``preferences`` are ``answer``; None: the text that stood first."""
     values = [preference.preferred == (answer or preference.first_shown) for preference in preferences]
     clusters = [preference.cluster for preference in preferences]
-    (estimate,) = mean_estimates([float(value) for value in values], clusters, binary=True)
+    (estimate,) = mean_estimates([float(value) for value in values], clusters, share=True)
     cells = (name, sum(values), estimate.n, estimate.value, estimate.low, estimate.high, estimate.clusters)
     return dict(zip(_SHARES, cells, strict=True))

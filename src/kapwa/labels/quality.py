@@ -60,9 +60,9 @@ def beside_others(answers: Given, options: float = inf) -> dict[str, Beside]:
         counts = others.sum(axis=0)
         shared = counts > 0
         alike = (others & (codes == codes[number])).sum(axis=0)[shared] / counts[shared]
-        comparisons[rater] = Beside(mean_estimates(alike, None, binary=True)[0], competence[number])
+        comparisons[rater] = Beside(mean_estimates(alike, None, share=True)[0], competence[number])
         # One-sided, and for each of so many people (Bonferroni).
-        at_most[rater] = mean_estimates(alike, None, binary=True, level=1 - 2 * _ALPHA / len(people))[0].high
+        at_most[rater] = mean_estimates(alike, None, share=True, level=1 - 2 * _ALPHA / len(people))[0].high
     return {rater: _beside_medians(rater, comparisons, at_most[rater]) for rater in people}
 
 

@@ -137,7 +137,7 @@ class InspectModel(Model):
         """What people should know about the model."""
         return {
             **self._with_address(),
-            **({"thinking_found": told} if (told := self._thinking.manifest_record(effort_of(self._wish))) else {}),
+            **({"thinking_found": record} if (record := self._thinking.manifest_record(effort_of(self._wish))) else {}),
             **({"settings_refused": dict(self._refusals.learnt)} if self._refusals.learnt else {}),
             "notes": [*self._thinking.sentences(greedy_asked=self._greedy_asked), *self._refusals.sentences()],
             "inspect_ai": version("inspect-ai"),

@@ -51,14 +51,14 @@ class _Batch:
 class _Worker:
     """The driver's view of one replica.
 
-    ``loading``: the call that loads the model; None once it is loaded. ``held``: batches it was given and has not
+    ``loading``: the call that loads the model; None once it is loaded. ``pending``: batches it was given and has not
     answered. ``lives``: how often it was started.
     """
 
     number: int
     actor: Untyped
     loading: Untyped = None
-    held: int = 0
+    pending: int = 0
     lives: int = 1
 
 
@@ -202,7 +202,7 @@ class RayModel(DistributedModel):
         finally:
             # The caller may have stopped early (an error, Ctrl-C): nobody takes what comes now.
             for call, call_job in self._calls.items():
-                call_job.worker.held = 0
+                call_job.worker.pending = 0
                 # The cluster may be what failed, and that is being reported already.
                 with contextlib.suppress(Exception):
                     require_ray().cancel(call)
@@ -225,7 +225,7 @@ class RayModel(DistributedModel):
         """Give every ready replica as much as it may hold, first one batch each."""
         for depth in range(1, AHEAD + 1):
             for worker in self._ready():
-                if worker.held < depth:
+                if worker.pending < depth:
                     job = self._waiting.popleft() if self._waiting else next(source, None)
                     if job is None:
                         return
@@ -233,7 +233,7 @@ class RayModel(DistributedModel):
                     stream = actor.answer_in_parts.options(num_returns="streaming") if not self.atomic_batches else None
                     call = (stream or actor.answer).remote(self._recipe, job.kind, [*job.open.values()])
                     self._calls[call] = _Call(worker, job, worker.lives)
-                    worker.held += 1
+                    worker.pending += 1
 
     def _collect(self, call: Untyped) -> Iterator[tuple[Batch, Sequence[Response]]]:
         """Yield what a call has brought."""
@@ -267,7 +267,7 @@ class RayModel(DistributedModel):
     def _taken(self, call: object) -> _Call:
         """Forget a call that has ended, and return what it was."""
         ended = self._calls.pop(call)
-        ended.worker.held -= 1
+        ended.worker.pending -= 1
         return ended
 
     # -- replicas that come and go ----------------------------------------------------------------------

@@ -23,7 +23,7 @@ from kapwa.suites.base import is_share as is_share  # noqa: PLC0414 - shown to o
 from kapwa.value_types import Row
 
 ELLIPSIS = "…"
-# What data and imports say that do not tell whose culture they are about.
+# What data and imports contain if they do not name the culture.
 UNKNOWN_CULTURE = "unknown"
 # First strong isolate and its end: keep a right-to-left label from reordering what stands beside it.
 _FSI, _PDI = "\u2068", "\u2069"

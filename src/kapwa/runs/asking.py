@@ -61,9 +61,9 @@ def ask(
     execution = Execution(model, store, meter, cache, stopping, shorter_run)
     # Where batches are planned, the plan says what is asked again, and counts.
     if not model.atomic_batches and (n_answered := _answered(requests, store)):
-        meter.add(n_answered, kept=n_answered)
+        meter.add(n_answered, stored=n_answered)
     try:
-        if stopping is not None and meter.state.kept < requests.distinct_total:
+        if stopping is not None and meter.state.stored < requests.distinct_total:
             stopping.check_limits()
         if looks is not None:
             for blocks in looks.rounds(requests.fingerprint):

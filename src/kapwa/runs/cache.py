@@ -120,17 +120,17 @@ class AnswerCache:
 
     def take_batch(self, batch: Sequence[Request]) -> list[Response] | None:
         """Return the answers to a planned batch, or None unless all of them are there and sound."""
-        responses = self.take(batch, self._places([request.key for request in batch]))
+        responses = self.take(batch, self._keys_in_batch([request.key for request in batch]))
         return responses if len(responses) == len(batch) else None
 
     def add_batch(self, batch: Sequence[Request], responses: Sequence[Response]) -> None:
         """Keep the answers to a planned batch, all of them or, if one failed, none."""
         if not any(response.failed for response in responses):
             keys = [request.key for request in batch]
-            key_groups = dict(zip(keys, self._places(keys), strict=True))
+            key_groups = dict(zip(keys, self._keys_in_batch(keys), strict=True))
             self.add(replace(r, request_key=key_groups[r.request_key]) for r in responses)
 
-    def _places(self, keys: Sequence[str]) -> list[str]:
+    def _keys_in_batch(self, keys: Sequence[str]) -> list[str]:
         """Return the keys of a batch's answers: hashes of each key, all of the batch in order, and the environment."""
         # Of a distributed model, replicas on another processor may have come since.
         if not self._environment or isinstance(self._model, DistributedModel):

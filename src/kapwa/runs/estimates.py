@@ -8,8 +8,9 @@ import polars as pl
 
 from kapwa.runs.floors import FloorValues, leading_floors
 from kapwa.runs.signature import Signature
+from kapwa.stats.estimate_tables import estimate_table, mean_table
 from kapwa.stats.missing import ranges_of
-from kapwa.stats.tables import ALL, estimate_table, mean_table
+from kapwa.stats.schemas import ALL
 from kapwa.suites.base import MetricInfo, holds_shares
 from kapwa.value_types import JsonMapping
 
@@ -54,13 +55,13 @@ def _with_floors(estimates: pl.DataFrame, floors: pl.DataFrame, metrics: Mapping
     A culture's own floors stand in place of those over all cultures.
     """
     cultures = set(estimates["culture"].drop_nulls())
-    by_place = floors.rows_by_key(("metric", "variant"), named=True, include_key=True)
+    by_metric = floors.rows_by_key(("metric", "variant"), named=True, include_key=True)
     of_floors: dict[tuple[str, str, str | None], FloorValues] = {}
     columns: list[FloorValues] = []
     for metric, variant, culture, group in estimates.select("metric", "variant", "culture", "group").iter_rows():
         key = (metric, variant, culture)
         if key not in of_floors:
-            rows = by_place.get((metric, variant), ())
+            rows = by_metric.get((metric, variant), ())
             of_culture = [row for row in rows if culture is not None and row["note"] == culture]
             named = {row["name"] for row in of_culture}
             shared = [row for row in rows if row["note"] not in cultures and row["name"] not in named]

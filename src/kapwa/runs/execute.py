@@ -111,7 +111,7 @@ class Execution(NamedTuple):
             # Planned by length: the batches that are asked before a limit is met are to be like the others.
             batches = shuffled(batches, 0)
         known = sum(map(len, blocks)) - sum(map(len, batches))
-        self.meter.add(known, kept=known)
+        self.meter.add(known, stored=known)
         earlier = environments(self.store.sessions())
         different = differences([*earlier, self.model.environment]) if batches and earlier else None
         if different and different != differences(earlier):
@@ -138,14 +138,14 @@ class Execution(NamedTuple):
 
     def _not_in(self, shorter_run: ShorterThinkingRun, requests: Sequence[Request]) -> list[Request]:
         """Return what the shorter run does not answer, each with the text that it had begun; take the others."""
-        found = shorter_run.look_up(requests)
-        self._take(found.answered, shorter_run.origin)
-        return found.rest
+        result = shorter_run.look_up(requests)
+        self._take(result.answered, shorter_run.origin)
+        return result.rest
 
     def _take(self, responses: Sequence[Response], origin: Mapping[str, str]) -> None:
         """Commit answers of the cache, or of another run, as this run's own."""
         self.store.commit(responses, {"cache": origin})
-        self.meter.add(len(responses), kept=len(responses))
+        self.meter.add(len(responses), stored=len(responses))
 
     def _answered(
         self, kind: Kind, batches: Iterable[Sequence[Request]]

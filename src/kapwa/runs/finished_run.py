@@ -28,7 +28,7 @@ from kapwa.runs.schema import (
     with_later_columns,
 )
 from kapwa.runs.store import JOURNAL
-from kapwa.stats.tables import ALL
+from kapwa.stats.schemas import ALL
 from kapwa.suites.base import MetricInfo
 from kapwa.value_types import JsonMapping, JsonObject
 

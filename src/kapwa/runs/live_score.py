@@ -16,9 +16,8 @@ import polars as pl
 from kapwa.records import Answer, Item, Request
 from kapwa.runs.requests import RequestIndex, requests_of
 from kapwa.runs.store import AnswerStore
-from kapwa.stats.intervals import Estimate, mean_estimates
 from kapwa.stats.missing import cut_at_range
-from kapwa.stats.pooled import pooled_mean
+from kapwa.stats.pooled import mean_of_items
 from kapwa.suites.base import Task, holds_shares, is_share
 
 log = logging.getLogger(__name__)
@@ -123,7 +122,8 @@ class LiveScore:
             return ""
         name = self.task.headline[0]
         info = self.task.metrics[name]
-        estimate = _estimate(frame, binary=holds_shares(info, frame["value"]))
+        labels = frame["culture"].to_list(), frame["cluster"].to_list()
+        estimate = mean_of_items(frame["value"].to_numpy(), *labels, share=holds_shares(info, frame["value"]))
         if estimate.value is None:
             return ""
         cut = cut_at_range(estimate._asdict(), (info.low, info.high))
@@ -131,10 +131,3 @@ class LiveScore:
         factor, unit, form = (100, "%", ".0f") if is_share(info) else (1, "", ".3g")
         between = "" if low is None or high is None else f" ({factor * low:{form}}–{factor * high:{form}}{unit})"
         return f"{name} {factor * value:{form}}{unit}{between} on {n:,} item{'s' if n > 1 else ''} so far"
-
-
-def _estimate(frame: pl.DataFrame, *, binary: bool) -> Estimate:
-    values, clusters = frame["value"].to_numpy(), frame["cluster"].to_list()
-    if frame["culture"].n_unique() > 1:
-        return pooled_mean(values, frame["culture"].to_list(), clusters, binary=binary)
-    return mean_estimates(values, clusters, binary=binary)[0]

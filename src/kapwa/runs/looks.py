@@ -147,7 +147,7 @@ class Looks:
         values = np.array(cells, dtype=np.float64)[usable]
         codes = np.unique(layout.codes[usable], return_inverse=True)[1]
         control = None if culture.control is None else culture.control[usable]
-        culture.parts = partial_means(values, codes, control, binary=self.share)
+        culture.parts = partial_means(values, codes, control, share=self.share)
         culture.items = int((reached & usable).sum())
         culture.missing = sum(int(row["missing"]) for row in measured.values())
 
@@ -156,7 +156,7 @@ class Looks:
         self.taken += 1
         estimates = [culture.parts for culture in self.cultures if culture.parts is not None]
         several = len(estimates)
-        mean = mean_of_partials(estimates, binary=self.share, apart=until.each)
+        mean = mean_of_partials(estimates, share=self.share, apart=until.each)
         old = float(np.mean([culture.old for culture in self.cultures if culture.parts is not None]))
         overall = self._seen(mean, old, DECISION_ERROR)
         for culture in going:

@@ -18,8 +18,8 @@ class Snapshot:
     """Where a run, or one step of an analysis, stands.
 
     ``label``: what is done; each has a bar of its own. ``stage``: a run's "asking", "judging" or "done". ``total``: of
-    a run, its distinct requests; ``done``: those durable in the journal, errors included; ``kept``: those of them that
-    this process did not have to ask; ``failed``: those whose answer is an error. ``amount`` of ``unit``: tokens written
+    a run, its distinct requests; ``done``: those in the journal, errors included; ``stored``: those of them that this
+    process did not have to ask; ``failed``: those whose answer is an error. ``amount`` of ``unit``: tokens written
     or read, or texts compared, by this process in ``seconds``. ``so_far``: in words, what a run's score is so far.
     """
 
@@ -27,7 +27,7 @@ class Snapshot:
     stage: str
     total: int
     done: int = 0
-    kept: int = 0
+    stored: int = 0
     failed: int = 0
     amount: int = 0
     seconds: float = 0.0
@@ -37,15 +37,15 @@ class Snapshot:
     @property
     def asked(self) -> int:
         """How many steps this process did itself."""
-        return self.done - self.kept
+        return self.done - self.stored
 
     @property
     def note(self) -> str:
         """What stands beside a bar: the stage, and what is known of speed, time to go and failures."""
         phrases = [self.stage] if self.stage else []
-        if self.kept:
-            rest = f", {self.total - self.kept:,} to ask" if self.stage == "asking" else " from before"
-            phrases.append(f"{self.kept:,} kept{rest}")
+        if self.stored:
+            rest = f", {self.total - self.stored:,} to ask" if self.stage == "asking" else " from before"
+            phrases.append(f"{self.stored:,} kept{rest}")
         pace = self.seconds / self.asked if self.asked else 0.0
         if pace > 0 and self.unit == "tokens":
             # A slow speed as its inverse, of which one decimal says enough.
@@ -156,7 +156,7 @@ class PlainLines:
 
     def __call__(self, state: Snapshot) -> None:
         """Write ``state`` when it is time to."""
-        where = (state.label, state.stage, state.kept > 0)
+        where = (state.label, state.stage, state.stored > 0)
         if where == self._last and state.done < state.total and self.now() < self._next:
             return
         self._last, self._next = where, self.now() + self.every
@@ -206,13 +206,13 @@ class Meter:
         self.state = Snapshot(label, stage, total, unit=unit)
         show(self.state)
 
-    def add(self, steps: int, *, kept: int = 0, failed: int = 0, amount: int = 0) -> None:
-        """Count steps, ``kept`` of which were done before."""
+    def add(self, steps: int, *, stored: int = 0, failed: int = 0, amount: int = 0) -> None:
+        """Count steps, ``stored`` of which were done before."""
         state = self.state
         self.state = replace(
             state,
             done=state.done + steps,
-            kept=state.kept + kept,
+            stored=state.stored + stored,
             failed=state.failed + failed,
             amount=state.amount + amount,
             seconds=time.monotonic() - self._began,

@@ -30,7 +30,7 @@ def write_request_items(folder: Path, items: Sequence[Item], index: RequestIndex
 
     Memory: about a hundred bytes a request, while it is written.
     """
-    place = {(item.id, item.variant): number for number, item in enumerate(items)}
+    index_of = {(item.id, item.variant): number for number, item in enumerate(items)}
     described = [(item.culture, item.language, item.cluster) for item in items]
     # The last row is of a request that a suite makes for no item of its own.
     about = pl.DataFrame([*described, ("", "", "")], schema=schema_of(" ".join(ITEM[1:])), orient="row")
@@ -39,8 +39,8 @@ def write_request_items(folder: Path, items: Sequence[Item], index: RequestIndex
         ids = pl.DataFrame(
             [(request.key, request.item_id) for request in requests], schema=["key", "item_id"], orient="row"
         )
-        places = [place.get((request.item_id, request.variant), len(items)) for request in requests]
-        frames.append(pl.concat([ids, about[places]], how="horizontal"))
+        indices = [index_of.get((request.item_id, request.variant), len(items)) for request in requests]
+        frames.append(pl.concat([ids, about[indices]], how="horizontal"))
     with replacing(folder / NAME) as temporary:
         pl.concat(frames).write_parquet(temporary)
 

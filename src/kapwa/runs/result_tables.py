@@ -13,8 +13,9 @@ from kapwa.records import SCORE_COLUMNS, Floor, Item
 from kapwa.runs.estimates import estimates_of, metrics_of_run, shares_among
 from kapwa.runs.floors import floor_tables
 from kapwa.runs.schema import CEILINGS, RUN, RUN_TABLES, TABLE_NAME
+from kapwa.stats.comparison_tables import compare_variants
 from kapwa.stats.missing import ranges_of
-from kapwa.stats.tables import COMPARISON_SCHEMA, compare_variants
+from kapwa.stats.schemas import COMPARISON_SCHEMA
 from kapwa.suites.base import Judged
 from kapwa.value_types import JsonMapping
 

@@ -285,7 +285,7 @@ def _warning_of_unused(unused: Sequence[ReplayRow], model: Model, items: Sequenc
     return note
 
 
-def check_places(out: Path, cache: Path | None = None) -> None:
+def check_folders(out: Path, cache: Path | None = None) -> None:
     """Raise RunError where runs cannot be written to ``out``, or ``cache`` can be no cache; nothing is made."""
     # A run that is there already may go on in a folder in which no new one can be made.
     if not any(out.glob("*/run.json")) and (why := in_the_way(out)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kapwa.records import Answer
-from kapwa.stats.watching import WatchedAnswers
+from kapwa.suites.watched_answers import WatchedAnswers
 
 LEAST = 20  # questions; of fewer, half may agree by chance
 _SHORT, _MOST_SHORT, _MOST = 3, 0.75, 0.5  # a letter is right for many questions; a text hardly is

@@ -17,8 +17,8 @@ from typing_extensions import TypedDict
 from kapwa.models.gate import gate, text_of
 from kapwa.records import Response
 from kapwa.runs.result_folder import FolderRecord
+from kapwa.stats.schemas import COMPARISON_SCHEMA, ESTIMATE_SCHEMA, FLOOR_COLUMNS, STATE_COUNTS
 from kapwa.stats.states import with_derived_states
-from kapwa.stats.tables import COMPARISON_SCHEMA, ESTIMATE_SCHEMA, FLOOR_COLUMNS, STATE_COUNTS
 from kapwa.suites.base import MetricInfo
 from kapwa.suites.items import CASE_SCHEMA, SCORE_SCHEMA
 from kapwa.value_types import Cells, JsonObject, Schema
@@ -32,7 +32,7 @@ RUN = FolderRecord("run", NAME, FORMAT, f"{AGAIN} The answers are in journal.sql
 TABLE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # it becomes a file name
 
 
-class ModelPart(TypedDict):
+class ModelSection(TypedDict):
     """Who answered."""
 
     id: str
@@ -41,7 +41,7 @@ class ModelPart(TypedDict):
     description: NotRequired[JsonObject]
 
 
-class DataPart(TypedDict):
+class DataSection(TypedDict):
     """What was asked."""
 
     name: str
@@ -50,7 +50,7 @@ class DataPart(TypedDict):
     illustrative: bool
 
 
-class CountsPart(TypedDict):
+class CountsSection(TypedDict):
     """How much; ``unique``: requests that differ from each other."""
 
     items: int
@@ -60,7 +60,7 @@ class CountsPart(TypedDict):
     failed: int
 
 
-class SelectionPart(TypedDict):
+class SelectionSection(TypedDict):
     """Which items: the variants in their order, how many items of each, and how these were chosen."""
 
     variants: Annotated[list[str], Field(min_length=1)]
@@ -71,7 +71,7 @@ class SelectionPart(TypedDict):
     where: NotRequired[dict[str, list[str]]]
 
 
-class OptionsPart(TypedDict):
+class OptionsSection(TypedDict):
     """Options of tasks that other tools know, too; each task has more."""
 
     max_new_tokens: NotRequired[int | None]
@@ -80,7 +80,7 @@ class OptionsPart(TypedDict):
 
 
 # Which tool asked, of a run that was imported: "from" is no name that a class could have a field of.
-ImportedPart = TypedDict("ImportedPart", {"from": str, "version": NotRequired[str | None]})
+ImportedSection = TypedDict("ImportedSection", {"from": str, "version": NotRequired[str | None]})
 
 
 class Manifest(BaseModel):
@@ -94,16 +94,16 @@ class Manifest(BaseModel):
     signatures: dict[str, str]
     machine: JsonObject
     failures: list[JsonObject]
-    options: OptionsPart
-    selection: SelectionPart
-    counts: CountsPart
+    options: OptionsSection
+    selection: SelectionSection
+    counts: CountsSection
     versions: dict[str, str]
     headline: list[str]
     groups: list[str]
     tables: list[Annotated[str, StringConstraints(pattern=f"^{TABLE_NAME.pattern}$")]]
     metrics: Annotated[dict[str, MetricInfo], Field(min_length=1)]
-    model: ModelPart
-    data: DataPart
+    model: ModelSection
+    data: DataSection
     # An import knows less.
     notes: list[str] = []
     label: str | None = None
@@ -114,7 +114,7 @@ class Manifest(BaseModel):
     finished: str | None = None
     seconds: float | None = None
     repeatable: str | None = None
-    imported: ImportedPart | None = None
+    imported: ImportedSection | None = None
 
 
 # --- the tables --------------------------------------------------------------------------------------------

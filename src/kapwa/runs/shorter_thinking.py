@@ -29,7 +29,7 @@ _BUDGET = "thinking_tokens"
 _ENDED = ("answered", "empty", "declined")
 
 
-class Found(NamedTuple):
+class LookupResult(NamedTuple):
     """What an earlier run knows of some requests: ``answered`` by it, and the ``rest``, perhaps with a text begun."""
 
     answered: list[Response]
@@ -60,11 +60,11 @@ class ShorterThinkingRun(AbstractContextManager["ShorterThinkingRun"]):
         n = int(store.rows("SELECT count(*) FROM responses WHERE json_extract(payload, '$.begun') > 0")[0][0])
         return {"continued": {"answers": n, "run": self.name, "thinking_tokens": self.budget}} if n else {}
 
-    def look_up(self, requests: Sequence[Request]) -> Found:
+    def look_up(self, requests: Sequence[Request]) -> LookupResult:
         """Return the answers to ``requests`` that stand, and the requests that must be asked."""
         keys = {request.key: request_key(request, self._fingerprint) for request in requests if _is_greedy(request)}
         stored = self._store.find(keys.values())
-        result = Found([], [])
+        result = LookupResult([], [])
         for request in requests:
             response = stored.get(keys.get(request.key, ""))
             state = None if response is None else gate(response).state

@@ -14,7 +14,7 @@ import polars as pl
 
 from kapwa.models.loops import is_loop
 from kapwa.records import Answer, Item, Response
-from kapwa.stats.watching import WatchedAnswers
+from kapwa.suites.watched_answers import WatchedAnswers
 
 TABLE = "thoughts"
 IDENTIFIED = 200  # thoughts of a culture and language whose own language is told

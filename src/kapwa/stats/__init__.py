@@ -1,6 +1,8 @@
 """Numbers in, estimates out.
 
-``intervals`` gives clustered estimates and paired comparisons of values, ``tables`` of score tables; ``agreement`` is
-of raters, ``correlation``, ``kendall`` and ``mantel`` of measures, ``distances`` of texts; ``significance`` has tests
-of means and adjusted p-values. ``docs/explanation/statistics.md`` explains the choices and their measured coverage.
+``intervals`` estimates means and paired differences of values with clustered intervals, ``pooled`` over several
+cultures; ``missing`` adds what missing answers could change. ``blocks`` checks tables of scores, from which
+``estimate_tables`` and ``comparison_tables`` make tables with the columns of ``schemas``; ``families`` adjusts their
+p-values. ``agreement`` is about raters, ``correlation``, ``kendall`` and ``mantel`` about measures, ``distances`` about
+texts. ``docs/explanation/statistics.md`` explains the choices and their measured coverage.
 """

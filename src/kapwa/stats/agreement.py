@@ -120,7 +120,7 @@ def bootstrap_interval(
     units, raters = int(rated.sum()), table.codes.shape[1]
     codes = cluster_codes(clusters, len(rated))[rated]
     if coefficient == "percent":
-        mean = mean_estimates(_percent(table)[0][rated, 0], codes, binary=True)[0]
+        mean = mean_estimates(_percent(table)[0][rated, 0], codes, share=True)[0]
         return AgreementEstimate(
             coefficient=coefficient,
             value=mean.value,

@@ -117,11 +117,11 @@ def cluster_codes(clusters: ArrayLike | None, n: int) -> IntArray:
     return np.asarray(np.unique(np.asarray(labels.tolist()), return_inverse=True)[1], dtype=np.intp)
 
 
-def read_values(values: ArrayLike, binary: bool | Sequence[bool]) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Return values as a float matrix, one column a metric (a vector is one column), and which columns are binary.
+def read_values(values: ArrayLike, share: bool | Sequence[bool]) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Return values as a float matrix, one column a metric (a vector is one column), and which columns are shares.
 
-    NaN marks missing. Raises UsageError for another shape, DataError for infinite values and for values of a binary
-    column outside 0 to 1 by more than rounding.
+    ``share``: values lie between 0 and 1; one flag, or one for each column. NaN marks missing values. Raises UsageError
+    for another shape, DataError for infinite values and for shares outside 0 to 1 by more than rounding.
     """
     matrix = np.asarray(values, dtype=np.float64)
     if matrix.ndim == 1:
@@ -130,8 +130,8 @@ def read_values(values: ArrayLike, binary: bool | Sequence[bool]) -> tuple[Float
         raise UsageError(f"Values must be a vector or a matrix (rows × metrics), not of shape {matrix.shape}.")
     if np.isinf(matrix).any():
         raise DataError("a value is infinite; an estimate needs finite values.", hint="Use NaN for 'not measured'.")
-    flags = np.broadcast_to(np.asarray(binary, dtype=bool), matrix.shape[1:])
-    # What lies outside by rounding alone is at the end.
+    flags = np.broadcast_to(np.asarray(share, dtype=bool), matrix.shape[1:])
+    # Values that lie outside only by rounding are moved to the end of the range.
     matrix = np.where(flags & (np.abs(matrix - 0.5) <= 0.5 + 1e-9), np.clip(matrix, 0.0, 1.0), matrix)
     bad = np.argwhere(flags & ((matrix < 0) | (matrix > 1)))
     if len(bad):

@@ -14,7 +14,7 @@ from kapwa.errors import UsageError
 from kapwa.stats.clusters import FloatArray, IntArray, cluster_codes
 from kapwa.stats.intervals import mean_estimates
 
-# What each component is of, from the widest to the narrowest.
+# The source of each component, from the widest to the narrowest.
 COMPONENTS = ("culture", "prompt", "culture × prompt", "item", "item × prompt", "sample")
 
 

@@ -30,7 +30,7 @@ _SUREST = 0.99
 
 
 class Consensus(NamedTuple):
-    """What people's answers say of a shared key.
+    """Whether people's answers follow a shared key.
 
     ``competence``: (people,) the share of answers that each knows, and does not guess, in [−1, 1]; below 0 somebody
     answers against all others. ``second_side``: (people,) where there are two cultures, who belongs to

@@ -184,7 +184,7 @@ def _read(
     scores: ArrayLike, labels: ArrayLike, probabilities: ArrayLike, strata: ArrayLike, clusters: ArrayLike
 ) -> _Audit:
     """Check the input. Raises UsageError or DataError for what does not fit."""
-    automatic, people = (read_values(values, binary=True)[0][:, 0] for values in (scores, labels))
+    automatic, people = (read_values(values, share=True)[0][:, 0] for values in (scores, labels))
     chances, n = np.asarray(probabilities, dtype=np.float64), len(automatic)
     if not automatic.shape == people.shape == chances.shape:
         raise UsageError(
@@ -284,7 +284,7 @@ def _use_of(audit: _Audit, saving: float | None) -> tuple[Use, str]:
 
 
 def _raters(audit: _Audit) -> RaterError | None:
-    """What raters add to the error of people's mean; None where it is not recorded who labelled."""
+    """The error that raters add to people's mean; None if it is not recorded who labelled."""
     if audit.by_rater is None or not len(audit.by_rater.answers):
         return None
     return rater_error(audit.by_rater, audit.strata, audit.weights)
@@ -338,9 +338,9 @@ def _mean(audit: _Audit, values: FloatArray, weights: FloatArray | None, largest
     codes = audit.strata, audit.clusters
     if not largest:
         estimate = (
-            pooled_mean(values, *codes, binary=True, weights=weights)
+            pooled_mean(values, *codes, share=True, weights=weights)
             if audit.strata.any()
-            else mean_estimates(values, audit.clusters, binary=True, weights=weights)[0]
+            else mean_estimates(values, audit.clusters, share=True, weights=weights)[0]
         )
         return _Mean(estimate.value, estimate.low, estimate.high, None, estimate.se or 0.0)
     scaled = values / largest
@@ -365,7 +365,7 @@ def _t_mean(value: float, centre: float, se: float, df: float, least: float) -> 
 
 
 class _Residuals(NamedTuple):
-    """What each cluster, and each of four pseudo-pairs, adds to the error of a stratum's corrected mean.
+    """How much each cluster, and each of four pseudo-pairs, adds to the error of a stratum's corrected mean.
 
     With the scorer's weight λ the error is the sum of ``label`` + λ · ``score``, (clusters + 4,); ``shift``: what
     the pseudo-pairs add to people's mean and to the scorer's; ``ahead``: how much higher the scorer's mean of all
@@ -386,7 +386,7 @@ def _residuals(audit: _Audit, clusters: int, added: float) -> _Residuals:
     n, scores, labels = len(audit.scores), audit.scores, np.nan_to_num(audit.labels)
     weights = audit.weights / audit.weights.sum()
     ends = np.array([-1.0, 1.0] if audit.signed else [0.0, 1.0])
-    # A pseudo-pair weighs as much as one of the independent right/wrong answers that tell as much as the labels do.
+    # A pseudo-pair has the weight of one answer among as many independent right/wrong answers as give this error.
     sums = cluster_sums(audit.labels[:, None], audit.clusters, audit.weights)
     spread = (weights @ np.abs(labels) if audit.signed else sums.mean) - sums.mean**2
     pseudo = added / (float(effective_size(sums, spread)[0]) + added)

@@ -38,7 +38,7 @@ class Correlation(NamedTuple):
 
 
 class Disattenuated(NamedTuple):
-    """What a correlation of scores would be if none of them had a sampling error.
+    """Estimate what a correlation of scores would be without their sampling errors.
 
     ``value`` in [−1, 1], ``low`` and ``high`` its 95 % interval; all None where it is undefined: with fewer than four
     pairs, at r = ±1, and where one side's scores differ by no more than their errors make them (reliability ≤ 0).

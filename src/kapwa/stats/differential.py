@@ -22,7 +22,7 @@ DELTA = -2.35
 # A group with fewer rows is not analysed.
 LEAST_ROWS = 10
 _ROUNDS = 10
-# Of χ² with one degree of freedom: the upper quartile, and the mean of what lies below 9.
+# The upper quartile of χ² with one degree of freedom, and its mean below 9.
 _QUARTILE_CHI2, _WITHIN_THREE = 1.3233036969314664, 0.9733369246625415
 # The spread is known as well as if this share of the items estimated it, by simulation.
 _EFFICIENCY = 0.3
@@ -33,7 +33,7 @@ _BoolArray = NDArray[np.bool_]
 
 
 class CommonOdds(NamedTuple):
-    """What strata of 2 × 2 tables say together.
+    """The combined result of strata of 2 × 2 tables.
 
     ``odds_ratio``: Mantel and Haenszel's, 0 or infinite where one side is empty, NaN where no stratum tells anything.
     ``se``: of its logarithm (Robins, Breslow and Greenland 1986); NaN where the ratio is 0 or infinite. ``chi2``: with

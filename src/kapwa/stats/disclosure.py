@@ -181,7 +181,7 @@ def _differ(shown: Sequence[Counts]) -> bool:
 
 
 class _System:
-    """What tables say of who gave which answer, as linear equations.
+    """What tables reveal about who gave which answer, as linear equations.
 
     The unknowns: for each set of people whom no table separates (``atoms``), how many gave each answer; the last answer
     is for all that no table names.

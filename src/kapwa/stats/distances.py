@@ -227,7 +227,7 @@ def _groups(groups: ArrayLike, n: int) -> tuple[IntArray, IntArray]:
 
 
 def row_means(matrix: FloatArray) -> FloatArray:
-    """Mean of each row over what is known; NaN (without a warning) for a row that knows nothing."""
+    """Mean of the known values of each row; NaN (without a warning) for a row without any."""
     known = ~np.isnan(matrix)
     counts = known.sum(axis=1)
     sums = np.where(known, matrix, 0.0).sum(axis=1)

@@ -1,7 +1,7 @@
 """Every pair of many systems compared on one metric: what ranks them. Sixty systems are 1,770 pairs.
 
-The numbers are those of :func:`kapwa.stats.tables.compare_runs` over cultures, except for random flips where a test is
-not exact. What a board does not show (single cultures, whether a difference varies) is not computed.
+The numbers are those of :func:`kapwa.stats.comparison_tables.compare_runs` over cultures, except for random flips where
+a test is not exact. What a board does not show (single cultures, whether a difference varies) is not computed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kapwa.errors import DataError
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.intervals import PERMUTATIONS
 from kapwa.stats.missing import Side, compare_over_cultures_with_worst_cases, compare_with_worst_cases
-from kapwa.stats.tables import POOLED_SCHEMA
+from kapwa.stats.schemas import POOLED_SCHEMA
 from kapwa.value_types import Cells, Keywords
 
 _ITEM_KEYS = ("culture", "language", "item_id", "cluster")
@@ -30,9 +30,9 @@ def every_pair(
 
     ``items``: for each system a row an item, with the columns of :func:`kapwa.stats.missing.item_bounds`, culture,
     language, item_id and cluster. ``binary``: right/wrong, or the mean of such. Tests, intervals and the family are
-    those of :func:`kapwa.stats.tables.compare_runs`, all pairs being one family. Returns ``POOLED_SCHEMA`` without what
-    is not computed (null). It has one row for each pair that shares an item (with several cultures: items of two or
-    more), in the order of ``labels``. Raises DataError for an item that is in two clusters.
+    those of :func:`kapwa.stats.comparison_tables.compare_runs`, all pairs being one family. Returns ``POOLED_SCHEMA``
+    with null in what is not computed. It has one row for each pair that shares an item (with several cultures: items
+    of two or more), in the order of ``labels``. Raises DataError for an item that is in two clusters.
     """
     share = (pl.col("missing") / pl.col("asked")).alias("missing")
     rows = pl.concat(

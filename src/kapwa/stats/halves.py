@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from kapwa.stats.missing import NO_ENDS, mean_over_cultures
+from kapwa.stats.missing import NO_ENDS, pooled_mean_with_bounds
 from kapwa.value_types import JsonMapping, Row
 
 
@@ -39,7 +39,7 @@ def apart(first: pl.DataFrame, second: pl.DataFrame, *, share: bool) -> Apart | 
     """
     cultures = set(first["culture"]) & set(second["culture"])
     here = pl.col("culture").is_in(sorted(cultures))
-    estimates = [mean_over_cultures(items.filter(here), share=share, ends=NO_ENDS) for items in (first, second)]
+    estimates = [pooled_mean_with_bounds(items.filter(here), share=share, ends=NO_ENDS) for items in (first, second)]
     if not cultures or any(estimate["low"] is None or estimate["least_low"] is None for estimate in estimates):
         return None
     one, other = estimates

@@ -118,19 +118,19 @@ def mean_estimates(
     values: ArrayLike,
     clusters: ArrayLike | None,
     *,
-    binary: bool | Sequence[bool] = False,
+    share: bool | Sequence[bool] = False,
     weights: FloatArray | None = None,
     level: float = 0.95,
 ) -> list[Estimate]:
     """Estimate the mean of every column of ``values`` with a clustered interval.
 
     ``values``: (n,) or (n, metrics) numbers, NaN where nothing was measured (left out of its own column only);
-    ``clusters``: (n,) labels of the sampled units, None when each row is its own. ``binary``: right/wrong, or
-    another measure from 0 to 1; one flag, or one for each column. ``weights``: (n,) how many items each row represents,
-    the inverse of its probability of being drawn; None: all alike.
+    ``clusters``: (n,) labels of the sampled units, None when each row is its own. ``share``: values lie between 0 and
+    1, such as 0 for wrong and 1 for right; one flag, or one for each column. ``weights``: (n,) how many items each row
+    represents, the inverse of its probability of being drawn; None: all alike.
 
     Standard error: clustered sandwich with G/(G−1) (Miller 2024, arXiv 2411.00640). Quantile: Student t with
-    Satterthwaite degrees of freedom (G−1 for equal clusters). ``binary`` values always get a Wilson interval on the
+    Satterthwaite degrees of freedom (G−1 for equal clusters). Shares always get a Wilson interval on the
     effective sample size (Korn and Graubard 1998; Franco et al. 2019; :func:`share_interval`), so there is no
     threshold at which the interval jumps, and no interval of zero width. In our simulations the bootstrap covers about
     as often, so the formula without random draws is used. Raises UsageError or DataError for lengths and values that
@@ -138,13 +138,13 @@ def mean_estimates(
     """
     from scipy.special import stdtrit
 
-    matrix, flags = read_values(values, binary)
+    matrix, flags = read_values(values, share)
     sums = cluster_sums(matrix, cluster_codes(clusters, len(matrix)), weights)
-    share, half = np.where(flags, sums.mean, 0.0), stdtrit(sums.df, 0.5 + level / 2) * sums.se
-    size = effective_size(sums, share * (1 - share))
+    proportion, half = np.where(flags, sums.mean, 0.0), stdtrit(sums.df, 0.5 + level / 2) * sums.se
+    size = effective_size(sums, proportion * (1 - proportion))
     # All right or all wrong has a standard error of 0, which would claim certainty.
-    se = np.where(flags & (sums.se == 0), succession_error(share, size), sums.se)
-    wilson = share_interval(share, size, sums.kish_size, sums.df, level)
+    se = np.where(flags & (sums.se == 0), succession_error(proportion, size), sums.se)
+    wilson = share_interval(proportion, size, sums.kish_size, sums.df, level)
     low, high = np.where(flags, wilson, (sums.mean - half, sums.mean + half))
     method = np.select(
         [sums.clusters == 0, sums.clusters == 1, flags, se == 0],
@@ -158,7 +158,7 @@ def mean_estimates(
 
 
 def _rows(numbers: Mapping[str, FloatArray], sums: ClusterSums, methods: Iterable[str]) -> Iterator[Cells]:
-    """Yield the fields of each column's estimate, None for what is not known."""
+    """Yield the fields of each column's estimate, with None for what is not known."""
     for k, method in enumerate(methods):
         counts = {"n": int(sums.n[k]), "clusters": int(sums.clusters[k]), "method": str(method)}
         yield {name: None if np.isnan(c[k]) else float(c[k]) for name, c in numbers.items()} | counts
@@ -214,7 +214,7 @@ def against_marks(
         tested = np.vstack([differences, np.ones(marks.shape[1]), -np.ones(marks.shape[1])])
         apart = np.append(codes, [len(codes), len(codes) + 1])
     tests = mean_estimates(tested, apart)
-    mark_estimates = mean_estimates(marks, codes, binary=binary or share)
+    mark_estimates = mean_estimates(marks, codes, share=binary or share)
     compared_marks = np.where(np.isnan(differences), np.nan, marks)
     paired = [estimate.value for estimate in mean_estimates(compared_marks, codes)]
     against = []
@@ -318,7 +318,7 @@ def paired_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     a_value, b_value = (
         cluster_sums(np.where(np.isnan(differences), np.nan, side), codes).mean for side in (first, second)
     )
-    # Of means of several right/wrong answers, the expected share on which single answers differ.
+    # For means of several right/wrong answers: the expected share on which single answers differ.
     size = np.where(flags, np.abs(differences), np.where(np.isnan(differences), np.nan, differences != 0))
     differing = cluster_sums(size, codes).mean
     numbers = {

@@ -94,7 +94,7 @@ def anchor_taus_reference(
     measure: Literal["bleu", "wed"] = "bleu",
     values_order: ArrayLike | None = None,
 ) -> Taus:
-    """What the released EECC code computes as Kendall's τ; not a rank correlation of the values.
+    """Compute what the released EECC code calls Kendall's τ; it is not a rank correlation of the values.
 
     It sorts the countries by similarity and by distance, drops the first of each list, and correlates the two
     lists of *names*, position by position, by their alphabetical order. So two nearly equal rankings look unrelated.

@@ -39,7 +39,7 @@ class ReleaseItems(NamedTuple):
 
 
 class ReleaseAnswers(NamedTuple):
-    """What systems scored on the items of one release, (systems, items), with its bounds ``least`` and ``most``.
+    """The scores of systems on the items of one release, (systems, items), with their bounds ``least`` and ``most``.
 
     Where an answer is missing, ``value`` is NaN and the bounds are the ends of the metric; elsewhere all three agree.
     """
@@ -66,7 +66,7 @@ class ReleaseStep(NamedTuple):
 
 
 class LinkedScore(NamedTuple):
-    """What a system would score on the items of the other release: ``value``, and where it lies in 95 of 100 cases.
+    """The score that a system would have on the items of the other release: ``value``, with its 95 % interval.
 
     ``outside``: whether it scores lower or higher than every system that answered both, so that their step may not
     apply to it.

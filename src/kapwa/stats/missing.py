@@ -249,15 +249,19 @@ def cut_at_range(estimate: JsonObject, ends: Ends) -> JsonObject:
     return cut
 
 
-def estimate_with_bounds(
-    items: pl.DataFrame, estimate: Callable[[pl.DataFrame, str], Estimate], ends: Ends
-) -> JsonObject:
-    """Estimate a mean of ``items`` (:func:`item_bounds`) as measured and at its bounds, and count the answers.
+def pooled_mean_with_bounds(items: pl.DataFrame, *, share: bool, ends: Ends) -> JsonObject:
+    """Estimate the mean of ``items`` over their cultures, each counting alike, as measured and at its bounds.
 
-    ``estimate(rows, column)`` estimates the mean of a column of some of the rows. ``ends``: of the metric, where
-    intervals are cut (:func:`cut_at_range`). Returns the fields of :class:`~kapwa.stats.intervals.Estimate` and of
-    :class:`Bounds`, with ``asked`` and ``missing``.
+    ``items`` have the columns of :func:`item_bounds`, ``culture`` and ``cluster``. The mean and its interval are those
+    of :func:`kapwa.stats.pooled.pooled_mean`. ``share``: values lie between 0 and 1. ``ends``: those of the metric,
+    where intervals are cut (:func:`cut_at_range`). Returns the fields of :class:`~kapwa.stats.intervals.Estimate` and
+    of :class:`Bounds`, with ``asked`` and ``missing``, the numbers of answers.
     """
+
+    def estimate(rows: pl.DataFrame, column: str) -> Estimate:
+        labels = rows["culture"].to_list(), rows["cluster"].to_list()
+        return pooled_mean(rows[column].to_numpy(), *labels, share=share)
+
     measured = estimate(items.filter(pl.col("value").is_not_null()), "value")
     bounds = bounds_of(measured)
     missing = int(items["missing"].sum())
@@ -265,19 +269,3 @@ def estimate_with_bounds(
         bounds = bounds_of(measured, estimate(items, "least"), estimate(items, "most"))
     cut = cut_at_range({**measured._asdict(), **bounds._asdict()}, ends)
     return {**cut, "asked": int(items["asked"].sum()), "missing": missing}
-
-
-def mean_over_cultures(items: pl.DataFrame, *, share: bool, ends: Ends) -> JsonObject:
-    """Estimate the mean of ``items`` over their cultures, each counting alike: :func:`estimate_with_bounds`.
-
-    ``items`` have the columns of :func:`item_bounds`, ``culture`` and ``cluster``. The interval is clustered by sampled
-    unit, which cultures may share (one question put to all of them); see :func:`kapwa.stats.pooled.pooled_mean`.
-    Cultures are taken as they are, not as a sample of cultures. ``share``: values lie between 0 and 1. ``ends``: of the
-    metric, where intervals are cut.
-    """
-
-    def estimate(rows: pl.DataFrame, column: str) -> Estimate:
-        labels = rows["culture"].to_list(), rows["cluster"].to_list()
-        return pooled_mean(rows[column].to_numpy(), *labels, binary=share)
-
-    return estimate_with_bounds(items, estimate, ends)

@@ -22,6 +22,7 @@ from kapwa.stats.intervals import (
     Comparison,
     Estimate,
     equality_p,
+    mean_estimates,
     paired_values,
     share_quantile,
     succession_error,
@@ -43,13 +44,13 @@ def pooled_mean(
     cultures: ArrayLike,
     clusters: ArrayLike,
     *,
-    binary: bool = False,
+    share: bool = False,
     weights: FloatArray | None = None,
 ) -> Estimate:
     """Mean over cultures of their means, each counting alike, with an interval clustered by question.
 
-    ``values``: (n,) numbers, NaN where nothing was measured; ``cultures`` and ``clusters``: (n,) labels. ``binary``:
-    right/wrong, or another measure from 0 to 1: the score interval of a mean of shares, which is Wilson's where
+    ``values``: (n,) numbers, NaN where nothing was measured; ``cultures`` and ``clusters``: (n,) labels. ``share``:
+    values lie between 0 and 1, and the interval is the score interval of a mean of shares, which is Wilson's where
     cultures are alike (:func:`kapwa.stats.stratified.score_interval`); else Student's. ``weights``: (n,) how many items
     each value represents within its culture; None: all alike. Where every culture has the same questions, the standard
     error is that of the questions' means over cultures; where none is shared, that of independent means. Degrees of
@@ -58,14 +59,14 @@ def pooled_mean(
     """
     from scipy.special import stdtrit
 
-    matrix, _ = read_values(values, binary)
+    matrix, _ = read_values(values, share)
     valid, codes = ~np.isnan(matrix[:, 0]), codes_of(matrix, cultures, clusters)
     n = int(valid.sum())
     if not n:
         return Estimate(value=None, se=None, low=None, high=None, n=0, clusters=0, method="no-data")
     means = means_of_valid(matrix[:, 0], codes, weights)
     value, (se, df), several = float(means.means.mean()), pooled_error(means), len(means.shares)
-    if several < 2 or not (binary or se > 0):
+    if several < 2 or not (share or se > 0):
         return Estimate(
             value=value,
             se=None,
@@ -75,7 +76,7 @@ def pooled_mean(
             clusters=several,
             method="one-cluster" if several < 2 else "no-spread",
         )
-    if not binary:
+    if not share:
         half = float(stdtrit(df, 0.975)) * se
         return Estimate(
             value=value, se=se, low=value - half, high=value + half, n=n, clusters=several, method="t-clustered"
@@ -94,6 +95,13 @@ def pooled_mean(
         clusters=several,
         method="wilson-clustered",
     )
+
+
+def mean_of_items(values: ArrayLike, cultures: Sequence[str], clusters: ArrayLike, *, share: bool) -> Estimate:
+    """Estimate the mean of the items of one culture, or over several cultures, each counting alike."""
+    if len(set(cultures)) > 1:
+        return pooled_mean(values, cultures, clusters, share=share)
+    return mean_estimates(values, clusters, share=share)[0]
 
 
 def _weights(means: CultureMeans) -> FloatArray:
@@ -302,7 +310,7 @@ def pooled_against_marks(
     sides = np.broadcast_to(values[:, None], marks.shape), marks
     differences = pooled_differences(*sides, cultures, clusters, binary=binary, varies=False)
     for mark, difference in zip(marks.T, differences, strict=True):
-        mark_mean, c = pooled_mean(mark, cultures, clusters, binary=binary or share), difference.comparison
+        mark_mean, c = pooled_mean(mark, cultures, clusters, share=binary or share), difference.comparison
         ratio = low = high = None
         if c.a_value is not None and c.b_value is not None and c.b_value > 0:
             ratio = c.a_value / c.b_value

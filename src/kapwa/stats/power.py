@@ -183,7 +183,7 @@ def _allowance(clusters: int, differing: float, *, binary: bool, single: bool) -
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """What is assumed about two models that answer the same items, and how they will be tested.
+    """Assumptions about two models that answer the same items, and how they will be tested.
 
     ``differing``: share of items on which one is right and the other wrong, or more where a difference needs it. Where
     it is None, answers are assumed to be unrelated, given ``accuracy``, the share that one of them gets right: a
@@ -292,7 +292,7 @@ class Assumed:
 
 @dataclass(frozen=True, slots=True)
 class Piloted(Assumed):
-    """What a pilot says of two models, and how they will be tested; the plan is for questions put to all cultures.
+    """What is known of two models from a pilot, and how they will be tested, on questions that all cultures are asked.
 
     ``n``, ``clusters`` (questions), ``seen`` (difference), ``se``, ``differing``: of the pilot's comparison. Over K
     cultures and G questions the squared standard error is (σ²_question + σ²_rest/K)/G, so it is proportional to 1/G,

@@ -1,4 +1,4 @@
-"""What the people who label add to the error of a mean of their labels: others might have been milder or stricter.
+"""How much raters add to the error of a mean of their labels: other raters might have been milder or stricter.
 
 A few people label many answers. Each is milder or stricter than the next, and that moves all their labels together, so
 it does not average out over answers. Generalizability theory (Brennan 2001, *Generalizability Theory*) splits the
@@ -35,7 +35,7 @@ class RaterLabels(NamedTuple):
 
 
 class RaterError(NamedTuple):
-    """What raters add to a mean over strata.
+    """The error that raters add to a mean over strata.
 
     ``raters``: how many there are; ``freedom``: degrees of freedom of their variance. ``sd``: the standard deviation
     between raters, in the unit of the labels, at least 0. ``variance``: what it adds to the squared standard error of

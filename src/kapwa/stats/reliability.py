@@ -102,7 +102,7 @@ def _reliability(means: FloatArray, residuals: FloatArray, items: int, left_out:
     observed = float(means.var(ddof=1))
     if math.sqrt(observed) <= ROUNDING * float(np.abs(means).max()):
         return None
-    # What a cluster adds to all means alike does not change ranks.
+    # An error of a cluster that is the same in all means does not change ranks.
     squares = (residuals - residuals.mean(axis=1, keepdims=True)) ** 2
     by_cluster = squares.sum(axis=1) / (ranked - 1)
     by_cluster = by_cluster[(residuals != 0).any(axis=1)]

@@ -106,7 +106,7 @@ def partial_means(
     codes: IntArray,
     control: FloatArray | None = None,
     *,
-    binary: bool = True,
+    share: bool = True,
     level: float = 0.95,
 ) -> Partial:
     """Estimate the mean of all rows from those that were asked, for each column.
@@ -114,7 +114,7 @@ def partial_means(
     ``values``: (rows, columns), a row for each item of the full run, NaN where it was not asked; clusters are asked as
     a whole. ``codes``: (rows,) cluster numbers from 0 in the order of asking or any other. ``control``: (rows,) or
     (rows, columns), what is known beforehand of every row, such as an earlier run's scores; it is used in the columns
-    where it reduces the variance by :data:`LEAST_SAVING` or more. ``binary``: values lie between 0 and 1, and the
+    where it reduces the variance by :data:`LEAST_SAVING` or more. ``share``: values lie between 0 and 1, and the
     interval is Wilson's on the effective size over the share still to ask (Korn and Graubard 1998); else Student's.
     """
     sums = cluster_sums(values, codes)
@@ -129,12 +129,12 @@ def partial_means(
         variance_left = np.where(used, variance_left, 1.0)
         adjusted = _chosen(used, padded, sums)
     left = 1 - sums.clusters / (int(codes.max()) + 1)
-    value, se, low, high = _interval(adjusted, left, binary=binary, level=level)
+    value, se, low, high = _interval(adjusted, left, share=share, level=level)
     half, drift, doubt = (high - low) / 2, np.zeros_like(value), np.ones_like(value)
-    if binary:
+    if share:
         half, drift = _to_stop(adjusted, left, half, level)
         doubt = np.maximum(np.divide(_besides(adjusted)[1], se**2, out=np.ones_like(se), where=se > 0), 1.0)
-        # The answers so far bound the mean, whatever the other answers will be.
+        # The answers so far bound the mean, since every other answer lies between 0 and 1.
         whole = len(values)
         least = np.nansum(values, axis=0) / whole
         most = least + np.isnan(values).sum(axis=0) / whole
@@ -163,7 +163,7 @@ def control_residuals(values: FloatArray, codes: IntArray, control: FloatArray) 
 
 
 def explained_by_control(values: FloatArray, codes: IntArray, control: FloatArray) -> FloatArray:
-    """What a control explains of each row, β(x − x̄), in every column, asked or not.
+    """Return what a control explains of each row, β(x − x̄), in every column, asked or not.
 
     β is fitted by least squares on the asked clusters of the other folds, so no cluster affects its own slope, and the
     residuals spread as those of new clusters would.
@@ -212,24 +212,24 @@ def _chosen(used: NDArray[np.bool_], one: ClusterSums, other: ClusterSums) -> Cl
 
 
 def _interval(
-    sums: ClusterSums, left: FloatArray, *, binary: bool, level: float
+    sums: ClusterSums, left: FloatArray, *, share: bool, level: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Value, standard error and ends of the interval of means whose error must be multiplied by √``left``."""
     from scipy.special import stdtrit
 
-    if not binary:
+    if not share:
         half = stdtrit(sums.df, 0.5 + level / 2) * sums.se * np.sqrt(left)
         return sums.mean, sums.se, sums.mean - half, sums.mean + half
-    share = np.clip(sums.mean, 0.0, 1.0)
-    size = effective_size(sums, share * (1 - share))
-    quantile = share_quantile(share, size, sums.kish_size, sums.df, level)
+    proportion = np.clip(sums.mean, 0.0, 1.0)
+    size = effective_size(sums, proportion * (1 - proportion))
+    quantile = share_quantile(proportion, size, sums.kish_size, sums.df, level)
     known = left <= 0
-    low, high = wilson_interval(share, size / np.where(known, 1.0, left), quantile)
-    low, high = np.where(known, share, low), np.where(known, share, high)
+    low, high = wilson_interval(proportion, size / np.where(known, 1.0, left), quantile)
+    low, high = np.where(known, proportion, low), np.where(known, proportion, high)
     # All right or all wrong has a spread of 0, which would claim certainty.
-    padded = (share * size + 1) / (size + 2)
+    padded = (proportion * size + 1) / (size + 2)
     se = np.where(sums.se > 0, sums.se, np.sqrt(padded * (1 - padded) / (size + 2)))
-    return share, se, low, high
+    return proportion, se, low, high
 
 
 def _to_stop(sums: ClusterSums, left: FloatArray, half: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
@@ -254,7 +254,7 @@ def _besides(sums: ClusterSums) -> tuple[FloatArray, FloatArray]:
 
 
 def mean_of_partials(
-    cultures: Sequence[Partial], *, binary: bool = True, level: float = 0.95, apart: bool = False
+    cultures: Sequence[Partial], *, share: bool = True, level: float = 0.95, apart: bool = False
 ) -> Partial:
     """Estimate the mean over cultures, each counting alike, from the estimates of each, column by column.
 
@@ -274,7 +274,7 @@ def mean_of_partials(
     known = here <= 0
     drift = np.mean([culture.drift for culture in cultures], axis=0) if apart else np.zeros_like(here)
     error = here + drift**2
-    if binary:
+    if share:
         size = np.maximum(value * (1 - value), _TINY) / np.where(known, 1.0, error)
         low, high = wilson_interval(value, size, quantile)
     else:

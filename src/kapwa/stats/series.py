@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import polars as pl
 
+from kapwa.stats.blocks import checked_scores
 from kapwa.stats.clusters import FloatArray
 from kapwa.stats.intervals import Comparison
 from kapwa.stats.missing import (
@@ -23,7 +24,6 @@ from kapwa.stats.missing import (
     compare_with_worst_cases,
     item_bounds,
 )
-from kapwa.stats.tables import checked_scores
 from kapwa.value_types import JsonMapping
 
 ERROR = 0.05
@@ -53,7 +53,7 @@ class SeriesChange(NamedTuple):
 
     @property
     def shown(self) -> Direction | None:
-        """The direction of the change, if the interval excludes 0 whatever the missing answers were; else None."""
+        """The direction of the change, if the interval excludes 0 for any values of the missing answers; else None."""
         return direction(self.comparison)
 
 

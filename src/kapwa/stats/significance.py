@@ -99,7 +99,7 @@ def paired_test(across: ArrayLike, within: ArrayLike) -> PairedTest:
 
 
 def holm(p_values: ArrayLike) -> FloatArray:
-    """Holm's step-down adjustment: controls the chance of any false finding, whatever the dependence.
+    """Holm's step-down adjustment: controls the chance of any false finding under any dependence.
 
     NaN marks a test that was not made: it stays NaN and does not count. Source: Holm (1979).
     """

@@ -34,7 +34,7 @@ def shares_of(values: ArrayLike, marks: ArrayLike, cultures: ArrayLike) -> Float
     the ratio that all cultures have in common if the share is the same everywhere. Where x or h is NaN, z is NaN, and
     the item is in no sum; so are all items of a culture whose people score 0 or less.
     """
-    x, h = (read_values(side, binary=False)[0][:, 0] for side in (values, marks))
+    x, h = (read_values(side, share=False)[0][:, 0] for side in (values, marks))
     codes, measured = cluster_codes(cultures, len(x)), ~(np.isnan(x) | np.isnan(h))
     sums, n = (np.bincount(codes[measured], side, int(codes.max(initial=-1)) + 1) for side in (h[measured], None))
     means = np.divide(sums, n, out=np.full(len(sums), np.nan), where=sums > 0)
@@ -99,7 +99,7 @@ def culture_spread(
     possible. Variances of single cultures are shrunk towards that of all cultures, with a weight of :data:`PRIOR`
     clusters: the mean of a culture with all answers right is not free of error. Deterministic for a seed.
     """
-    matrix, _ = read_values(values, binary=False)
+    matrix, _ = read_values(values, share=False)
     valid = ~np.isnan(matrix[:, 0])
     if not valid.any():
         return None

@@ -56,7 +56,7 @@ def difference_on_these_items(
     partials = [_of_culture(partial, level) for partial in whole.partition_by("culture", maintain_order=True)]
     if any(np.isnan(partial.value).any() or np.isnan(partial.here).any() for partial in partials):
         return None
-    mean = mean_of_partials(partials, binary=False, level=level)
+    mean = mean_of_partials(partials, share=False, level=level)
     return OnTheseItems(
         value=float(mean.value.mean()),
         low=float(mean.low[0]),
@@ -70,7 +70,7 @@ def _of_culture(rows: pl.DataFrame, level: float) -> Partial:
     """Estimate the lower and the upper mean difference of one culture."""
     values = rows.select("least", "most").to_numpy().astype(np.float64)
     codes = rows["cluster"].rank("dense").to_numpy().astype(np.intp) - 1
-    partial = partial_means(values, codes, binary=False, level=level)
+    partial = partial_means(values, codes, share=False, level=level)
     return partial if np.isnan(values).any() else _exact(partial, values.mean(axis=0))
 
 

@@ -41,7 +41,7 @@ class Audited(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """What two audits say of the bias of a scorer (its score less people's) in one stratum.
+    """The bias of a scorer (its score less people's) in one stratum, according to two audits.
 
     ``before``, ``after``: the bias in each; ``change``, ``low``, ``high``: after − before with its interval.
     ``labelled_before``, ``labelled``: answers that people labelled. ``outside``: the share of the new scores that lie

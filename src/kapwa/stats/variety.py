@@ -61,7 +61,7 @@ class VarietyBetween(NamedTuple):
 
 
 class Variety(NamedTuple):
-    """What shares of categories say of each identity, and of all together."""
+    """How varied the shares of categories are, for each identity and for all together."""
 
     within: VarietyWithin
     between: VarietyBetween

@@ -1,1 +1,1 @@
-"""What to ask and how to judge it; a folder a suite."""
+"""What to ask and how to judge the answers; one folder for each suite."""

@@ -1,4 +1,4 @@
-"""What a suite must offer: items, requests, scores, floors. A suite is data plus judgement, no asking."""
+"""What a suite provides: items, requests, scores and floors. It holds data and judges answers; it asks no model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What judging gives: the long score table, and the suite's own tables by file name.
+    """The result of judging: the long score table, and the suite's own tables by file name.
 
     ``scores`` has the columns ``kapwa.records.SCORE_COLUMNS``. ``tables`` (for example
     ``{"continuations": frame}``) are written beside it in the run directory. ``notes``: what readers of the run should
@@ -192,7 +192,7 @@ class Task:
 
         That is of each row the state of its answer, and of one without an answer the outcome that the state tells.
         """
-        from kapwa.stats.states import WatchedStates  # not needed to name suites, which must be quick
+        from kapwa.suites.watched_answers import WatchedStates  # not needed to name suites, which must be quick
 
         watched = WatchedStates(answers)
         judged = self.score(items, watched)

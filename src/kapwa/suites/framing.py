@@ -1,4 +1,4 @@
-"""What stands before every question of a run: a system message, and answered examples ("shots") from other items.
+"""What precedes every question of a run: a system message, and answered examples ("shots") from other items.
 
 Both are part of each request, and so of its key, and options of the task, and so of the signature. The examples of an
 item are of its culture, language and variant, of clusters other than its own, each of another one; items of one cluster

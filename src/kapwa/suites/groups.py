@@ -1,4 +1,4 @@
-"""Items that are scored together: a group is all right or none, or a ladder of steps that tell more and more.
+"""Items that are scored together: a group is right only as a whole, or is a ladder of steps with more and more help.
 
 One rule: a *group* whose items have no step is judged as a whole (``all_right``) and for agreement (``consistency``);
 of a group with *steps* each step has its score, and the gain over the step before, by pairs of one group. An item is
@@ -28,9 +28,9 @@ from numpy.typing import ArrayLike
 
 from kapwa.records import UNANSWERED, Answer, Floor, Item, Outcome, Unanswered
 from kapwa.stats.clusters import FloatArray
-from kapwa.stats.states import WatchedStates
 from kapwa.suites.base import LEADING, FindFloors, JudgeAnswers, Judged, MetricInfo, TabulateItems, Task, metrics_of
 from kapwa.suites.items import group_of, grouped, score_frame, score_row
+from kapwa.suites.watched_answers import WatchedStates
 from kapwa.value_types import Cells
 
 _INFOS = metrics_of("groups")
@@ -154,7 +154,7 @@ def _score(judge: JudgeAnswers, right: str, items: Sequence[Item], answers: Coll
 
 
 def _rough_notes(answered: Sequence[_Answered]) -> Iterator[str]:
-    """Whose agreement beyond chance rests on too few groups, or on answers nearly all right or wrong."""
+    """Name those whose agreement beyond chance rests on too few groups, or on answers nearly all right or wrong."""
     rough = []
     for culture, groups in grouped(_whole_answers(answered), lambda group: group.members[0].culture).items():
         n = len({group.members[0].id for group in groups})
@@ -170,7 +170,7 @@ def _rough_notes(answered: Sequence[_Answered]) -> Iterator[str]:
 
 
 def _excess_rows(answered: Sequence[_Answered]) -> Iterator[Cells]:
-    """Yield how far groups agree beyond chance, by culture and sample; one group alone does not tell."""
+    """Yield how far groups agree beyond chance, by culture and sample; a single group is left out."""
     whole = _whole_answers(answered)
     by_sample = grouped(whole, lambda group: (group.members[0].culture, group.members[0].variant, group.sample))
     for groups in by_sample.values():
@@ -203,7 +203,8 @@ def _floors(find: FindFloors, right: str, items: Sequence[Item]) -> list[Floor]:
     floors = find(items)
     tricks = [floor for floor in floors if (floor.metric, floor.kind) == (right, "floor")]
     chances: dict[tuple[str, str], float] = {}
-    for item in items if any(trick.name == "chance" for trick in tricks) else ():  # it is told of all items together
+    # Some tasks give chance for all items together; each item's own is needed here.
+    for item in items if any(trick.name == "chance" for trick in tricks) else ():
         rates = {floor.name: floor.value for floor in find([item]) if floor.metric == right}
         chances[item.variant, item.id] = rates["chance"]
     return [*floors, *(floor for trick in tricks for floor in _group_floors(trick, items, chances))]

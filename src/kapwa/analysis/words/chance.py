@@ -70,8 +70,8 @@ class _ByWord(NamedTuple):
 
     def entries(self, words: Ints) -> Ints:
         """Return the positions of all entries of ``words``, in the order of the strata."""
-        found = [self.places[self.starts[word] : self.starts[word + 1]] for word in words.tolist()]
-        return np.sort(np.concatenate(found))
+        entries = [self.places[self.starts[word] : self.starts[word + 1]] for word in words.tolist()]
+        return np.sort(np.concatenate(entries))
 
 
 class _LeastChances:

@@ -63,7 +63,7 @@ def labels_missing(labels: pl.Series, clusters: pl.Series | None, weights: Any =
     ``half_width`` of its interval, None without a label, and for each of :data:`WIDTHS` how many more labels it takes,
     if the others are alike; without a label, if half of the answers are right, which takes the most.
     """
-    (mean,) = mean_estimates(labels.cast(pl.Float64), clusters, binary=True, weights=weights)
+    (mean,) = mean_estimates(labels.cast(pl.Float64), clusters, share=True, weights=weights)
     half_width = None if mean.low is None or mean.high is None else (mean.high - mean.low) / 2
     squared = mean.n * half_width**2 if half_width else _HALF_RIGHT
     missing = (max(ceil(squared / width**2) - mean.n, 0) for width in WIDTHS)

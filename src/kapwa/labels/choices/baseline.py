@@ -143,7 +143,7 @@ def analyse_choices(choices: Choices, items: Sequence[Item], *, seed: int = 1, r
         notes.append(f"{empty} {'item was' if empty == 1 else 'items were'} left empty by everybody.")
     return HumanBaseline(
         mean=_flat_estimate(right, clusters),
-        majority=mean_estimates([float(has_majority(*counts)) for counts in marks], clusters, binary=True)[0],
+        majority=mean_estimates([float(has_majority(*counts)) for counts in marks], clusters, share=True)[0],
         people=_people(choices, right, raters, clusters),
         table=_table(marks),
         agreement=agreement,
@@ -159,7 +159,7 @@ def analyse_choices(choices: Choices, items: Sequence[Item], *, seed: int = 1, r
 def _flat_estimate(right: Sequence[Sequence[float | None]], clusters: Sequence[str]) -> Estimate:
     values = [(mark, cluster) for line, cluster in zip(right, clusters, strict=True) for mark in line]
     made = [(mark, cluster) for mark, cluster in values if mark is not None]
-    return mean_estimates([mark for mark, _ in made], [cluster for _, cluster in made], binary=True)[0]
+    return mean_estimates([mark for mark, _ in made], [cluster for _, cluster in made], share=True)[0]
 
 
 def _people(

@@ -203,7 +203,7 @@ def _statistics(answers: pl.DataFrame, items: Sequence[Item], notes: list[str]) 
             notes.append(f"Discrimination needs {LEAST_ROWS} {who}; there are {raters.height}.")
         totals, counts = np.nansum(values, axis=1), (~np.isnan(values)).sum(axis=1)
         rows, p_values = [], []
-        for number, (name, share) in enumerate(zip(names, mean_estimates(values, None, binary=True), strict=True)):
+        for number, (name, share) in enumerate(zip(names, mean_estimates(values, None, share=True), strict=True)):
             answers_to_it = values[:, number]
             rest = (totals - answers_to_it) / np.where(counts > 1, counts - 1, np.nan)
             link = pearson(answers_to_it, rest) if raters.height >= LEAST_ROWS else pearson([], [])

@@ -234,7 +234,7 @@ def summarise(verdicts: pl.DataFrame) -> pl.DataFrame:
     rows = []
     for key, group in verdicts.group_by(keys, maintain_order=True):
         values = group.filter(state="judged")
-        (mean,) = mean_estimates(values["value"], values["cluster"].to_list(), binary=True)
+        (mean,) = mean_estimates(values["value"], values["cluster"].to_list(), share=True)
         cannot = group.filter(state="cannot-assess")
         swayed = cannot.filter(pl.col("remark").str.starts_with(INCONSISTENT)).height
         unparsed = group.filter(state="unparsed").height

@@ -91,7 +91,7 @@ def probe_table(
 
 
 def _row(measure: str, values: Any, clusters: pl.Series, note: str = "", *, share: bool) -> Cells:
-    (mean,) = mean_estimates(values, clusters.to_list(), binary=share)
+    (mean,) = mean_estimates(values, clusters.to_list(), share=share)
     numbers = {"n": mean.n, "value": mean.value, "low": mean.low, "high": mean.high}
     return {"measure": measure, **numbers, "note": note} if mean.n else _unmeasured(measure, "no answer has a verdict")
 

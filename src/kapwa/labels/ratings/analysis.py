@@ -110,7 +110,7 @@ def _share_rows(frame: pl.DataFrame, code: str, by: str) -> list[Cells]:
     for (whose,), group in votes.group_by(by, maintain_order=True):
         judged = group.filter(pl.col("answered") > 0)
         verdicts = [has_majority(yes, answered) for yes, answered in judged.select("yes", "answered").iter_rows()]
-        (estimate,) = mean_estimates([float(verdict) for verdict in verdicts], judged["cluster"].to_list(), binary=True)
+        (estimate,) = mean_estimates([float(verdict) for verdict in verdicts], judged["cluster"].to_list(), share=True)
         unrated = len(group) - len(judged)
         cells = (sum(verdicts), estimate.n, estimate.value, estimate.low, estimate.high, estimate.clusters, unrated)
         rows.append({by: whose, **dict(zip(_SHARES, (code, *cells), strict=True))})

@@ -16,8 +16,6 @@ from kapwa.labels.audits.correction import Audit, apply_labels
 from kapwa.labels.audits.draws import drawn_as, read_draw
 from kapwa.labels.audits.questions import RIGHT
 from kapwa.report import wording
-from kapwa.report.board.ranks import ranking_pairs
-from kapwa.report.board.table import board_table
 from kapwa.report.board.verdicts import LabelColumn
 from kapwa.report.sentences.scores import ALLOWED, family_note
 from kapwa.report.tables.columns import (
@@ -38,10 +36,9 @@ from kapwa.report.tables.table import (
     PageSection,
     Table,
 )
-from kapwa.report.view.tasks import TaskView, arrange
+from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import SHARE, clean, culture_name, isolate, known
 from kapwa.runs.finished_run import Run
-from kapwa.runs.systems import Named
 from kapwa.stats.corrected import FEW_LABELS
 from kapwa.value_types import Cells, Row
 
@@ -96,7 +93,7 @@ _AUDIT_CARRIED_NOTE = (
 
 
 def audit_block(audit: Audit) -> PageSection:
-    """What the labels say: a sentence for each system and each two, and tables by culture."""
+    """The results of labels: a sentence for each system and for each two, and tables by culture."""
     whole, pairs = _whole(audit, audit.scores), _whole(audit, audit.differences)
     tables = [_score_table(audit), *([_difference_table(audit)] if audit.differences.height else [])]
     more = [_rater_table(audit)]
@@ -117,7 +114,7 @@ def audit_block(audit: Audit) -> PageSection:
 
 
 def blocks_of(audits: Sequence[AuditedRuns]) -> list[PageSection]:
-    """What each audit says, in a part of its own; of several, each names its draw."""
+    """A section for each audit; if there are several, each names its draw."""
     blocks = [audit_block(each.audit) for each in audits]
     if len(audits) > 1:
         for block, each in zip(blocks, audits, strict=True):
@@ -126,14 +123,14 @@ def blocks_of(audits: Sequence[AuditedRuns]) -> list[PageSection]:
 
 
 class AuditedRuns(NamedTuple):
-    """What labels say of runs; ``names``: by the identity of each run what the audit calls its system."""
+    """The audit of runs by labels; ``names``: the name of each run's system in the audit, by the run's identity."""
 
     audit: Audit
     names: Mapping[int, str]
 
 
 def audits_of(runs: Sequence[Run], paths: Sequence[Path]) -> list[AuditedRuns]:
-    """What the labels of each draw in ``paths`` say of those of ``runs`` that were drawn from.
+    """Apply the labels of each draw in ``paths`` to those of ``runs`` from which it was drawn.
 
     Labels are filled in on the sheets of the draw, or stand in tables of their own among ``paths``, which name it.
     Raises UsageError for a draw from other runs, and DataError for labels of a draw that is not among ``paths``.
@@ -159,9 +156,9 @@ def audits_of(runs: Sequence[Run], paths: Sequence[Path]) -> list[AuditedRuns]:
 
 
 def label_columns(views: Sequence[TaskView], audits: Sequence[AuditedRuns]) -> list[LabelColumn]:
-    """Of each audit what stands on the board: numbers over all cultures, in the variant that the scores are of.
+    """Return the columns of audits on the board: numbers over all cultures, in the variant of the scores.
 
-    Labels that say something else than a task's scores do not stand beside these.
+    Labels that measure something else than a task's scores have no column.
     """
     columns = []
     of_scores = [each for each in audits if each.audit.corrects]
@@ -174,13 +171,6 @@ def label_columns(views: Sequence[TaskView], audits: Sequence[AuditedRuns]) -> l
             by_pair = {(labels[row["a"]], labels[row["b"]]): row for row in pairs}
             columns.append(LabelColumn(task_index, audit.draw, audit.rubric, by_system, by_pair))
     return columns
-
-
-def board_of(runs: Sequence[Run], same: Named | None = None, people: Sequence[Path] = ()) -> Table:
-    """The board of ``runs`` with what people's labels say; see :func:`kapwa.report.page.runs.build_report`."""
-    views = arrange(runs, same)
-    labelled = label_columns(views, audits_of(runs, people))
-    return board_table(views, [ranking_pairs(view) for view in views], labelled)
 
 
 def _strata(audit: Audit, row: Row) -> pl.Series:

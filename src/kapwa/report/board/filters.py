@@ -1,4 +1,4 @@
-"""What the page's script knows of the board: the scores by each filter, and the tests of every two systems."""
+"""Data of the board for the page's script: the scores by each filter, and the tests of every two systems."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from kapwa.report import wording
-from kapwa.report.board.ranks import InVariant
+from kapwa.report.board.ranks import RankedTask
 from kapwa.report.board.table import REFERENCE_ROWS, board_cell, references_of
 from kapwa.report.tables.labels import estimate_over, labels_of
 from kapwa.report.tables.scores import score_cell
@@ -22,33 +22,33 @@ _DIGITS = {True: 1, False: 3}  # of a share in per cent, and of another measure
 
 
 def comparison_data(
-    views: Sequence[TaskView],
-    pairs: Sequence[Sequence[Mapping[str, object]]],
+    tasks: Sequence[RankedTask],
     groups: Mapping[str, str],
-    labelled: Sequence[int] = (),
-    variants: Sequence[Sequence[InVariant]] = (),
+    unfiltered: Sequence[int] = (),
+    variants: Sequence[Sequence[RankedTask]] = (),
 ) -> str:
-    """What the page's script needs to filter the board and to set any two systems side by side, packed.
+    """Return the data with which the page's script filters the board and compares any two systems, packed.
 
-    ``pairs``: :func:`kapwa.report.board.ranks.ranking_pairs` of each view. ``groups``: of each system, where known.
-    ``labelled``: of the board's columns after those of tasks, people's labels and costs, the places of their tasks.
-    ``variants``: of each view (:func:`kapwa.report.board.ranks.in_variants`): readers choose in which a task is shown.
+    ``groups``: the group of each system, where known. ``unfiltered``: for each column after those of tasks (people's
+    labels, costs), the index of its task. ``variants``: of each task (:func:`kapwa.report.board.ranks.in_variants`):
+    readers choose the one in which a task is shown.
     Scores are words as the page writes them; differences are rounded numbers, since the script turns them around.
     """
-    tasks = []
-    for view, compared, each in zip(views, pairs, variants or [()] * len(views), strict=True):
+    columns = []
+    for task, each in zip(tasks, variants or [()] * len(tasks), strict=True):
         # ``at``: its column in the board by variant, from which the script takes scores and ranks.
         others = [
-            {**_script_data(one.view, one.pairs), "at": at}
+            {**_script_data(one), "at": at}
             for at, one in enumerate(each, start=1)
-            if one.view.variant != view.variant
+            if one.view.variant != task.view.variant
         ]
-        tasks.append({**_script_data(view, compared), "others": others})
-    return pack({"tasks": tasks, "groups": dict(groups), "audited": list(labelled)})
+        columns.append({**_script_data(task), "others": others})
+    return pack({"tasks": columns, "groups": dict(groups), "audited": list(unfiltered)})
 
 
-def _script_data(view: TaskView, compared: Sequence[Row]) -> JsonObject:
-    """What the script is told of a task in one variant."""
+def _script_data(task: RankedTask) -> JsonObject:
+    """The data for the script about a task in one variant."""
+    view = task.view
     info = view.metrics[view.main_metric]
     index_of = {label: index for index, label in enumerate(view.labels)}
     choices = filter_choices(view)
@@ -64,14 +64,14 @@ def _script_data(view: TaskView, compared: Sequence[Row]) -> JsonObject:
         "cells": chosen_cells(view, [members for _, _, members in choices]),
         "pairs": [
             [index_of[row["a"]], index_of[row["b"]], *_tested(row, info)]
-            for row in compared
+            for row in task.pairs
             if wording.known(row["difference"])
         ],
     }
 
 
 def filter_choices(view: TaskView) -> list[tuple[str, str, list[int]]]:
-    """What the board can be filtered by: every culture, the languages they were asked in, where several, and labels.
+    """Return the filters of the board: cultures, the languages in which they were asked (if several), and labels.
 
     Each with its kind, its name and the places of its cultures among ``view.subjects``.
     """
@@ -90,7 +90,7 @@ def filter_choices(view: TaskView) -> list[tuple[str, str, list[int]]]:
 
 
 def chosen_cells(view: TaskView, choices: Sequence[Sequence[int]]) -> list[list[tuple[str, str]]]:
-    """By choice, what the board shows of each system and then of each mark: its value, and what stands small under it.
+    """For each filter, the cells of all systems and then of all marks: a value, and the small text under it.
 
     A choice of one culture has its estimate and marks; one of several has their mean, each counting alike, and no mark.
     """

@@ -18,8 +18,8 @@ from kapwa.analysis.result import Analysis
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import table_rows
 from kapwa.report import wording
-from kapwa.report.board.audit import board_of
 from kapwa.report.board.paper_texts import levels_table, responses_table
+from kapwa.report.board.whole import board_of
 from kapwa.report.tables.columns import text_column
 from kapwa.report.tables.correlations import FEW, LEAST, coefficient_cell
 from kapwa.report.tables.table import NONE, Cell, Column, Table, frame_of
@@ -31,8 +31,8 @@ from kapwa.runs.systems import Named
 from kapwa.stats.clusters import FloatArray
 from kapwa.stats.correlation import pearson
 from kapwa.stats.families import ALPHA
-from kapwa.stats.intervals import mean_estimates
-from kapwa.stats.missing import cut_at_range, mean_over_cultures
+from kapwa.stats.missing import cut_at_range
+from kapwa.stats.pooled import mean_of_items
 from kapwa.suites.base import holds_shares
 from kapwa.tables import read_table
 from kapwa.value_types import Cells, JsonObject, Row
@@ -202,13 +202,13 @@ def read_groups(path: Path | None, labels: Sequence[str]) -> Groups:
 
 
 def _mark(column: PaperColumn, subject: Subject | None, names: Sequence[str]) -> JsonObject:
-    """What guessing or people score in one culture (None: in all)."""
+    """The score of guessing or of people in one culture (None: in all)."""
     marks = column.view.marks(subject, column.metric, column.variant).every
     return next((mark._asdict() for mark in marks if mark.name in names), {})
 
 
 def _facts(column: PaperColumn, column_index: int, head: str, estimate: Mapping[str, object] | None) -> JsonObject:
-    """What the frame says of a number."""
+    """The fields of a number in the frame."""
     known = {name: (estimate or {}).get(name) for name in _NUMBERS}
     data = str(column.view.manifest["data"]["name"])
     measured = {"task": column.view.task, "data": data, "variant": column.variant, "metric": column.metric}
@@ -284,9 +284,10 @@ def _mean(column: PaperColumn, items: Sequence[pl.DataFrame]) -> EstimateRow | N
     """The mean over systems, then over cultures, each culture counting alike."""
     means, info = model_average(items), column.view.metrics[column.metric]
     share, ends = holds_shares(info, means["value"]), (info.low, info.high)
-    if means["culture"].n_unique() != 1:
-        return mean_over_cultures(means, share=share, ends=ends) if means.height else None
-    estimate = mean_estimates(means["value"].to_numpy(), means["cluster"].to_list(), binary=share)[0]
+    if not means.height:
+        return None
+    labels = means["culture"].to_list(), means["cluster"].to_list()
+    estimate = mean_of_items(means["value"].to_numpy(), *labels, share=share)
     return cut_at_range(estimate._asdict(), ends)
 
 

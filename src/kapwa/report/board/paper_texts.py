@@ -62,7 +62,7 @@ class ResponseRow:
 
 
 def levels_table(view: TaskView, levels: Mapping[str, str], caption: str) -> Table:
-    """What each system answered to a situation told in less and less detail, side by side (table 15).
+    """The answers of each system to a situation given in less and less detail, side by side (table 15).
 
     ``levels``: the head of each variant, the fullest first. A row of the frame is one system's first answer at one
     level. Where a level has no item of the same id, it has that of the same situation: the released files leave

@@ -79,10 +79,12 @@ def planned_section(plan: FrozenPlan, views: Sequence[TaskView], margin: float |
 
 
 def planned_tables(plan: FrozenPlan, views: Sequence[TaskView], margin: float | None = None) -> dict[str, pl.DataFrame]:
-    """Return, for CSV, the planned comparisons and what is said of the plan, a statement a row with its ``kind``."""
+    """Return, for CSV, the planned comparisons, and the statements about the plan: one row each, with its ``kind``."""
     rows = [row for task_index, view in enumerate(views) for row in planned_rows(plan, view, task_index)]
-    told = zip(("plan", "runs", "departures", "exploratory"), planned_sentences(plan, views, margin), strict=True)
-    statements = pl.DataFrame([(kind, plain(text)) for kind, text in told], schema=["kind", "statement"], orient="row")
+    sentences = zip(("plan", "runs", "departures", "exploratory"), planned_sentences(plan, views, margin), strict=True)
+    statements = pl.DataFrame(
+        [(kind, plain(text)) for kind, text in sentences], schema=["kind", "statement"], orient="row"
+    )
     return {"planned": frame_of(PlannedRow, rows).drop("task_index"), "statements": statements}
 
 
@@ -116,7 +118,7 @@ def _runs(views: Sequence[TaskView]) -> Iterator[tuple[TaskView, int]]:
 
 
 def _by_reason(views: Sequence[TaskView], reasons: Iterable[tuple[TaskView, int, str]]) -> list[str]:
-    """What is said of runs, those of whom the same is said together: "A and B: were not run under it"."""
+    """A sentence for all runs with the same statement: "A and B: were not run under it"."""
     names: dict[str, list[str]] = {}
     for view, run, why in reasons:
         task = f" ({view.title})" if len(views) > 1 else ""
@@ -149,7 +151,7 @@ def _older_answers(plan: FrozenPlan, run: Run) -> str:
 
 
 def _departures(plan: FrozenPlan, views: Sequence[TaskView], margin: float | None) -> Iterator[str]:
-    """What was done otherwise than planned: tasks and systems that lack, items, data, ends of runs, the margin."""
+    """Departures from the plan: missing tasks and systems, items, data, ends of runs, the margin."""
     for planned in plan.tasks:
         runs = [run for view in views if view.task == planned.task for run in view.runs]
         have = {plan.system(run.manifest) for run in runs}
@@ -171,7 +173,7 @@ def _departures(plan: FrozenPlan, views: Sequence[TaskView], margin: float | Non
 
 
 def _exploratory(plan: FrozenPlan, views: Sequence[TaskView]) -> str:
-    """What was looked at besides."""
+    """What was examined besides the plan."""
     known = {planned.task for planned in plan.tasks}
     others = (
         [f"other tasks ({some_names(names)})"]
@@ -196,7 +198,7 @@ def _exploratory(plan: FrozenPlan, views: Sequence[TaskView]) -> str:
 
 
 def _planned(plan: FrozenPlan, view: TaskView) -> PlannedTask | None:
-    """What is planned of a task and its data."""
+    """The plan for a task and its data."""
     planned = plan.task({"task": view.task})
     if planned is None or str(view.manifest["data"]["digest"]) != planned.data_digest:
         return None
@@ -217,7 +219,7 @@ def planned_rows(plan: FrozenPlan, view: TaskView, task_index: int = 0) -> list[
         pairs = several if several.height else pairs
     else:
         pairs = pairs.filter(pl.col("culture").is_not_null())
-    # What decides on these items allows for the whole family, too.
+    # The decision on these items allows for the whole family, too.
     strict = 1 - ALPHA / max(pairs.height, 1)
     return [_row(plan, planned, only, row, strict, task_index) for row in pairs.to_dicts()]
 
@@ -248,14 +250,14 @@ def _row(
 
 
 def like_these_verdict(row: Row) -> str:
-    """What the interval for items like these says, the family allowed for."""
+    """The conclusion from the interval for items like these, with the family allowed for."""
     if is_equal(row):
         return "equal within the margin"
     return f"{row['a' if row['difference'] > 0 else 'b']} scores higher" if is_clear(row) else "not decided"
 
 
 def these_items_verdict(here: OnTheseItems | None, row: Row, margin: float | None) -> str:
-    """What the interval on these items says."""
+    """The conclusion from the interval on these items."""
     if here is None:
         return "not decided"
     if margin is not None and -margin <= here.low and here.high <= margin:
@@ -335,15 +337,15 @@ class PlannedComparison:
     rows: Sequence[PlannedRow]
 
     def terminal(self) -> Group:
-        """What ``kapwa compare --plan`` shows first."""
+        """The first lines of ``kapwa compare --plan``."""
         return render_block(self.section)
 
     def marked(self, compared: pl.DataFrame) -> pl.DataFrame:
         """Add ``planned`` to a table of comparisons: "yes" where the plan has it, else "no": it is exploratory."""
         keys = ["metric", "variant", "culture"]
         known = {tuple(getattr(row, name) for name in keys) for row in self.rows}
-        said = ["yes" if row in known else "no" for row in compared.select(keys).iter_rows()]
-        return compared.with_columns(planned=pl.Series(said, dtype=pl.String))
+        marks = ["yes" if row in known else "no" for row in compared.select(keys).iter_rows()]
+        return compared.with_columns(planned=pl.Series(marks, dtype=pl.String))
 
     def as_dict(self) -> JsonObject:
         """The same for programs."""

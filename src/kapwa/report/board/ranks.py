@@ -13,14 +13,24 @@ from kapwa.report.view.reference_scores import is_unranked
 from kapwa.report.view.tasks import TaskView
 from kapwa.stats.every_pair import every_pair
 from kapwa.stats.families import is_clear
-from kapwa.value_types import Cells, Row
+from kapwa.value_types import Row
 
 
-def ranking_pairs(view: TaskView) -> list[Cells]:
-    """The comparisons that rank systems: of every two, over all cultures, of the first headline metric."""
+class RankedTask(NamedTuple):
+    """A task in one of its prompt variants, and the comparisons that rank systems in it (:func:`ranked_task`)."""
+
+    view: TaskView
+    pairs: Sequence[Row]
+
+
+def ranked_task(view: TaskView) -> RankedTask:
+    """Compare every two systems on the first headline metric, over all cultures; one system has no comparisons."""
+    if len(view.runs) < 2:
+        return RankedTask(view, [])
     items = [view.item_scores(run, view.main_metric) for run in range(len(view.runs))]
     binary = bool(view.metrics[view.main_metric].binary)
-    return every_pair(items, view.labels, view.main_metric, view.variant, binary=binary).to_dicts()
+    compared = every_pair(items, view.labels, view.main_metric, view.variant, binary=binary)
+    return RankedTask(view, compared.to_dicts())
 
 
 def ranks(labels: Sequence[str], pairs: Sequence[Row], sign: int = 1) -> dict[str, tuple[int, int]]:
@@ -47,23 +57,12 @@ def ranked_labels(
     return [name for name in view.labels if not is_unranked(estimates.get(name, {task_index: None})[task_index])]
 
 
-class InVariant(NamedTuple):
-    """A task in one of its prompt variants, and the comparisons that rank systems in it (:func:`ranking_pairs`)."""
+def in_variants(task: RankedTask) -> list[RankedTask]:
+    """Return a task once for each of its prompt variants; [] for one variant, one system, or no scores.
 
-    view: TaskView
-    pairs: Sequence[Row]
-
-
-def in_variants(view: TaskView, pairs: Sequence[Mapping[str, object]]) -> list[InVariant]:
-    """Each prompt variant of a task with ranks of its own; [] for one variant, one system, or no scores.
-
-    ``pairs``: those of the main variant. Systems are compared on each variant that two or more cultures, or the only
-    one, were asked.
+    Systems are compared on each variant that two or more cultures, or the only one, were asked.
     """
+    view = task.view
     if len(view.variants) < 2 or len(view.runs) < 2 or view.needs_verdicts:
         return []
-    others = {name: view.of_variant(name) for name in view.variants if name != view.variant}
-    return [
-        InVariant(others[name], ranking_pairs(others[name])) if name in others else InVariant(view, pairs)
-        for name in view.variants
-    ]
+    return [task if name == view.variant else ranked_task(view.of_variant(name)) for name in view.variants]

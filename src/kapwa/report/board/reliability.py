@@ -104,7 +104,7 @@ def _needed(row: Row) -> Cell:
 
 
 def _by_what(row: Row) -> str:
-    """Of what the ranked have scores: "mean of 16 cultures", "share of what people score, mean of 3 systems"."""
+    """What the ranked scores are of: "mean of 16 cultures", "share of what people score, mean of 3 systems"."""
     noun = "culture" if row["what"] == "systems" else "system"
     mean = f"mean of {wording.count(row['others'], noun)}" if row["others"] > 1 else f"of one {noun}"
     return mean if row["measure"] == "score" else f"{row['measure']}, {mean}"

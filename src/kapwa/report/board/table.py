@@ -1,9 +1,8 @@
-"""The board: a row a system, a column a task; below the systems guessing, the best trick and the ceiling."""
+"""The board: a row for each system, a column for each task; below the systems guessing, the best trick, the ceiling."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ import polars as pl
 
 from kapwa.languages.codes import name_of
 from kapwa.report import wording
-from kapwa.report.board.ranks import InVariant, ranked_labels, ranks
+from kapwa.report.board.ranks import RankedTask, ranked_labels, ranks
 from kapwa.report.board.verdicts import LabelColumn
 from kapwa.report.sentences import missing
 from kapwa.report.tables.scores import of_ceiling, score_cell
@@ -92,21 +91,23 @@ _OF_LABELS = ("draw", "rubric", "use", "signature")
 
 
 def board_table(
-    views: Sequence[TaskView],
-    pairs: Sequence[Sequence[Mapping[str, object]]],
+    tasks: Sequence[RankedTask],
     labelled: Sequence[LabelColumn] = (),
     *,
     cost: bool = False,
+    key: str = "board",
+    caption: str = "The board",
 ) -> Table:
-    """A row a system, a column the first headline metric of each task, then one of each draw that people labelled.
+    """Build the board: a row for each system and a column for each task, with the task's first headline metric.
 
-    ``pairs``: :func:`kapwa.report.board.ranks.ranking_pairs` of each task; ranks are by these, whatever people say.
-    ``cost``: last stands what 1,000 items cost, of each task of which a run tells it.
+    Columns of people's labels follow (``labelled``); they do not change ranks. With ``cost``, the last columns show
+    what 1,000 items cost, for each task with a run that says so. Tasks may be one task in several prompt variants.
     """
+    views = [task.view for task in tasks]
     estimates = scores_by_system([(view, view.main_metric) for view in views])
     signs = [direction(view, view.main_metric) for view in views]
     order = sorted(estimates, key=lambda name: list(map(rank_key, estimates[name], signs)))
-    rows = _rows(views, pairs, {name: estimates[name] for name in order}, cost=cost)
+    rows = _rows(tasks, {name: estimates[name] for name in order}, cost=cost)
     rows += _label_rows(views, labelled, estimates) if labelled else ()
     is_trained_on_known = any(run.manifest.get("trained_on") for view in views for run in view.runs)
     training = _trained_on(views) if is_trained_on_known else {}
@@ -140,8 +141,8 @@ def board_table(
         for column, task in enumerate(priced, start=first_cost)
     ]
     return Table(
-        key="board",
-        caption="The board",
+        key=key,
+        caption=caption,
         frame=frame.drop("column_index"),
         columns=[Column("System", system), Column("", cell, spread=True)],
         shown=pl.concat([frame.filter(~pl.col("column_index").is_in(hidden)), *costs]),
@@ -155,15 +156,14 @@ def board_table(
 
 
 def _rows(
-    views: Sequence[TaskView],
-    pairs: Sequence[Sequence[Mapping[str, object]]],
+    tasks: Sequence[RankedTask],
     estimates: Mapping[str, Sequence[EstimateRow | None]],
     *,
     cost: bool,
 ) -> list[BoardRow]:
     """The rows of systems, in the order of ``estimates``, and below them those of marks."""
     columns = []
-    for column_index, (view, compared) in enumerate(zip(views, pairs, strict=True)):
+    for column_index, (view, compared) in enumerate(tasks):
         intervals: Mapping[str, tuple[int, int]] = {}
         if len(view.runs) > 1:
             intervals = ranks(ranked_labels(view, estimates, column_index), compared, direction(view, view.main_metric))
@@ -190,7 +190,7 @@ class _TaskColumn(NamedTuple):
 
     @property
     def task_facts(self) -> JsonObject:
-        """What all rows of the column share."""
+        """The fields that all rows of the column share."""
         view = self.view
         facts = {"task": view.task, "data": view.source, "metric": view.main_metric, "variant": view.variant}
         return {**facts, "language": languages_asked(view), "column_index": self.column_index}
@@ -236,14 +236,14 @@ class _TaskColumn(NamedTuple):
 
 
 def _costs(view: TaskView) -> dict[str, float]:
-    """What 1,000 items cost, by system, where a run tells it."""
+    """The cost of 1,000 items by system, for runs that record it."""
     cost_of = {label: run.manifest.get("cost") for label, run in zip(view.labels, view.runs, strict=True)}
     costs = {label: (cost or {}).get("cost_per_1000_items") for label, cost in cost_of.items()}
     return {label: float(cost) for label, cost in costs.items() if wording.known(cost)}
 
 
 def cost_columns(views: Sequence[TaskView]) -> list[int]:
-    """The places of the tasks of which a run tells what 1,000 items cost; the board's columns of costs, in order."""
+    """The indices of the tasks with a run that says what 1,000 items cost: the board's columns of costs, in order."""
     return [column_index for column_index, view in enumerate(views) if _costs(view)]
 
 
@@ -271,7 +271,7 @@ def languages_asked(view: TaskView) -> str:
 
 
 def _thinking(views: Sequence[TaskView]) -> dict[str, str]:
-    """What stands beside the names of systems that think, where others do not; {} where all are alike."""
+    """Notes on the names of systems: which of them think; {} if all do, or none."""
     runs = [pair for view in views for pair in zip(view.labels, view.runs, strict=True)]
     thinks = {label: missing.thinks(run.manifest) for label, run in runs}
     if len(set(thinks.values())) < 2:
@@ -280,9 +280,9 @@ def _thinking(views: Sequence[TaskView]) -> dict[str, str]:
 
 
 def _trained_on(views: Sequence[TaskView]) -> dict[str, str]:
-    """What stands beside the names of systems once somebody said of one whether it was trained on a task's questions.
+    """Notes on the names of systems: whether they were trained on a task's questions, if this is recorded for one.
 
-    Nobody can tell it from scores, so it is what whoever trained a model says, and unknown of the others.
+    Scores cannot show it, so it is what the people who trained a model state, and unknown for other models.
     """
     of_systems: dict[str, dict[str, str]] = {}
     for view in views:
@@ -297,7 +297,7 @@ def _trained_on(views: Sequence[TaskView]) -> dict[str, str]:
 
 
 def _stopped_early(views: Sequence[TaskView]) -> dict[str, str]:
-    """What stands beside the names of systems of which not everything was asked: a column holds none unmarked."""
+    """Notes on the names of systems that were not asked everything, so that each such score is marked."""
     early: dict[str, list[str]] = {}
     for view in views:
         for label, run in zip(view.labels, view.runs, strict=True):
@@ -306,15 +306,6 @@ def _stopped_early(views: Sequence[TaskView]) -> dict[str, str]:
                 requests = f"{counts['unique'] - counts['not_asked']:,} of {counts['unique']:,} requests"
                 early.setdefault(label, []).append(f"{requests} of {view.task}")
     return {label: f"stopped early: {', '.join(reasons)}" for label, reasons in early.items()}
-
-
-def variant_board(variants: Sequence[InVariant]) -> Table | None:
-    """A column for each prompt variant of a task, with the ranks of the systems in it; None for none."""
-    if not variants:
-        return None
-    view = variants[0].view
-    table = board_table([one.view for one in variants], [one.pairs for one in variants])
-    return replace(table, key=f"{view.slug}-variants-board", caption=f"The board by variant ({view.title})")
 
 
 def _label_rows(
@@ -354,7 +345,7 @@ def _label_cell(row: Row) -> Cell:
 
 
 def references_of(view: TaskView, run: int, subject: Subject | None = None) -> dict[str, ReferenceScore]:
-    """What the rows below the systems (:data:`REFERENCE_ROWS`) show; ``subject`` None: of the only culture, or all."""
+    """Scores for the rows below the systems (:data:`REFERENCE_ROWS`); ``subject`` None: the only culture, or all."""
     every = view.marks(subject or view.only_culture, view.main_metric, run=run)
     by_kind = {"base": every.baseline, "best": every.best_trick, "top": every.ceiling}
     # A task without guessing has its highest trick at the base: marks of other names there are tricks.
@@ -386,7 +377,7 @@ def board_cell(row: Row, view: TaskView) -> Cell:
 
 
 def _note(views: Sequence[TaskView], labelled: Sequence[LabelColumn], *, ranked: bool, cost: bool) -> str:
-    """What stands below the board, of what it holds."""
+    """The note below the board, on what it contains."""
     notes = ["Under each score is its 95% interval."]
     if any(view.several_cultures for view in views):
         notes.append("Scores are means over cultures, each with the same weight.")

@@ -24,7 +24,7 @@ MOST_NAMED = 3
 
 
 class LabelColumn(NamedTuple):
-    """What people's labels say of the scores of a task, over all its cultures: a column of the board.
+    """A column of the board: the scores of a task according to people's labels, over all its cultures.
 
     ``task_index``: that of the task. ``scores``: by system, ``differences``: by two systems, rows of an audit's tables
     (:class:`kapwa.labels.audits.correction.Audit`).
@@ -42,9 +42,9 @@ def verdict_sentence(
 ) -> str:
     """Say who is best, by how much, over how many cultures, and what people's labels make of it; "" for one system.
 
-    ``pairs``: :func:`ranking_pairs`. ``single``: where there are two systems, their comparisons culture by culture.
-    ``labelled``: the columns of people's labels of this task. Without labels of two systems it says how far the
-    scorer's error could carry their difference.
+    ``pairs``: see :func:`kapwa.report.board.ranks.ranked_task`. ``single``: the comparisons of two systems, culture by
+    culture. ``labelled``: the columns of people's labels of this task. Without labels, the sentence on two systems says
+    how far the scorer's error could change their difference.
     """
     rows = [row for row in pairs if wording.known(row["difference"])]
     if not rows:

@@ -60,7 +60,7 @@ def build_analysis_report(analysis: Analysis, path: Path) -> Path:
 
 
 def _template_context(view: AnalysisView) -> JsonObject:
-    """Everything the template is told, but for the texts of the explorer."""
+    """All data for the template, except the texts of the explorer."""
     heatmaps = {corpus.number: heatmap.likenesses(view, corpus) for corpus in view.corpora[:MOST_PANES]}
     one, many = view.attribute
     maps = charts.tau_maps(view)

@@ -113,7 +113,7 @@ def browser(view: TaskView, table: pl.DataFrame, most: int | None = MOST, room: 
 
 
 def _coded(view: TaskView, table: pl.DataFrame) -> JsonObject:
-    """What the script is told: names once, then a row a question with a row an answer."""
+    """The data for the script: names once, then a row for each question with a row for each answer."""
     names = {one: list(dict.fromkeys(value or "" for value in table[one])) for one in CHOSEN_BY}
     index_of = {one: {name: k for k, name in enumerate(values)} for one, values in names.items()}
     outcomes, alone = list(OUTCOMES), not table["sample"].max()
@@ -127,7 +127,7 @@ def _coded(view: TaskView, table: pl.DataFrame) -> JsonObject:
             files = by_item.get((row["item_id"], row["variant"], row["culture"]), [])
             questions[row["rank"]] = [*row_codes, *(texts[name] for name in _TEXTS), files, []]
         same = row["text"] is None or row["text"] == row["got"]
-        # What was read in one of several answers is not known to be of this one.
+        # Of several answers it is not known which one was read so.
         read = texts["got"] if alone and not same else ""
         response = texts["got"] if row["text"] is None else texts["text"]
         margin = view.metrics.get(row["metric"] or "", UNDESCRIBED).margin and alone and row["margin"]

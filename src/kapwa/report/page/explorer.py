@@ -23,7 +23,7 @@ _ESCAPES = {
 
 
 def script_json(value: object) -> str:
-    """Write JSON that can stand inside a script element: nothing in it can end or open an element."""
+    """Write JSON that is safe inside a script element: nothing in it can end or open an element."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)
 
 

@@ -1,18 +1,19 @@
-"""What lies beside the page of a report that is a folder: every answer, every estimate, every two systems compared."""
+"""Files beside the page of a report that is a folder: every answer, every estimate, every two systems compared."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 
 from kapwa.files import slug, write_text
+from kapwa.report.board.ranks import RankedTask
 from kapwa.report.page.answers import browser
 from kapwa.report.page.html import Download, downloads, render
 from kapwa.report.tables.table import Table
 from kapwa.report.view.tasks import Subject, TaskView
-from kapwa.stats.tables import POOLED_SCHEMA
+from kapwa.stats.schemas import POOLED_SCHEMA
 
 ESTIMATE_COLUMNS = (
     *("culture", "language", "variant", "metric", "value", "low", "high", "n", "clusters", "cultures"),
@@ -55,16 +56,13 @@ def _of_subject(view: TaskView, answer_frame: pl.DataFrame, subject: Subject) ->
     return table if alone else table.filter(language=subject.language)
 
 
-def write_tables(
-    views: Sequence[TaskView], ranked: Sequence[Sequence[Mapping[str, object]]], folder: Path
-) -> list[tuple[str, list[Download]]]:
+def write_tables(tasks: Sequence[RankedTask], folder: Path) -> list[tuple[str, list[Download]]]:
     """Write all estimates over all items, and all comparisons that rank systems; return words and files of each."""
     compared = [
-        pl.DataFrame(pairs, schema=POOLED_SCHEMA).with_columns(task=pl.lit(view.task))
-        for view, pairs in zip(views, ranked, strict=True)
+        pl.DataFrame(task.pairs, schema=POOLED_SCHEMA).with_columns(task=pl.lit(task.view.task)) for task in tasks
     ]
     tables = [
-        Table("scores", "Every score", every_estimate(views), []),
+        Table("scores", "Every score", every_estimate([task.view for task in tasks]), []),
         Table("comparisons", "Every two systems compared", pl.concat(compared), []),
     ]
     return [(table.caption, downloads(table, folder, under="")) for table in tables]

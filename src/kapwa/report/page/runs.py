@@ -1,6 +1,6 @@
 """Put runs into one self-contained HTML page: one script and style, known by their hashes, no network, no fonts.
 
-One pass: tables of the runs, what the page says of them (plain data), the template.
+One pass: tables of the runs, the contents of the page (plain data), the template.
 """
 
 from __future__ import annotations
@@ -9,22 +9,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from kapwa.errors import UsageError
 from kapwa.files import filling, write_text
-from kapwa.report.board.filters import comparison_data
-from kapwa.report.board.ranks import InVariant, in_variants, ranking_pairs
-from kapwa.report.board.table import board_table, cost_columns, variant_board
+from kapwa.report.board.ranks import RankedTask, in_variants, ranked_task
+from kapwa.report.board.table import cost_columns
 from kapwa.report.board.verdicts import LabelColumn, verdict_sentence
+from kapwa.report.board.whole import Board, whole_board
 from kapwa.report.page.answers import MOST, ROOM
 from kapwa.report.page.folder import write_tables
 from kapwa.report.page.html import render
 from kapwa.report.page.task import AnswerRoom, TaskSection, task_section
 from kapwa.report.sentences import notes
-from kapwa.report.sentences.missing import first_sentences
 from kapwa.report.sentences.wordings import every_wording_sentence
 from kapwa.report.tables.correlations import LEAST, correlations
 from kapwa.report.tables.errata import ErrataSection
@@ -38,8 +37,6 @@ from kapwa.suites.items import grouped
 
 if TYPE_CHECKING:
     from kapwa.runs.plans import FrozenPlan
-
-Pairs = Sequence[Mapping[str, Any]]  # comparisons of every two systems of a task
 
 
 def build_report(  # noqa: PLR0913 - a choice of the reader each
@@ -63,11 +60,12 @@ def build_report(  # noqa: PLR0913 - a choice of the reader each
     ``people``: forms that people filled in (choices, ratings) and their keys, or folders that hold them, and folders of
     draws that they labelled. ``answers``: how many questions of each task readers can search with every answer; None
     for all, else what fits in a page that can be mailed. ``same``: names of systems and their runs
-    (:func:`kapwa.runs.systems.systems_of`). ``equal_within``: see :func:`kapwa.stats.tables.compare_runs`. ``groups``:
-    the file of :func:`kapwa.report.board.paper.paper_table`; readers filter the board by them. ``errata``: scores are
-    told without the items confirmed there, too (:mod:`kapwa.report.tables.errata`). ``plan``: what was planned is told
-    apart from what was looked at afterwards (:mod:`kapwa.report.board.planned`). ``cost``: the board shows what
-    1,000 items cost; a single run then has a board, too. The page is a function of these alone: the same give the same
+    (:func:`kapwa.runs.systems.systems_of`). ``equal_within``: see
+    :func:`kapwa.stats.comparison_tables.compare_runs`. ``groups``: the file of
+    :func:`kapwa.report.board.paper.paper_table`; readers filter the board by them. ``errata``: scores are also given
+    without the items confirmed there (:mod:`kapwa.report.tables.errata`). ``plan``: what was planned is reported apart
+    from what was examined afterwards (:mod:`kapwa.report.board.planned`). ``cost``: the board shows what 1,000 items
+    cost; a single run then has a board, too. The page is a function of these alone: the same give the same
     bytes. Raises UsageError when there are no runs, what :func:`kapwa.report.tables.people.people_blocks` raises, and
     DataError for a file of groups that names no system.
     """
@@ -100,7 +98,7 @@ def build_report(  # noqa: PLR0913 - a choice of the reader each
 
 @dataclass(frozen=True)
 class _Sources:
-    """What a page is made of, read and checked before anything is written.
+    """The sources of a page, read and checked before anything is written.
 
     Attributes:
         people: What people say of the answers.
@@ -125,7 +123,7 @@ class _Sources:
 def _what_people_say(
     runs: Sequence[Run], views: Sequence[TaskView], paths: Sequence[Path]
 ) -> tuple[list[PageSection], Sequence[LabelColumn]]:
-    """What people chose, judged and labelled, and the columns of the board that labels make."""
+    """Return sections on what people chose, judged and labelled, and the columns of labels on the board."""
     from kapwa.report.board.audit import audits_of, blocks_of, label_columns
     from kapwa.report.tables.people import people_blocks
 
@@ -158,7 +156,6 @@ def _check_margin(views: Sequence[TaskView], equal_within: float) -> None:
 def _page(sources: _Sources, room: AnswerRoom) -> str:
     """The page's text. What lies beside it is written."""
     views = sources.views
-    ranked = [ranking_pairs(view) if len(view.runs) > 1 else [] for view in views]
     has_board = len(views) > 1 or len(views[0].runs) > 1 or sources.cost
     sections = [
         task_section(view, room, sources.equal_within, sources.errata.get(view.slug), board=has_board) for view in views
@@ -170,13 +167,8 @@ def _page(sources: _Sources, room: AnswerRoom) -> str:
         if section.view.needs_verdicts and labels:
             words = [] if has_board else [verdict_sentence(section.view, [], pl.DataFrame(), labels)]
             section.sentences = words
-    variants = [
-        in_variants(view, pairs) if len(view.runs) > 1 else [] for view, pairs in zip(views, ranked, strict=True)
-    ]
-    for section, each in zip(sections, variants, strict=True):
-        if each:
-            section.order = " ".join(filter(None, [section.order, _over_wordings(section.view, each)]))
-    board = _board(sources, ranked, sections, variants) if has_board else None
+    tasks = list(map(ranked_task, views)) if has_board or room.folder is not None else []
+    board = _board(sources, tasks, sections, labels_of_tasks) if has_board else None
     # A report must be readable where its suite is not installed.
     question = views[0].suite.question if views[0].suite is not None else views[0].task
     lead, versions, made = notes.origin(views)
@@ -187,7 +179,7 @@ def _page(sources: _Sources, room: AnswerRoom) -> str:
         downloads_folder=room.folder,
         scripts=["shared.js", "board.js", *(["report.js"] if any(one.answers.browser for one in sections) else ())],
         board=board,
-        files=[] if room.folder is None else write_tables(views, ranked, room.folder),
+        files=[] if room.folder is None else write_tables(tasks, room.folder),
         sections=sections,
         single=len(sections) == 1,
         planned=None if sources.plan is None else _planned(sources.plan, views, sources.equal_within),
@@ -204,22 +196,23 @@ def _page(sources: _Sources, room: AnswerRoom) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Board:
-    """Every system on every task.
-
-    Attributes:
-        variants: By the place of a task, its board in each prompt variant.
-        sentences: What is missing, and a verdict a task.
-        data: What the script needs to filter the board and to compare two systems; None where it does neither.
-        several: Whether readers can choose two systems among more.
-    """
-
-    table: Table
-    variants: Mapping[int, Table]
-    sentences: Sequence[str]
-    data: str | None
-    several: bool
+def _board(
+    sources: _Sources,
+    tasks: Sequence[RankedTask],
+    sections: Sequence[TaskSection],
+    labels_of_tasks: Mapping[int, Sequence[LabelColumn]],
+) -> Board:
+    """The board of the page; ``sections`` get sentences on how systems rank in every wording."""
+    variants = list(map(in_variants, tasks))
+    for section, each in zip(sections, variants, strict=True):
+        if each:
+            over_wordings = every_wording_sentence(section.view, {one.view.variant: one.pairs for one in each})
+            section.order = " ".join(filter(None, [section.order, over_wordings]))
+    verdicts = [
+        verdict_sentence(section.view, task.pairs, section.compared, labels_of_tasks.get(index, ()))
+        for index, (section, task) in enumerate(zip(sections, tasks, strict=True))
+    ]
+    return whole_board(tasks, variants, sources.labelled, verdicts, sources.groups, cost=sources.cost)
 
 
 def _planned(plan: FrozenPlan, views: Sequence[TaskView], equal_within: float | None) -> PageSection:
@@ -235,29 +228,3 @@ def _reliability(views: Sequence[TaskView]) -> Table | None:
     from kapwa.report.board.reliability import reliability_table
 
     return reliability_table(views)
-
-
-def _over_wordings(view: TaskView, variants: Sequence[InVariant]) -> str:
-    return every_wording_sentence(view, {one.view.variant: one.pairs for one in variants})
-
-
-def _board(
-    sources: _Sources, ranked: Sequence[Pairs], sections: Sequence[TaskSection], variants: Sequence[Sequence[InVariant]]
-) -> _Board:
-    views, labels = sources.views, grouped(sources.labelled, attrgetter("task_index"))
-    verdicts = [
-        verdict_sentence(section.view, pairs, section.compared, labels.get(task_index, ()))
-        for task_index, (section, pairs) in enumerate(zip(sections, ranked, strict=True))
-    ]
-    several = max(len(view.runs) for view in views) > 2
-    tables = [variant_board(each) for each in variants]
-    by_variant = {task_index: table for task_index, table in enumerate(tables) if table is not None}
-    # Columns of labels and of costs are of every culture together: no filter changes them.
-    unfiltered = [column.task_index for column in sources.labelled] + (cost_columns(views) if sources.cost else [])
-    return _Board(
-        table=board_table(views, ranked, sources.labelled, cost=sources.cost),
-        variants=by_variant,
-        sentences=[*first_sentences(views), *filter(None, verdicts)],
-        data=comparison_data(views, ranked, sources.groups, unfiltered, variants) if several or by_variant else None,
-        several=several,
-    )

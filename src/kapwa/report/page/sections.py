@@ -18,7 +18,7 @@ from kapwa.report.view.track import Track
 
 
 class ChartedSection(NamedTuple):
-    """One section: what is said, and its charts."""
+    """One section: its sentences and its charts."""
 
     block: PageSection
     charts: Sequence[RowChart | HeatChart]

@@ -29,6 +29,7 @@ from kapwa.report.view.comparisons import Axis, contrast_tables, run_pairs, vari
 from kapwa.report.view.means import language_gaps
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import isolate
+from kapwa.runs.thoughts import TABLE as THOUGHTS
 from kapwa.value_types import Row
 
 
@@ -92,7 +93,7 @@ class TaskTables:
 
 @dataclass(slots=True)
 class TaskSection:
-    """What the page says of one task.
+    """The contents of a page about one task.
 
     Attributes:
         sentences: Each system in words.
@@ -127,7 +128,7 @@ class TaskSection:
 def task_section(
     view: TaskView, room: AnswerRoom, equal_within: float | None, errata: ErrataSection | None, *, board: bool
 ) -> TaskSection:
-    """What the page says of one task; of more systems than a chart has shapes, only what they share a table for.
+    """Make the page section of a task; if it has more systems than a chart has shapes, only their shared tables.
 
     ``board``: the page has a board, above which stands what is missing.
     """
@@ -176,7 +177,7 @@ def _tables(view: TaskView, contrasts: Mapping[Axis, pl.DataFrame], compared: pl
         variance=variance_table(view) if varied else None,
         labels=[scale_table(view, i, frame) for i, frame in view.table("scale")],
         confusions=[confusion_table(view, one) for one in view.confusions()],
-        thoughts=thoughts_table(view),
+        thoughts=thoughts_table(view) if any(THOUGHTS in run.tables for run in view.runs) else None,
         counts=counts,
         signatures=signatures,
     )
@@ -248,7 +249,7 @@ def _signatures(view: TaskView) -> Table:
 
 
 def cautions(view: TaskView) -> list[str]:
-    """What must be known beside the scores: few items, cultures that the main variant lacks."""
+    """What readers must know about the scores: few items, cultures that were not asked in the main variant."""
     runs = range(len(view.runs))
     rows_of = {s: [row for i in runs if (row := view.estimate(i, s, view.main_metric))] for s in view.subjects}
     absent = [isolate(subject.label) for subject, rows in rows_of.items() if not rows]

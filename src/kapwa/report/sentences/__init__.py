@@ -1,1 +1,1 @@
-"""What a report says in words: of scores, of cultures, of what is missing, of an analysis."""
+"""The sentences of a report: on scores, cultures, missing answers and analyses."""

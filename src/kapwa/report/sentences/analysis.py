@@ -27,7 +27,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class AnalysisHeadline:
-    """What the headline says of one corpus, or of all (``heading`` is "")."""
+    """The headline on one corpus, or on all (``heading`` is "")."""
 
     heading: str
     sentences: Sequence[str]
@@ -44,7 +44,7 @@ def headline(view: AnalysisView) -> list[AnalysisHeadline]:
             corpus.full,
             [
                 change_sentence(view, corpus),
-                *crossed_sentences(view, corpus),
+                *([] if view.analysis.factors.is_empty() else crossed_sentences(view, corpus)),
                 *_words_sentences(view, [corpus]),
                 *([] if view.analysis.unmarked.is_empty() else unmarked_sentences(view, corpus)),
                 *([] if view.analysis.depicted_tests.is_empty() else depicted_sentences(view, corpus)),
@@ -267,7 +267,7 @@ def _taus_summed(view: AnalysisView) -> Iterator[str]:
 
 
 def _ends(row: Row, *, first: bool = True, where: str = "") -> str:
-    """A value with what stands in brackets after it: its interval (named where it is the first), and which corpus."""
+    """A value and, in brackets, its interval (named where it is the first) and its corpus."""
     between = span(row["low"], row["high"])
     named = "95% interval " if first else ""
     inside = "; ".join(clause for clause in (f"{named}{between}" if between else "", where) if clause)

@@ -17,7 +17,7 @@ SIGNIFICANT = 0.05
 
 
 def crossed_sentences(view: AnalysisView, corpus: CorpusView) -> list[str]:
-    """What the attributes of crossed identities change, and what their levels have in common; else no sentence."""
+    """Sentences on what the attributes of crossed identities change, and what their levels have in common; or none."""
     frame = view.table("factors", corpus).filter(topic="all")
     if not frame.height:
         return []
@@ -65,7 +65,7 @@ def _terms(frame: pl.DataFrame) -> Iterator[str]:
 
 
 def _pairs(view: AnalysisView, corpus: CorpusView) -> Iterator[str]:
-    """Of each attribute the two levels of another between which most of its effect is lost."""
+    """For each attribute, the two levels of another between which most of its effect is lost."""
     rows = [row for row in view.rows("factor_pairs", corpus) if likeness(row) is not None]
     clear = [row for row in rows if wording.known(row["p_adjusted"]) and row["p_adjusted"] < SIGNIFICANT]
     least: dict[str, Row] = {}

@@ -1,4 +1,4 @@
-"""What a system scores in a few sentences; over many cultures: the mean, its extremes, tricks and the ceiling."""
+"""A system's scores in a few sentences; over many cultures: the mean, its extremes, tricks and the ceiling."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def items_words(counts: Sequence[int], noun: tuple[str, str]) -> str:
 
 
 def spread_words(view: TaskView, run: int) -> str:
-    """Whether cultures differ by more than noise; the worst and the best where these two are told apart."""
+    """Whether cultures differ by more than noise; if the worst and the best do, these are named."""
     compared, info = view.compared(view.main_metric), view.metrics[view.main_metric]
     spread, tests = compared.spreads[run], sum(one is not None for one in compared.spreads)
     if any(share_of(view.estimate(run, subject, view.main_metric)) > SHOW_BOUNDS_ABOVE for subject in view.subjects):

@@ -13,7 +13,7 @@ from kapwa.value_types import Row
 
 SIGNIFICANT = 0.05
 EXAMPLES = 3
-# What tables and sentences call the attributes.
+# The names of attributes in tables and sentences.
 WORDS: Final[Mapping[str, str]] = {
     "pronouns": "pronouns",
     "relations": "relations",

@@ -1,4 +1,4 @@
-"""What groups of items scored, and what ladders gained, in sentences."""
+"""Sentences on the scores of groups of items and the gains on ladders."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kapwa.suites.base import LEADING
 
 
 def group_sentences(view: TaskView) -> list[str]:
-    """Tell what groups of items scored, and what ladders gained: a sentence a system and metric; [] of other items."""
+    """Return a sentence for each system and metric of groups and ladders; [] for items that form none."""
     names = [name for name in view.headline if name.startswith(LEADING)]
     sentences = []
     for label, estimates in scores_by_system([(view, name) for name in names]).items():

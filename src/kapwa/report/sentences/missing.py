@@ -16,7 +16,7 @@ from kapwa.value_types import JsonMapping, Row
 
 # Over this share of missing answers a sentence says so before all others.
 FIRST = 0.05
-# What became of answers that are missing, of one and of many.
+# Why answers are missing, for one answer and for several.
 _WORDS: Mapping[str, tuple[str, str]] = {
     "failed": ("never came", "never came"),
     "filtered": ("was kept back by the provider’s filter", "were kept back by the provider’s filter"),
@@ -40,7 +40,7 @@ def between_words(row: Row, info: MetricInfo, digits: int = 1) -> str:
 
 
 def missing_words(row: Row, info: MetricInfo) -> str:
-    """What stands beside a score of which more than one answer in a hundred is missing; else ""."""
+    """The note on a score with more than one missing answer in a hundred; else ""."""
     share, least, most = share_of(row), row.get("least"), row.get("most")
     if share <= SHOW_BOUNDS_ABOVE:
         return ""
@@ -80,7 +80,7 @@ def unanswered_sentence(view: TaskView, run: int) -> str:
 
 
 def first_sentences(views: Sequence[TaskView]) -> list[str]:
-    """What is missing of every run of several tasks (:func:`first_sentence`); of very many the first are told."""
+    """What is missing in each run of several tasks (:func:`first_sentence`); only the first of very many."""
     sentences = [words for view in views for run in range(len(view.runs)) if (words := first_sentence(view, run))]
     more = len(sentences) - MOST_TOLD
     return (

@@ -1,4 +1,4 @@
-"""What stands around the numbers: titles, warnings, methods, limits, licence, versions."""
+"""Texts around the numbers: titles, warnings, methods, limits, licence, versions."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _temperature_words(manifest: JsonMapping) -> str:
 
 
 def _run_warnings(label: str, manifest: JsonMapping) -> Iterator[str]:
-    """What was drawn or shown, and what the run itself warns of."""
+    """What was drawn or shown, and the warnings of the run itself."""
     yield from (f"{label}: {clean(warning)}" for warning in manifest.get("warnings") or ())
     options = manifest.get("options", {})
     system, shots, samples = (options.get(name) for name in ("system", "shots", "samples"))
@@ -119,7 +119,7 @@ def _failure_warnings(label: str, manifest: JsonMapping) -> Iterator[str]:
 
 
 def _rough_intervals(view: TaskView) -> Iterator[str]:
-    """Whose intervals rest on too little to hold what they promise."""
+    """Name those whose intervals are based on too few items to be exact."""
     rough: dict[str, None] = {}
     binary = view.metrics[view.main_metric].binary
     few = FEW_CLUSTERS if binary else FEW_OF_A_MEASURE
@@ -157,7 +157,7 @@ def _other_keys(view: TaskView) -> Iterator[str]:
         )
 
 
-# What a card of the data says, in the order of the page.
+# Fields of a data card, in the order of the page.
 CARD: Mapping[str, str] = {
     "title": "Title",
     "version": "Version",

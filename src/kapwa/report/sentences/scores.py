@@ -33,7 +33,7 @@ SHARE_PHRASE = "came out right in {value} of {items} on “{title}”"
 PLAIN_PHRASE = "scored {value} on “{title}” over {items}"
 SMALL_SAMPLE = 30
 ALLOWED = ", after correction for all comparisons"
-# What an answer may become besides right or wrong: in words of one, and of many.
+# Outcomes besides right and wrong, in words for one answer and for several.
 LOSSES: Mapping[str, tuple[str, str]] = {
     "failed": ("failed and got no answer", "failed and got no answer"),
     "unparsed": ("could not be read", "could not be read"),
@@ -60,7 +60,7 @@ class ScoreReading:
 
 
 def readings(view: TaskView, subject: Subject) -> list[ScoreReading]:
-    """The first headline metric of every model for one culture, ready to be told."""
+    """The first headline metric of every model for one culture, with what a sentence needs."""
     info, found = view.metrics[view.main_metric], []
     for i, label in enumerate(view.labels):
         row = view.estimate(i, subject, view.main_metric)
@@ -197,7 +197,7 @@ def outcome_words(rows: Sequence[Row]) -> str:
 
 
 def comparison_sentence(row: Row, info: MetricInfo, noun: tuple[str, str]) -> str:
-    """Tell a paired difference, and whether it can be told from noise.
+    """Say a paired difference, and whether it is more than noise.
 
     ``difference`` is ``a_value − b_value``. The p-value is Holm's where there is one.
     """
@@ -253,7 +253,7 @@ def _why_unclear(row: Row, info: MetricInfo) -> str:
 
 
 def _seen_words(row: Row, info: MetricInfo) -> str:
-    """What could have been seen; nothing where the observed difference is larger, for it would confuse."""
+    """The difference that could have been detected; "" if the observed one is larger, which would confuse."""
     mde = row.get("mde")
     if mde is None or abs(row["difference"]) >= mde:
         return ""
@@ -290,7 +290,7 @@ def verdict_words(row: Row, info: MetricInfo) -> str:
 
 
 def pair_notes(frame: pl.DataFrame, unit: str, noun: str) -> str:
-    """What stands below a table of comparisons: its families, what is weighed, how long a verdict would hold."""
+    """The note below a table of comparisons: families, weights, and which errors would undo a verdict."""
     notes = [family_note(frame)]
     if "variants" in frame["kind"]:
         notes.append(_WEIGHTS_NOTE.format(unit=unit, noun=noun))

@@ -57,7 +57,7 @@ def _tau(row: Row | None) -> Cell:
 
 
 def _corpus(view: AnalysisView) -> Callable[[Row], Cell]:
-    """What shows of a row its corpus."""
+    """Return the function that shows the corpus of a row."""
     labels = {corpus.key: corpus.label for corpus in view.corpora}
     return lambda row: Cell(labels[_key(row)], task_words(row["task"]))
 
@@ -227,7 +227,7 @@ def correlation_table(view: AnalysisView) -> Table | None:
     def released(row: Row | None) -> Cell:
         return _estimate(row)._replace(muted=True)
 
-    # What partial Mantel tests take out.
+    # What partial Mantel tests hold fixed.
     partial = frame.filter(pl.col("method") == "partial mantel")
     controls = sorted({label_text(name) for name in partial["controls"] if name})
     control_note = f"Partial r: what is left once {isolate(' and '.join(controls))} is taken out. " if controls else ""
@@ -265,7 +265,7 @@ def partial_table(view: AnalysisView) -> Table | None:
         columns=[
             Column("Corpus", _corpus(view)),
             Column("Values, measure", lambda row: Cell(f"{view.values_short(row['values'])}, {short(row['measure'])}")),
-            Column("ScoreWithReferences fixed", lambda row: Cell(label_text(row["controls"]))),
+            Column("Held fixed", lambda row: Cell(label_text(row["controls"]))),
             Column("Partial r", lambda row: Cell(fine(row["estimate"]), number=True)),
             p_column("p", "p"),
             p_column("p smooth", "p_smooth"),
@@ -335,7 +335,7 @@ def topic_table(view: AnalysisView) -> Table | None:
 
 
 def corpora_table(view: AnalysisView) -> Table:
-    """What was analysed: sizes of every corpus."""
+    """The analysed texts: sizes of every corpus."""
     frame = view.analysis.corpora
     return Table(
         key="analysis-corpora",

@@ -164,7 +164,7 @@ def words_of(rows: Sequence[Row]) -> str:
 
 
 def measure_legend(view: AnalysisView) -> str:
-    """What the short names of measures mean, after a space; "" where they are their names."""
+    """A space and the meaning of measures' short names; "" if the names are not shortened."""
     named = [(short(name), measure_words(name)) for name in view.measures]
     explained = [f"{brief} is {name}" for brief, name in named if brief != name]
     return f" {'; '.join(explained)}." if explained else ""

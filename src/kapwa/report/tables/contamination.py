@@ -1,4 +1,4 @@
-"""What can be told of whether a model was trained on a benchmark: three observations, each with what it cannot show."""
+"""Signs that a model was trained on a benchmark: three observations, each with what it cannot show."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ObservedRow:
 
 @dataclass(frozen=True)
 class Observations:
-    """What is told of a model: ``rows``, one for each comparison that was asked for."""
+    """The signs for one model: ``rows``, one for each requested comparison."""
 
     task: str
     model: str
@@ -84,9 +84,9 @@ class Observations:
 
         ``parts``: of both, as :func:`kapwa.runs.contamination.completed` returns them.
         """
-        found = apart(*parts, share=True)
+        difference = apart(*parts, share=True)
         claim = "completes more of the public texts word by word than of the private ones"
-        row = _row("completion", "public texts completed", "private texts completed", found, claim)
+        row = _row("completion", "public texts completed", "private texts completed", difference, claim)
         return replace(self, rows=[*self.rows, row])
 
     def to_pandas(self) -> pd.DataFrame:
@@ -176,7 +176,7 @@ def _form(view: TaskView, public: Run, other: Run) -> ObservedRow:
 
 
 def _paired(moved: SeriesChange) -> Apart | None:
-    """A paired comparison in the same form, its interval whatever missing answers were."""
+    """A paired comparison in the same form, with an interval for any values of the missing answers."""
     one = moved.comparison
     ends = [one.low, one.least_low, one.most_low], [one.high, one.least_high, one.most_high]
     lows, highs = ([end for end in side if end is not None] for side in ends)

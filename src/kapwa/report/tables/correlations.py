@@ -25,7 +25,7 @@ from kapwa.value_types import Row
 LEAST = 4  # cultures or models: below, a correlation has no interval, and none is shown
 CORRELATED = 6  # metrics whose agreement is shown, unless more stand for their tasks; the CSV holds all
 
-# By culture, language and variant: what each cluster of questions adds to the error of the mean.
+# For each culture, language and variant: what each cluster of questions adds to the error of the mean.
 Errors = Mapping[tuple[str, str, str], Mapping[str, float]]
 _CORRELATIONS_NOTE = (
     "Under each coefficient is its 95% interval; where there is none, no coefficient is shown. The intervals treat "
@@ -34,7 +34,7 @@ _CORRELATIONS_NOTE = (
 
 
 class MeasuredScore(NamedTuple):
-    """A score, and what each cluster of questions adds to its error; {} where that cannot be told."""
+    """A score, and what each cluster of questions adds to its error; {} if that is not known."""
 
     value: float | None
     errors: Mapping[str, float]

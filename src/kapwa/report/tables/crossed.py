@@ -63,7 +63,7 @@ def factor_table(view: AnalysisView, corpus: CorpusView) -> Table | None:
 
 
 def pair_table(view: AnalysisView, corpus: CorpusView) -> Table | None:
-    """What an attribute changes at two levels of another, and how much is in common; None without any."""
+    """The effect of an attribute at two levels of another, and the share in common; None without any."""
     frame = view.table("factor_pairs", corpus)
 
     def alike(row: Row) -> Cell:

@@ -26,7 +26,7 @@ def _star(row: Row) -> Cell:
 
 
 def attributes_table(view: AnalysisView, corpus: CorpusView) -> Table | None:
-    """By which attributes people change with the identity; None where nobody was counted."""
+    """The attributes of people that change with the identity; None if nobody was counted."""
     frame = view.table("depicted_tests", corpus)
     if not frame.height:
         return None
@@ -52,7 +52,7 @@ def attributes_table(view: AnalysisView, corpus: CorpusView) -> Table | None:
 
 
 def identities_table(view: AnalysisView, corpus: CorpusView) -> Table | None:
-    """Of each identity: whom it has most, how varied they are, how far from the others; None where nobody was counted.
+    """For each identity: the most frequent people, their variety, the distance to others; None if nobody was counted.
 
     Identities stand by attribute, those farthest from the others first.
     """

@@ -11,7 +11,7 @@ from kapwa.report import wording
 from kapwa.report.sentences.scores import falls_at, pair_notes, verdict_words, with_verdicts
 from kapwa.report.tables.columns import count_column, p_column
 from kapwa.report.tables.table import NONE, Cell, Column, Table
-from kapwa.report.view.comparisons import place_words, variant_name
+from kapwa.report.view.comparisons import culture_words, variant_name
 from kapwa.report.view.tasks import Confusion, TaskView
 from kapwa.report.wording import UNDESCRIBED, clean, culture_name, isolate, label_text
 from kapwa.stats.culture_means import change_over_items
@@ -111,7 +111,7 @@ def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str
     note += f" {pair_notes(frame, view.unit[0], view.noun[0])}"
 
     def pair(row: Row) -> Cell:
-        where = [isolate(place_words(row))] if view.several_cultures else []
+        where = [isolate(culture_words(row))] if view.several_cultures else []
         where += [view.titles[row["metric"]].split(":")[0]]
         where += [isolate(clean(row["model"]))] if row.get("model") else []
         return Cell(f"{isolate(clean(row['a']))} − {isolate(clean(row['b']))}", ", ".join(where))
@@ -147,7 +147,7 @@ def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str
 def run_comparison_table(
     frame: pl.DataFrame, metrics: Mapping[str, MetricInfo], by: Sequence[str], names: Mapping[str, str]
 ) -> Table:
-    """How one run differs from another, a row a comparison, for a terminal.
+    """How one run differs from another, a row for each comparison, for a terminal.
 
     ``metrics``: how they read. ``by``: the columns of ``frame`` that tell rows apart. ``names``: what the sides "a" and
     "b" are called in verdicts.
@@ -222,7 +222,7 @@ def _score_gap(view: TaskView, row: Row) -> Cell:
 
 
 def confusion_table(view: TaskView, confusion: Confusion) -> Table:
-    """Whose answers were given most often in place of a culture's own, the largest shares; the CSV holds every pair."""
+    """The cultures whose answers were given most often instead of a culture's own; the CSV holds every pair."""
     label, share = view.labels[confusion.run], wording.SHARE
 
     def share_cell(row: Row) -> Cell:
@@ -249,7 +249,7 @@ def scale_table(view: TaskView, run: int, frame: pl.DataFrame) -> Table:
     """Which label a model chooses where another is right, over all cultures; the CSV holds each culture and metric."""
     first = {name: frame[name][0] for name in ("variant", "metric")}
     of_first = frame.filter(**first)
-    # Of several languages the labels of the one with most questions stand for all.
+    # If there are several languages, labels are those of the one with most questions.
     labels: dict[int | None, str] = {}
     for row in of_first.sort(pl.sum("n").over("language"), descending=True, maintain_order=True).iter_rows(named=True):
         labels.setdefault(row["right_place"], clean(row["right"]))

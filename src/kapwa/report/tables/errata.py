@@ -36,7 +36,7 @@ class ErrataRow(NamedTuple):
 
 
 class ErrataSection(NamedTuple):
-    """What a page says of a task without the items in the errata."""
+    """The scores of a task without the items in the errata, for a page."""
 
     sentences: Sequence[str]
     table: Table

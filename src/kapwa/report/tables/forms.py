@@ -127,7 +127,7 @@ def _widths(columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]]) 
     if sum(least) + len(columns) > WIDTH:
         least = words
     gap = 2 if sum(least) + 2 * len(columns) < WIDTH else 1
-    # What is too much is taken from the widest column, of texts first.
+    # The widest column is made narrower first, and columns of texts before others.
     while sum(wanted) + gap * len(columns) >= WIDTH and wanted != least:
         widest = max(range(len(columns)), key=lambda k: (wanted[k] > least[k], columns[k][1], wanted[k]))
         wanted[widest] -= 1

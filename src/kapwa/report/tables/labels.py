@@ -13,7 +13,7 @@ from kapwa.report.tables.table import Column, Table
 from kapwa.report.view.reference_scores import EstimateRow
 from kapwa.report.view.tasks import Subject, TaskView
 from kapwa.report.wording import label_text
-from kapwa.stats.missing import mean_over_cultures
+from kapwa.stats.missing import pooled_mean_with_bounds
 from kapwa.suites.base import holds_shares
 
 _NUMBERS = ("value", "se", "low", "high", "n", "clusters", "method", "asked", "missing", "least", "most")
@@ -50,7 +50,7 @@ def estimate_over(
         return None
     info = view.metrics[metric]
     share = holds_shares(info, of_subjects["value"])
-    mean = mean_over_cultures(of_subjects, share=share, ends=(info.low, info.high))
+    mean = pooled_mean_with_bounds(of_subjects, share=share, ends=(info.low, info.high))
     return {**mean, "ended_in_order": view.ended_in_order[run]}
 
 

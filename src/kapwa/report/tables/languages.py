@@ -144,7 +144,7 @@ def language_or_culture_table(view: TaskView) -> Table | None:
 
 
 def _rows(view: TaskView, run: int, contrast: Contrast) -> Iterator[LanguageRow]:
-    """By the score, and where people's is known of both variants by the share of it."""
+    """Differences by the score, and by the share of people's score if this is known for both variants."""
     sides = [view if name == view.variant else view.of_variant(name) for name in (contrast.first, contrast.second)]
     scores: list[pl.DataFrame | None] = [side.answered_item_scores(run, view.main_metric) for side in sides]
     shares = [side.shares_of_people(run, view.main_metric) for side in sides]

@@ -129,12 +129,12 @@ class LinkedReleases:
 
     @cached_property
     def sentences(self) -> Sequence[str]:
-        """What was found, in words."""
+        """The results, in words."""
         return [*_sentences(self.releases)]
 
     @cached_property
     def notes(self) -> Sequence[str]:
-        """What limits it, in words."""
+        """The limits of the results, in words."""
         return [*_notes(self.releases)]
 
     @property
@@ -251,12 +251,12 @@ def _common_row(item: CommonItem) -> CommonRow:
 
 def _sentences(releases: Releases) -> Iterator[str]:
     old, new, step = releases.old.name, releases.new.name, releases.step
-    told = wording.difference_words({"difference": step.value, **step._asdict()}, releases.info)
+    change = wording.difference_words({"difference": step.value, **step._asdict()}, releases.info)
     verdict = shown(step)
     if verdict is None:
-        yield f"Whether release {new} is harder or easier than {old} is open: {told}, for the same systems."
+        yield f"Whether release {new} is harder or easier than {old} is open: {change}, for the same systems."
     else:
-        yield f"Release {new} is {verdict} than {old}: {told}, for the same systems."
+        yield f"Release {new} is {verdict} than {old}: {change}, for the same systems."
     several = wording.count(step.systems, "system")
     errors = [wording.points(error, releases.info, 1) for error in (step.error_systems, step.error_items)]
     yield (
@@ -298,7 +298,7 @@ def _notes(releases: Releases) -> Iterator[str]:
     if cultures:
         names = ", ".join(map(wording.culture_name, sorted(cultures)))
         yield f"Only one release has {names}: left out of all scores here."
-    for name, fields in releases.asked_otherwise().items():
+    for name, fields in releases.differing_fields().items():
         yield f"The two runs of {wording.label_text(name)} differ also by {', '.join(fields)}."
     if releases.missing:
         yield f"{wording.count(releases.missing, 'answer')} missing: every interval holds whatever they were."

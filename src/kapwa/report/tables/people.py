@@ -1,4 +1,4 @@
-"""What people say, for the page: what they chose, how they rated answers, how far they agree, what they remarked."""
+"""People's labels on the page: what they chose, how they rated answers, how far they agree, what they remarked."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _PREFERENCES_NOTE = (
 
 
 class Sheets(NamedTuple):
-    """Filled sheets and their keys, told apart by their columns, whatever they are called."""
+    """Filled sheets and their keys, distinguished by their columns, not by their names."""
 
     choices: list[tuple[Path, set[str]]]  # with the items that they are about
     ratings: dict[str, tuple[Rubric, list[Path]]]  # by the name and version of the rubric whose criteria they have
@@ -175,7 +175,7 @@ def _sheets(paths: Sequence[Path]) -> Sheets:
 
 
 def _choice_block(view: TaskView, culture: str, baseline: HumanBaseline, made: Sequence[str]) -> PageSection:
-    """What people of a culture chose, and what the models score on the same items."""
+    """The choices of people of a culture, and the scores of the models on the same items."""
     same = pl.col("item_id").is_in(made) & (pl.col("variant") == baseline.variant)
     chosen = (pl.col("culture") == culture) & (pl.col("metric") == view.main_metric) & same
     scores = [run.scores.filter(chosen)["value"].mean() for run in view.runs]

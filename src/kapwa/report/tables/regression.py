@@ -38,7 +38,7 @@ LEVEL = 0.025
 
 
 def outcome_of(low: float | None, high: float | None, margin: float) -> Outcome:
-    """What the interval of a gain (new − old, more is better) says of a loss above ``margin``.
+    """The verdict of the interval of a gain (new − old, more is better) on a loss above ``margin``.
 
     "no regression": the whole interval lies above −margin, so a larger loss is excluded. "regression": the whole
     interval lies below it, so a larger loss is shown. "inconclusive": neither, or there is no interval.
@@ -51,7 +51,7 @@ def outcome_of(low: float | None, high: float | None, margin: float) -> Outcome:
 
 
 def outcome_at_worst(row: Row, margin: float) -> Outcome:
-    """What is said of a loss above ``margin`` where each answer that is missing counts against it.
+    """The verdict on a loss above ``margin`` with all missing answers counted against it.
 
     ``row``: the interval of a gain (``gain_low``, ``gain_high``), and with all that is missing speaking for the old run
     (``least_low``, ``least_high``) and for the new one (``most_low``, ``most_high``). "not decided": what is said hangs
@@ -63,7 +63,7 @@ def outcome_at_worst(row: Row, margin: float) -> Outcome:
 
 @dataclass(frozen=True)
 class RegressionVerdict:
-    """What is said of a new run against an old one.
+    """The comparison of a new run with an old one.
 
     ``rows``: the mean over cultures, where there are several, then each culture: ``place``, ``culture``, ``cultures``,
     ``n``, ``clusters``, the scores ``old`` and ``new``, their ``difference`` (new − old) with its interval ``low`` to
@@ -85,12 +85,12 @@ class RegressionVerdict:
 
     @property
     def sentence(self) -> str:
-        """What is said of the mean; first of all what is missing."""
+        """The sentence on the mean, after one on missing answers."""
         return " ".join(filter(None, [self.incomplete, self.rows[0]["sentence"]]))
 
     @property
     def table(self) -> Table:
-        """Both scores, their difference and what is said of a loss; above it what is said of the mean."""
+        """Both scores, their difference and the verdict on a loss, below the sentence on the mean."""
         info = self.info
         shown = [
             text_column("Culture", "place"),
@@ -349,7 +349,7 @@ def _digits(record: Row, margin: float) -> int:
 
 
 def _note(old: Run, new: Run, rows: list[Cells]) -> str:
-    """What stands below the table: which runs, how its lines are meant, what is left out."""
+    """The note below the table: which runs, how to read its lines, what is left out."""
     notes = [f"Old: {old.label}. New: {new.label}. Change: new − old."]
     if len(rows) > 1:
         notes.append("The mean decides. A culture’s line holds by itself; “regression” allows for all of them (Holm).")

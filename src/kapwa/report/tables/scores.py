@@ -25,7 +25,7 @@ from kapwa.value_types import JsonObject, Row
 
 FLOOR = "Without cultural knowledge"
 REFERENCE_HEADS = (FLOOR, "Ceiling")
-# What became of an answer: the heads of columns.
+# Outcomes of answers: the heads of columns.
 OUTCOMES: Mapping[str, str] = {
     "right": "Right",
     "wrong": "Wrong",
@@ -87,7 +87,7 @@ class ScoreRow(NamedTuple):
     compared: str | None = None
 
 
-# What an estimate itself says.
+# The fields of an estimate itself.
 _ESTIMATED = (
     *("culture", "language", "variant", "group", "stratum", "value", "se", "low", "high", "n", "clusters", "method"),
     *("asked", "missing", "least", "most", "least_low", "most_high"),
@@ -130,7 +130,7 @@ def _score_row(view: TaskView, label: str, subject: Subject | None, row: Estimat
 
 
 def of_ceiling(top: ReferenceScore | None, metric: str) -> JsonObject:
-    """What share of people's score a score is, and by which metric; {} where that is not known."""
+    """The share of people's score that a score is, and by which metric; {} if that is not known."""
     if top is None or top.relative is None:
         return {}
     shares = (top.relative, top.relative_low, top.relative_high)
@@ -272,7 +272,7 @@ def culture_table(view: TaskView, metric: str) -> Table | None:
 
 
 def _labelled(view: TaskView, subjects: Sequence[Subject], metric: str) -> pl.DataFrame:
-    """The estimates of a metric in the main variant, a row a culture and model, with its label and most items."""
+    """The estimates of a metric in the main variant: a row for each culture and model, with label and most items."""
     frames = []
     for subject in subjects:
         estimates = ((label, subject, view.estimate(i, subject, metric)) for i, label in enumerate(view.labels))
@@ -311,7 +311,7 @@ def topic_table(view: TaskView) -> Table | None:
 
 
 def counts_table(view: TaskView) -> Table:
-    """What became of every answer, by model and variant, all cultures together; each is in the CSV."""
+    """The outcomes of all answers, by model and variant, all cultures together; the CSV has each culture."""
     frame = _counted(view)
     used = [name for name in OUTCOMES if frame[name].sum()]
     flags = [name for name in FLAGS if frame[name].count()]
@@ -346,7 +346,7 @@ def counts_table(view: TaskView) -> Table:
 
 
 def _counted(view: TaskView) -> pl.DataFrame:
-    """How many answers became what, a row a model, culture and variant; of a flag that no run has, null."""
+    """Numbers of answers by outcome, a row for each model, culture and variant; null for flags that no run has."""
     rows = []
     pairs = list(product(view.subjects, view.variants))
     pairs.sort(key=lambda pair: view.variants.index(pair[1]))

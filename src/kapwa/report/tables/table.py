@@ -1,4 +1,4 @@
-"""What a table of the report is: a frame, which is its CSV, and the columns that readers see of it."""
+"""A table of the report: a frame, which is its CSV, and the columns that readers see of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kapwa.tables import csv_text
 from kapwa.value_types import Row
 
 _R = TypeVar("_R")
-# What the fields of a row (:func:`frame_of`) are in a frame; each may be None.
+# The types in a frame of the fields of a row (:func:`frame_of`); each may be None.
 _TYPES = {str | None: pl.String, float | None: pl.Float64, int | None: pl.Int64}
 
 
@@ -105,7 +105,7 @@ class Table:
 
 @dataclass
 class PageSection:
-    """What is said of one kind of form, audit or plan: sentences and tables, ``more`` of them folded, then notes.
+    """A section on one kind of form, audit or plan: sentences and tables, ``more`` of them folded, then notes.
 
     ``criteria``: what was asked, each with its question.
     """

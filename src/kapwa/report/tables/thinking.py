@@ -1,4 +1,4 @@
-"""What a report and a comparison say of thinking: how often, how long, in which language; what it does to scores."""
+"""Thinking in reports and comparisons: how often, how long, in which language, and its effect on scores."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class CultureChangeRow:
 
 
 def track_block(track: Track) -> PageSection:
-    """Return what is said of a series: sentences, the table of checkpoints, then cost, cultures and flips, notes."""
+    """Return the sections of a series: sentences, the table of checkpoints, then cost, cultures and flips, notes."""
     more = [cost_table(track), culture_table(track), flip_table(track)]
     return PageSection(
         title=track.view.title,
@@ -153,7 +153,7 @@ def checkpoint_table(track: Track) -> Table:
 
 
 def cost_table(track: Track) -> Table:
-    """What each checkpoint cost, and what stopping early saved."""
+    """The cost of each checkpoint, and what stopping early saved."""
     frame = checkpoint_frame(track)
     columns = [
         text_column("Checkpoint", "checkpoint"),

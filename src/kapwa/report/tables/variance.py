@@ -1,4 +1,4 @@
-"""What another wording or another draw of the answers would have given: variance components."""
+"""How much another wording or another draw of the answers would change scores: variance components."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _component_rows(label: str, decomposition: Decomposition) -> list[VarianceRo
     known = [component for component in decomposition.components if component.variance is not None]
     rows = []
     for component in known:
-        # What a design cannot tell apart from a component is part of it.
+        # A component includes what the design cannot separate from it.
         undrawn = " (and draws)" if component is known[-1] and component.name != "sample" else ""
         rows.append(
             VarianceRow(
@@ -127,7 +127,7 @@ def _deviation(row: Row, info: MetricInfo, end: str = "variance") -> str:
 
 
 def _interval(row: Row, info: MetricInfo) -> str:
-    """The interval of a standard deviation, or by what it is not told."""
+    """The interval of a standard deviation, or the reason why there is none."""
     if (row["freedom"] or 0) < FEWEST:
         few = {"prompt": wording.count(row["prompts"], "wording"), "culture": wording.count(row["cultures"], "culture")}
         return f"not known from {few.get(row['component'], 'so few')}"

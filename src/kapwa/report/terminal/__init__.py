@@ -1,1 +1,1 @@
-"""What a terminal prints of runs, comparisons and analyses: sentences and tables of the page."""
+"""Runs, comparisons and analyses on a terminal: sentences and tables of the page."""

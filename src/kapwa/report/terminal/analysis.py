@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Group, RenderableType
 
 MOST_ROWS = 44
-# What 80 columns have room for.
+# The columns that fit 80 characters.
 _OF_GLANCE = ("Corpus", "Across", "Within", "Difference", "p (adjusted)")
 _OF_FACTORS = ("Attribute", "Variance", "Share", "Statistic", "p (adjusted)")
 _OF_DEPICTED = ("By", "Of one", "Of two", "Points more", "Most often", "Apart", "p (adjusted)")
@@ -54,7 +54,8 @@ def render_analysis(analysis: Analysis) -> Group:
         lines += [*(Text(plain(sentence)) for sentence in line.sentences), Text("")]
     lines.append(terminal_table(glance_table(view).only(*_OF_GLANCE), MOST_ROWS, title=True))
     for corpus in view.corpora:
-        if (factors := factor_table(view, corpus)) is not None:
+        factors = None if view.analysis.factors.is_empty() else factor_table(view, corpus)
+        if factors is not None:
             lines += [Text(""), terminal_table(factors.only(*_OF_FACTORS), MOST_ROWS, title=True)]
         for table_of in () if view.analysis.unmarked.is_empty() else (unmarked_table, templates_table):
             if (table := table_of(view, corpus)) is not None:

@@ -1,4 +1,4 @@
-"""What a check of data found, for the command line."""
+"""The findings of a check of data, for the command line."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def render_check(report: CheckReport, *, every: bool = False) -> RenderableType:
             if several > 1 and row:
                 row = ", ".join(str(one.row) for one in kind.findings[:_ROWS]) + " …"
                 message = f"{several} rows: {message}"
-            # What was checked stands in the first line already; here only the part that tells files apart.
+            # The first line names what was checked; here only the part by which files differ is shown.
             inside = path.is_relative_to(report.path) and path != Path(report.path)
             cells = (str(path.relative_to(report.path)) if inside else path.name, row, finding.column or "")
             # Text, not markup: a finding may quote square brackets from the data.

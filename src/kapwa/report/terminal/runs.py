@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from kapwa.report import wording
+from kapwa.report.board.ranks import RankedTask
 from kapwa.report.board.table import board_table
 from kapwa.report.sentences import missing, notes
 from kapwa.report.sentences.cultures import items_words, over_sentences, spread_words
@@ -23,7 +24,7 @@ from kapwa.report.view.tasks import TaskView, arrange
 from kapwa.report.wording import label_text
 from kapwa.runs.finished_run import Run
 from kapwa.runs.signature import FIELD_WORDS, differing
-from kapwa.stats.tables import with_sides_turned
+from kapwa.stats.comparison_tables import swap_sides
 from kapwa.suites.base import MetricInfo
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def render_run(run: Run) -> Group:
     from rich.text import Text
 
     view = arrange([run])[0]
-    board = board_table([view], [()])
+    board = board_table([RankedTask(view, [])])
     items = board.frame["n"][0] or 0
     shown: list[RenderableType] = []
     if first := missing.first_sentence(view, 0):
@@ -58,7 +59,7 @@ def render_run(run: Run) -> Group:
     shown += [Text(plain(line)) for line in group_sentences(view)]
     shown += [Text(f"{board.note} {_measured_words(view, items)}", style="dim")] if items else []
     shown += [Text(plain(line), style="yellow") for line in notes.warnings(view)]
-    # What became of answers that are neither right nor wrong; failed requests are among the warnings.
+    # Outcomes of answers that are neither right nor wrong; failed requests are among the warnings.
     rows = [
         view.estimate(0, subject, view.main_metric, name) for subject, name in product(view.subjects, view.variants)
     ]
@@ -124,8 +125,8 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, MetricInfo]) ->
         names = {"a": "A", "b": "B"}
     lines.append(f"Difference: {names['b']} − {names['a']}")
     # Sentences tell the first side less the second.
-    frame, names = with_sides_turned(frame), {"a": names["b"], "b": names["a"]}
-    # What is the same in all rows stands once above the table.
+    frame, names = swap_sides(frame), {"a": names["b"], "b": names["a"]}
+    # Values that all rows share are given once, above the table.
     by_label = "label" in frame.columns
     columns = ("metric", "label" if by_label else "culture", "variant")
     by = [name for name in columns if frame[name].n_unique() > 1] or ["metric"]

@@ -16,9 +16,9 @@ import polars as pl
 from kapwa.errors import KapwaError
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import culture_name, label_text
+from kapwa.stats.comparison_tables import compare_runs, compare_variants
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.fragility import with_undone_shares
-from kapwa.stats.tables import compare_runs, compare_variants
 from kapwa.suites.base import MetricInfo
 from kapwa.value_types import Cells, Row
 
@@ -40,7 +40,7 @@ LEVELS: Mapping[str, str] = {
 
 
 class Contrast(NamedTuple):
-    """Two variants that differ in one part: ``first`` − ``second`` is told; ``held`` names the part they share."""
+    """Two variants that differ in one part: ``first`` − ``second`` is reported; ``held`` names the part they share."""
 
     first: str
     second: str
@@ -114,7 +114,7 @@ def contrast_language(view: TaskView, row: Row) -> str:
 
 
 def contrast_tables(view: TaskView) -> dict[Axis, pl.DataFrame]:
-    """By axis, differences of the first headline metric between variants that differ in it only, culture by culture.
+    """Return, by axis, differences of the first headline metric between variants that differ only in it, by culture.
 
     Columns of comparisons over cultures, and ``model``, ``axis`` and ``held`` (the part both
     share). Of each model and part, the first row is over all cultures where there are several. Cultures whose two
@@ -202,8 +202,8 @@ def over_cultures(frame: pl.DataFrame) -> list[Cells]:
     return frame.filter(pl.col("cultures") > 1).to_dicts() if "cultures" in frame.columns else []
 
 
-def place_words(row: Mapping[str, object]) -> str:
-    """Of which culture a comparison is, or of how many the mean."""
+def culture_words(row: Mapping[str, object]) -> str:
+    """The culture of a comparison, or the number of cultures of a mean."""
     return f"mean of {row['cultures']} cultures" if row["culture"] is None else culture_name(row["culture"])
 
 

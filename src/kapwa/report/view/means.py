@@ -1,4 +1,4 @@
-"""What several tasks, models and cultures say together: means over cultures, gaps within a language, topics."""
+"""Several tasks, models and cultures together: means over cultures, gaps within a language, topics."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from kapwa.report import wording
 from kapwa.report.view.comparisons import language_facts
 from kapwa.report.view.reference_scores import EstimateRow, is_unranked
 from kapwa.report.view.tasks import ComparedCultures, Subject, TaskView
+from kapwa.stats.comparison_tables import compare_runs
 from kapwa.stats.families import adjust_p_values
-from kapwa.stats.missing import mean_over_cultures
+from kapwa.stats.missing import pooled_mean_with_bounds
+from kapwa.stats.schemas import COMPARISON_SCHEMA
 from kapwa.stats.spread import shares_of
-from kapwa.stats.tables import COMPARISON_SCHEMA, compare_runs
 from kapwa.suites.base import holds_shares
 from kapwa.value_types import Row
 
-# Of two cultures compared on shares of what people score: the columns of their scores, by those of the shares.
+# For two cultures compared on shares of people's score: the columns of their scores, by those of the shares.
 SCORE_GAP = {
     "a_value": "a_score",
     "b_value": "b_score",
@@ -44,7 +45,7 @@ def equal_mean(
 ) -> EstimateRow | None:
     """Estimate the mean of a metric (the first headline one) over cultures; None where none of it was asked.
 
-    See :func:`kapwa.stats.missing.mean_over_cultures`.
+    See :func:`kapwa.stats.missing.pooled_mean_with_bounds`.
     ``stratum``: a column of the scores and its value, such as a topic. Cultures without items of it do not count.
     ``variant``: None is the main one.
     """
@@ -55,14 +56,14 @@ def equal_mean(
     if not items.height:
         return None
     info = view.metrics[name]
-    mean = mean_over_cultures(items, share=holds_shares(info, items["value"]), ends=(info.low, info.high))
+    mean = pooled_mean_with_bounds(items, share=holds_shares(info, items["value"]), ends=(info.low, info.high))
     wanted = view.variant if variant is None else variant
     ended = view.ended_in_order[run]
     return {**mean, "metric": name, "group": "all", "variant": wanted, "ended_in_order": ended}
 
 
 def scores_by_system(columns: Sequence[TaskMetric], variant: str | None = None) -> dict[str, list[EstimateRow | None]]:
-    """By system, its score in every column: that of the one culture, or the mean over cultures, each counting alike.
+    """Return each system's score in every column: that of the one culture, or the mean over cultures, counting alike.
 
     ``variant``: None is the main one of each task. Beside the estimate stands ``run``, the number of the run in the
     column's view.

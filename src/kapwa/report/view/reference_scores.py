@@ -14,7 +14,7 @@ from kapwa.value_types import Row
 
 EstimateRow = dict[str, Any]
 Verdict = Literal["above", "below", "unclear", "undecided"]
-# What floors and ceilings that every suite may have are called in a sentence, and in a chart.
+# Names, in sentences and charts, of the floors and ceilings that every suite may have.
 FLOOR_WORDS: Mapping[str, tuple[str, str]] = {
     "chance": ("guessing", "guessing"),
     "no preference": ("having no preference", "no preference"),
@@ -80,7 +80,7 @@ class ReferenceScore(NamedTuple):
 
 
 OWN_INTERVAL = ("low", "high")
-# What is tested of one run, item by item or over cultures.
+# The tests of one run, item by item or over cultures.
 TEST_RESULTS = (
     *("difference", "p_value", "relative", "relative_low", "relative_high"),
     *("difference_low", "difference_high", "p_worst", "worst_low", "worst_high"),

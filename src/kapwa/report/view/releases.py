@@ -23,7 +23,7 @@ from kapwa.stats.missing import ranges_of
 from kapwa.stats.series import KEYS, items_of_run
 from kapwa.suites.items import grouped
 
-# What a table of items says of one besides what was asked and what counts as right.
+# Columns of a table of items besides the question and the right answers.
 _DESCRIBING = ("variant", "category", "topic", "cluster")
 # In what the runs of one system may differ: they are of two releases.
 _OF_RELEASE = ("data", "n", "asked", "kapwa")
@@ -121,16 +121,18 @@ class Releases:
     @cached_property
     def common(self) -> list[CommonItem]:
         """The items that both releases have by their id, in the order of the old one."""
-        places = {key: place for place, key in enumerate(self.new.items.select(KEYS).iter_rows())}
+        index_of = {key: index for index, key in enumerate(self.new.items.select(KEYS).iter_rows())}
         keys = [
-            (key, at, places[key]) for at, key in enumerate(self.old.items.select(KEYS).iter_rows()) if key in places
+            (key, at, index_of[key])
+            for at, key in enumerate(self.old.items.select(KEYS).iter_rows())
+            if key in index_of
         ]
         same = [self.old.contents[at] == self.new.contents[other] for _, at, other in keys]
-        kept = [pair for pair, is_same in zip(keys, same, strict=True) if is_same]
+        unchanged = [pair for pair, is_same in zip(keys, same, strict=True) if is_same]
         values = [self.old.answers(self._both).value, self.new.answers(self._both).value] if self._both else []
         moves = iter(
-            moved_items(values[0][:, [at for _, at, _ in kept]], values[1][:, [to for *_, to in kept]])
-            if values and kept
+            moved_items(values[0][:, [at for _, at, _ in unchanged]], values[1][:, [to for *_, to in unchanged]])
+            if values and unchanged
             else ()
         )
         return [
@@ -188,9 +190,9 @@ class Releases:
         frames = [frame for release in (self.old, self.new) for frame in release.frames.values()]
         return sum(int(frame["missing"].sum()) for frame in frames)
 
-    def asked_otherwise(self) -> dict[str, list[str]]:
+    def differing_fields(self) -> dict[str, list[str]]:
         """In what, besides the items, the two runs of one system differ."""
-        found = {}
+        differences = {}
         for name in self._both:
             pair = self.old.runs[name].manifest, self.new.runs[name].manifest
             # Recorded answers to two releases are two files.
@@ -200,8 +202,8 @@ class Releases:
                 else _OF_RELEASE
             )
             if names := [field for field, *_ in differing(*pair) if field not in passed]:
-                found[name] = names
-        return found
+                differences[name] = names
+        return differences
 
 
 def _contents(items: pl.DataFrame) -> dict[tuple[str, ...], str]:

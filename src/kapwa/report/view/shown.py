@@ -143,7 +143,7 @@ def _days(store: AnswerStore) -> list[str]:
 
 
 def _of_judging(folder: Path, runs: Mapping[str, Run]) -> pl.DataFrame:
-    """What each judge of a folder was shown: the items whose answers it judged; less where their run is not here."""
+    """What each judge of a folder was shown: the items whose answers it judged, as far as their runs are here."""
     record, verdicts = JUDGING.read(folder), read_verdicts(folder / VERDICTS)
     with AnswerStore(folder / REPLIES, mode="read") as store:
         days = _days(store)
@@ -159,7 +159,7 @@ def _of_judging(folder: Path, runs: Mapping[str, Run]) -> pl.DataFrame:
 
 
 def _about(manifest: JsonMapping) -> Facts:
-    """Of which release the items of a run are."""
+    """The release of the items of a run."""
     data = manifest["data"]
     stated = json.dumps(data, ensure_ascii=False, default=str)
     part = "private" if is_private(stated) else "public" if is_marked(stated) else ""

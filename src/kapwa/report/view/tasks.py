@@ -273,7 +273,7 @@ class TaskView:
                     if (row := self.estimate(i, s, metric)) is not None and known(row["value"])
                 }
                 every = zip(scores.items(), verdicts(list(scores.values())), strict=True)
-                self._scores_with_marks[metric] |= {place: (*pair, said) for (place, pair), said in every}
+                self._scores_with_marks[metric] |= {key: (*pair, verdict) for (key, pair), verdict in every}
         return self._scores_with_marks[metric]
 
     def by_score(self, metric: str) -> list[Subject]:

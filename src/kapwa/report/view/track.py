@@ -122,7 +122,7 @@ def _flips(signs: Sequence[str]) -> int:
 
 
 def outer(moved: SeriesChange) -> tuple[float | None, float | None]:
-    """Return the interval of a change that holds whatever the missing answers were."""
+    """Return the interval of a change for any values of the missing answers."""
     compared = moved.comparison
     lows = [low for low in (compared.low, compared.least_low, compared.most_low) if low is not None]
     highs = [high for high in (compared.high, compared.least_high, compared.most_high) if high is not None]

@@ -52,7 +52,7 @@ def score_grid(view: TaskView, run: int, variants: Sequence[str]) -> Grid:
 
 
 def wording_means(view: TaskView, variants: Sequence[str]) -> dict[int, list[float]]:
-    """By run, the mean over cultures in each wording; only runs that have all of them."""
+    """The mean over cultures in each wording, by run, for runs that have all wordings."""
     means = {}
     for i in range(len(view.runs)):
         rows = [[view.estimate(i, s, view.main_metric, name) for s in view.subjects] for name in variants]

@@ -1,4 +1,4 @@
-"""What the people of one country answered, as the released annotation files hold it."""
+"""The answers of the people of one country, from the released annotation files."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kapwa.datasets.findings import CheckReport, Finding, Severity
-from kapwa.datasets.repeated import AskedQuestion, doubtful_cultures, repeated_questions
+from kapwa.datasets.repeated import QuestionIdentity, doubtful_cultures, repeated_questions
 from kapwa.datasets.rows import UNKNOWN_DEFAULTS
 from kapwa.datasets.text_checks import cell_oddities, joined_otherwise, program_oddities, table_oddities
 from kapwa.datasets.withdrawn import withdrawn_findings
@@ -32,7 +32,7 @@ from kapwa.suites.blend.variants import LANGUAGES, PROMPTS, AskedIn
 from kapwa.suites.items import grouped
 
 Counts = dict[str, int | float | str]
-# What a check says of cultures before anything is asked.
+# What a check reports about cultures before anything is asked.
 SCORED, SCORED_WITHOUT_RULES, NOT_SCORED = "can be scored", "scored without rules, unreviewed", "cannot be scored"
 # How an answer of each kind is written; "\d" is any script's digit.
 FORMATS: Mapping[Kind, tuple[str, re.Pattern[str]]] = {
@@ -68,7 +68,7 @@ def check(path: Path) -> CheckReport | None:
         findings += [finding for entry in survey.entries for finding in question_findings(entry)]
         findings += withdrawn_findings((entry.question.id, *entry.origin) for entry in survey.entries)
         findings += [*country_findings(survey.entries), *_prompt_findings(survey, path)]
-        findings += repeated_questions(map(_asked_question, survey.entries))
+        findings += repeated_questions(map(_question_identity, survey.entries))
         cultures_asked = ((entry.question.country, entry.origin) for entry in survey.entries)
         findings += doubtful_cultures(cultures_asked, "culture")
         findings += [] if survey.problems else _run_findings(survey, path, choices, counts)
@@ -95,8 +95,8 @@ def tasks_of(folder: Path) -> tuple[str, ...]:
     return (("saq",) if is_question_data(folder) else ()) + (("mcq",) if is_choice_data(folder) else ())
 
 
-def _asked_question(entry: QuestionEntry) -> AskedQuestion:
-    """Return a question as far as it tells whether another one asks the same."""
+def _question_identity(entry: QuestionEntry) -> QuestionIdentity:
+    """Return what identifies a question, to find others that ask the same."""
     question = entry.question
     answers = tuple(answer for group in question.groups for answer in group.local)
     pictures = tuple(media.sha256 for media in question.media)
@@ -105,7 +105,7 @@ def _asked_question(entry: QuestionEntry) -> AskedQuestion:
     column = _column(entry, "local" if question.local else "english")
     shown_with = (*pictures, *talk)
     whose = (question.country, question.language)
-    return AskedQuestion(entry.origin, column, *whose, text, answers, shown_with=shown_with)
+    return QuestionIdentity(entry.origin, column, *whose, text, answers, shown_with=shown_with)
 
 
 def _prompt_findings(survey: QuestionSurvey, path: Path) -> Iterator[Finding]:
@@ -142,7 +142,7 @@ def _listed(cultures: Sequence[str], verb: str, verbs: str) -> str:
 
 
 def _run_findings(data: QuestionSurvey, path: Path, choices: bool, counts: Counts) -> Iterator[Finding]:
-    """What stops blend/saq as it is run by default: an error, or a warning where something of the folder can be run.
+    """What prevents a default run of blend/saq: an error, or a warning if a part of the folder can be run.
 
     Which cultures can be scored, how, and which cannot is added to ``counts``.
     """

@@ -67,7 +67,7 @@ def right_letters(item: Item) -> list[str]:
 
 
 def _scale_index(item: Item, letter: str) -> int:
-    """The place of an option on the scale, from 0, whatever the order in which options are shown."""
+    """The index of an option on the scale, from 0; it does not depend on the order in which options are shown."""
     return int(item.fields["scale"].index(item.fields["options"][item.fields["letters"].index(letter)]))
 
 

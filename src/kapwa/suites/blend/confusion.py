@@ -1,4 +1,4 @@
-"""Whose answer a wrong reply is: which other countries' people gave it to the same question.
+"""Whose answer a wrong reply gives: the other countries whose people answered the same question so.
 
 Answers are compared where they can be: in English with every country's English wording; in a local language with
 countries that share it (the two Koreas, Spain and Mexico), and with all others through English, by what annotators
@@ -45,7 +45,7 @@ def confusion_rows(gives: FloatArray, split: FloatArray, clusters: Sequence[str]
 
     ``gives``: 1 where a wrong reply (row) is another culture's answer (column), 0 where not, NaN where it could not be.
     """
-    estimates = mean_estimates(gives, np.array(clusters), binary=[True] * gives.shape[1])
+    estimates = mean_estimates(gives, np.array(clusters), share=[True] * gives.shape[1])
     for index, share in enumerate(estimates):
         count = int((~np.isnan(gives[:, index])).sum())
         total = float(np.nansum(split[:, index]))
@@ -114,7 +114,7 @@ def _rows(
 def _sayings(
     graded: Graded, answer_matcher: AnswerMatcher, wordings: Callable[[str], Wordings]
 ) -> Iterator[tuple[Matcher, str, str]]:
-    """What a reply says, in the languages it can be compared in: its own, English, and its English wording."""
+    """The texts of a reply in the languages in which it can be compared: its own, English, and its English wording."""
     language, reply = Target.of_item(graded.item).language, graded.reply
     matcher, english = answer_matcher.matcher(language), answer_matcher.matcher(ENGLISH)
     yield matcher, reply.text, language
@@ -126,7 +126,7 @@ def _sayings(
 
 
 def _gives(matcher: Matcher, text: str, language: str, question: CountryQuestion) -> bool:
-    """Whether ``text`` gives an answer of a country's people, as far as they can be said in ``language``."""
+    """Whether ``text`` gives an answer of a country's people, among those known in ``language``."""
     if language not in (ENGLISH, canonical(question.language)):
         return False
     words = matcher.prepare(text)

@@ -40,7 +40,7 @@ class BlendData:
 
 @dataclass
 class QuestionSurvey(DataSet):
-    """What was read: questions with the rows they came from, prompts, and all that is wrong or odd."""
+    """Questions with the rows they were read from, prompts, and all problems and oddities."""
 
     entries: list[QuestionEntry] = field(default_factory=list)
     templates: Templates = field(default_factory=dict)
@@ -97,7 +97,7 @@ def load_path(path: Path, name: str = "") -> QuestionSurvey:
 
 
 def is_question_data(path: Path) -> bool:
-    """Whether a file or folder is of this form (or the released layout), sound or not."""
+    """Whether a file or folder has this form (or the released layout), with or without errors."""
     if path.is_file():
         return path.stem in _TABLES and path.suffix in TABLE_SUFFIXES and _is_pack(path.parent)
     return path.is_dir() and (bool(find_release(path)) or any(map(_is_pack, [path, *children(path)])))

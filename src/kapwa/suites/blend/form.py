@@ -179,7 +179,7 @@ def _grouped(
     That a question could not be read (``unread``) is said where it stands, not again for each of its answers.
     """
     groups: dict[tuple[str, str], list[Given]] = {(question.culture, question.id): [] for question in question_rows}
-    # By id and culture: whether the question is in English, and its language.
+    # For each id and culture: whether the question is in English, and its language.
     questions: defaultdict[str, dict[str, tuple[bool, str]]] = defaultdict(dict)
     for question in question_rows:
         questions[question.id][question.culture] = (question.in_english, question.language)

@@ -37,7 +37,7 @@ _CYRILLIC = "АБВГДЕЖЗИК"
 _MOST_LABELS, _FEWEST_ROWS = 5, 10
 # "option_a", "choice 2", "prompt_option_b", "opa", "A": columns that differ by a letter or a number at their end.
 _NUMBERED = re.compile(
-    r"(?P<stem>.*?(?:option|choice|answer|alternative|opción|opt|op)[ _]?|)(?P<place>[A-T]|\d{1,2})", re.IGNORECASE
+    r"(?P<stem>.*?(?:option|choice|answer|alternative|opción|opt|op)[ _]?|)(?P<key>[A-T]|\d{1,2})", re.IGNORECASE
 )
 # The columns of a table of questions that people may have; what they are called is in the list of all forms' columns.
 _COLUMNS = (
@@ -52,7 +52,7 @@ _COLUMNS = (
     FormColumn("numbers"),
     FormColumn("media"),
 )
-# What each form calls them otherwise.
+# The names of fields that differ in a form.
 _CALLED: dict[Form, dict[str, str]] = {
     "blend/mcq": {"local": "question", "culture": "country"},
     "blend/saq": {"answer": "answers"},
@@ -175,18 +175,18 @@ def _survey_columns(table: TextTable, columns: Mapping[str, str], guessed: Guess
 
 def _add_right_option(table: TextTable, columns: dict[str, str], guessed: Guessed) -> None:
     """Take the right answer's column as option A where the others hold wrong options alone ("wrong_answer_1")."""
-    places = [name for name in columns if name.startswith("option_")]
+    options = [name for name in columns if name.startswith("option_")]
     answer = columns.get("answer", "")
-    if answer == UNKNOWN or not places or len(places) == len(ALL_LETTERS) or not _WRONG.search(columns[places[0]]):
+    if answer == UNKNOWN or not options or len(options) == len(ALL_LETTERS) or not _WRONG.search(columns[options[0]]):
         return
-    others = {text_of(record.cells.get(columns[name], "")) for record in table.records for name in places}
+    others = {text_of(record.cells.get(columns[name], "")) for record in table.records for name in options}
     if any(text_of(record.cells.get(answer, "")) in others for record in table.records):
         return
-    for letter, name in zip(ALL_LETTERS[len(places) : 0 : -1], reversed(places), strict=True):
+    for letter, name in zip(ALL_LETTERS[len(options) : 0 : -1], reversed(options), strict=True):
         columns[f"option_{letter}"] = columns.pop(name)
     columns["option_A"] = answer
     guessed.reasons["option_A"] = "the right answer, which is none of the others"
-    guessed.reasons.update(dict.fromkeys((f"option_{letter}" for letter in ALL_LETTERS[1 : len(places) + 1]), BY_NAME))
+    guessed.reasons.update(dict.fromkeys((f"option_{letter}" for letter in ALL_LETTERS[1 : len(options) + 1]), BY_NAME))
     guessed.unsure.append("the order of the options: the right one is always the first, so run with --shuffle.")
 
 
@@ -232,7 +232,7 @@ def _option_columns(header: Sequence[str]) -> Iterator[tuple[str, str]]:
     for name in header:
         match = _NUMBERED.fullmatch(name)
         if match:
-            families.setdefault((match["stem"], match["place"].isdigit()), []).append(name)
+            families.setdefault((match["stem"], match["key"].isdigit()), []).append(name)
     for names in families.values():
         if len(names) > 1:
             yield from ((f"option_{letter}", name) for letter, name in zip(ALL_LETTERS, names, strict=False))
@@ -262,8 +262,8 @@ def _details(form: Form, table: TextTable, columns: Mapping[str, str], guessed: 
     else:
         details["prompts"] = [{"id": "inst-4", "local": "{q}", "english": "{q}"}]
     question = columns["question" if form == "blend/mcq" else "local"]
-    asked = [text_of(record.cells.get(question, "")) for record in table.records]
-    if question != UNKNOWN and 2 * len(set(asked)) <= len(asked):
+    questions = [text_of(record.cells.get(question, "")) for record in table.records]
+    if question != UNKNOWN and 2 * len(set(questions)) <= len(questions):
         guessed.unsure.append(
             "why one question stands in many rows: if each row is what one person answered, nothing is right or wrong, "
             "and the form is opinions/survey, or people's answers for kapwa build mcq."
@@ -284,11 +284,11 @@ def _answer_by_cells(table: TextTable, columns: Mapping[str, str], guessed: Gues
     free = [name for name in table.header if name not in columns.values()]
     lettered = [name for name in free if names and _share(table, name, lambda text: text.upper() in letters)]
     texts = [name for name in free if (names or "options" in columns) and _names_options(table, columns, names, name)]
-    found = lettered or texts
-    if len(found) == 1:
+    candidates = lettered or texts
+    if len(candidates) == 1:
         guessed.reasons["answer"] = BY_CELLS
-        return {"answer": found[0]}
-    among = f": {' or '.join(found)}" if found else ""
+        return {"answer": candidates[0]}
+    among = f": {' or '.join(candidates)}" if candidates else ""
     guessed.reasons["answer"] = _LEFT_OPEN.format("answer")
     guessed.unsure.append(f"which column holds the right answer{among}.")
     return {"answer": UNKNOWN}
@@ -308,7 +308,7 @@ def _holds_keys(cells: Sequence[str], keys: Sequence[str], sign: str) -> bool:
 
 
 def _labels(table: TextTable, column: str) -> list[str]:
-    """Return the answers that all rows share, such as yes, no and neutral; [] where answers are of their questions."""
+    """Return the answers that all rows share, such as yes, no and neutral; [] if questions have their own."""
     answers = Counter(text_of(record.cells.get(column, "")).strip() for record in table.records)
     few = 2 <= len(answers) <= _MOST_LABELS and len(table.records) >= _FEWEST_ROWS
     return sorted(answers) if few and not any(len(answer) == 1 for answer in answers) else []

@@ -78,7 +78,7 @@ class Judge:
 
 
 class PromptVerdicts(NamedTuple):
-    """What a model says to each prompt, None where that is unreadable; ``warning``: how many are, and why."""
+    """A model's reply to each prompt, None if it is unreadable; ``warning``: how many are unreadable, and why."""
 
     values: Sequence[bool | None]
     warning: str | None = None
@@ -129,8 +129,8 @@ def judge_agreement(graded: Sequence[Graded], verdicts: Sequence[bool | None]) -
     readable verdict are left out.
     """
     judged = [(reply, verdict) for reply, verdict in zip(graded, verdicts, strict=True) if verdict is not None]
-    by_place = grouped(judged, lambda pair: (pair[0].item.culture, pair[0].item.language, pair[0].item.variant))
-    groups = {(_ALL, _ALL, _ALL): judged, **by_place} if judged else {}
+    by_subject = grouped(judged, lambda pair: (pair[0].item.culture, pair[0].item.language, pair[0].item.variant))
+    groups = {(_ALL, _ALL, _ALL): judged, **by_subject} if judged else {}
     rows = [(*key, *cells) for key, pairs in groups.items() for cells in _agreement_rows(pairs)]
     return pl.DataFrame(rows, schema=AGREEMENT_SCHEMA, orient="row")
 

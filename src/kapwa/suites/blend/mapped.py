@@ -66,7 +66,7 @@ def _answers(
     Each has a row of its own where the mapping says of one that it is an answer though it reads like none ("!none").
     """
     folded = [same_text(answer, language) for answer in answers] if len(answers) > 1 or non_answers else answers
-    # Kapwa's own lists of what is no answer are looked at where the form is read, so that a check tells of the row.
+    # Kapwa's own lists of non-answers are applied where the form is read, so that a check names the row.
     skipped = {same_text(text, language) for text in non_answers}
     distinct = list(range(len(folded)))
     if skipped or len(set(folded)) < len(folded):

@@ -19,7 +19,7 @@ from kapwa.datasets.conversations import Conversed, Turn
 from kapwa.datasets.findings import DataSource
 from kapwa.datasets.grouped import GroupedRow
 from kapwa.datasets.packs import SAMPLE, DataSet, hub_id, locate, table_files
-from kapwa.datasets.repeated import AskedQuestion, doubtful_cultures, repeated_questions
+from kapwa.datasets.repeated import QuestionIdentity, doubtful_cultures, repeated_questions
 from kapwa.datasets.rows import (
     UNKNOWN_DEFAULTS,
     CellProblem,
@@ -44,7 +44,7 @@ from kapwa.tables.yaml_files import load_yaml
 from kapwa.value_types import JsonMapping, Keywords
 
 LETTERS = "ABCD"
-# What the column "options_are" says of the steps of a scale.
+# The values of the column "options_are" for the steps of a scale.
 ORDERED = "ordered"
 MCQ_NAME = "mcq.csv"
 # Where a folder holds several versions, the newest is read.
@@ -105,7 +105,7 @@ _SafeFilled = Annotated[Filled, _REARM]
 
 
 class ChoiceRow(GroupedRow, Conversed):
-    """A question with two to twenty options, ``option_A`` first; other columns may stand beside these.
+    """A question with two to twenty options, ``option_A`` first; the table may have more columns.
 
     ``culture_A`` and so on: whose answer each option is, where somebody knows it.
     """
@@ -293,21 +293,21 @@ def read_choice_questions(
     origins = [row.origin for row in rows]
     files.problems += _uneven(choices, origins)
     if look_for_repeats:
-        files.oddities += repeated_questions(map(_asked_question, choices, origins))
+        files.oddities += repeated_questions(map(_question_identity, choices, origins))
         countries = [choice.country for choice in choices]
         files.oddities += doubtful_cultures(zip(countries, origins, strict=True), "country")
-    # Of the cultures that answered questions beside, not all need have questions with options.
+    # Not every culture that answered open questions needs questions with options.
     files.read_labels(dict.fromkeys(row.country for row in rows), every=not table_files(path.parent, "questions"))
     return choices, files
 
 
-def _asked_question(choice: ChoiceQuestion, origin: Origin) -> AskedQuestion:
-    """Return a question as far as it tells whether another one asks the same."""
+def _question_identity(choice: ChoiceQuestion, origin: Origin) -> QuestionIdentity:
+    """Return what identifies a question, to find others that ask the same."""
     right = tuple(choice.options[choice.letters.index(letter)] for letter in choice.right)
     turns = (f"{turn.role}: {turn.content}" for turn in choice.messages)
     shown_with = (*turns, *(media.sha256 for turn in choice.messages for media in turn.media))
     shown_with += tuple(media.sha256 for media in choice.media)
-    return AskedQuestion(
+    return QuestionIdentity(
         origin=origin,
         column="question",
         culture=choice.country,

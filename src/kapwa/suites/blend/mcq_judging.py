@@ -252,7 +252,7 @@ class _ScoredOptions(NamedTuple):
     letters: Scores | None
 
     def measures(self) -> Iterator[tuple[str, Vector | None]]:
-        """What each metric compares, a value for each option; None where its request failed."""
+        """The value of each option by which each metric compares them; None if its request failed."""
         by_norm = {"mcq_text" if norm == "byte" else f"mcq_text_{norm}": norm for norm in NORMS}
         for metric, norm in by_norm.items():
             yield metric, None if self.texts is None else normalised(self.texts, norm)
@@ -265,7 +265,7 @@ class _ScoredOptions(NamedTuple):
         return float(values[right].max() - values[~right].max())
 
     def choices(self) -> Iterator[ScaleChoice]:
-        """What the likelihoods of texts and of letters choose: the likeliest option, none where several are."""
+        """The likeliest option by texts and by letters; none where several are equally likely."""
         for metric, values in self.measures():
             if metric not in DISTANCES:
                 continue
@@ -302,7 +302,7 @@ def judge_likelihood(items: Sequence[Item], answers: Collection[Answer]) -> Judg
         if key not in shown:
             raise unknown_item(request)
         if not response.unanswered:
-            # Options may be letters themselves, and a question may list them: the prompts tell.
+            # Options may be letters themselves, and a question may list them: the prompts show it.
             prompt = request.messages[-1].content
             scores[*key, shown[key] in prompt and text_prompt("") not in prompt] = response.logprobs
     scored = [

@@ -45,7 +45,7 @@ from kapwa.suites.items import ALL_LETTERS, by_culture, greedy_requests, grouped
 from kapwa.value_types import Cells, JsonMapping, Schema
 
 log = logging.getLogger(__name__)
-# From so many on, the number of items is said before they are asked.
+# From this number of items on, a note gives the number before they are asked.
 MANY = 10_000
 
 
@@ -202,7 +202,7 @@ def open_mcq_task(data: str | Path | None, selection: Selection, options: JsonMa
     if cap is None:
         _say_how_many([item for item in selected if item.variant == ways[0]])
     writes = ways[0] in WRITTEN
-    # Of several ways the variants say how each item was asked.
+    # If items were asked in several ways, the variants name the way.
     settings: Cells = {"how": ways[0]} if len(ways) == 1 else {}
     settings |= {"max_new_tokens": length, "reader": READER_VERSION} if writes else {}
     return Task(

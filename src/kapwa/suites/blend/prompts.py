@@ -39,7 +39,7 @@ _DEFAULTS = {
 
 
 def default_prompts(country: str) -> dict[str, str]:
-    """Return the English prompts of data that brings none, by id; ``country``: as it stands in a sentence."""
+    """Return the English prompts, by id, for data without prompts; ``country``: its name as used in a sentence."""
     return {key: text.replace("{country}", country) for key, text in _DEFAULTS.items()}
 
 
@@ -51,7 +51,7 @@ class PromptTemplate(NamedTuple):
 
 
 class PromptRow(RowModel):
-    """One prompt of a pack; ``{q}`` stands where the question goes. A row without a culture serves every one."""
+    """One prompt of a pack; ``{q}`` marks the place of the question. A row without a culture is for all cultures."""
 
     id: Filled = Field(description="The prompt's id, such as inst-4.")
     english: str = Field(description="The prompt in English; {q} is the question.")

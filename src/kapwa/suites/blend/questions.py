@@ -17,7 +17,7 @@ from kapwa.suites.blend.variants import AskedIn
 
 Kind = Literal["text", "number", "date", "time"]
 KINDS: tuple[Kind, ...] = ("text", "number", "date", "time")
-# What an annotator could say instead of an answer; files may hold other keys beside these.
+# What an annotator could choose instead of an answer; files may have more keys than these.
 IDK_KEYS = ("idk", "no-answer", "not-applicable")
 
 # So many people answered each released question, or a few more.
@@ -108,7 +108,7 @@ class QuestionEntry(NamedTuple):
 
 
 def kind_of(english: str) -> Kind:
-    """What form of answer a question asks for, from its English text.
+    """The form of answer that a question asks for, by its English text.
 
     The rule: "HH:MM" in the text is a time, "MM/DD" a date, "Arabic numerals" a number, all else text.
     """

@@ -83,7 +83,7 @@ def _role_files(root: Path, role: str) -> dict[str, Path]:
 
 
 def _matching(folder: Path, role: str) -> dict[str, Path]:
-    # Of two files of a country the first by name counts, so they are gone through from the last.
+    # If a country has two files, the first by name is used, so they are read from last to first.
     named = ((_FILES[role].fullmatch(path.name), path) for path in sorted(folder.glob("*"), reverse=True))
     return {match["country"]: path for match, path in named if match and path.is_file()}
 

@@ -49,7 +49,7 @@ _NUMERAL = regex.compile(
     rf"|({'|'.join(sign for series in _SERIES[1:] for sign in series)})(?:[.)\]]\s+|、\s*)(?=\S))",
     regex.IGNORECASE,
 )
-# What closes an open list and is no answer.
+# Words that end an open list and are no answer.
 _AND_SO_ON = regex.compile(rf"(?:{any_of('and_so_on')})\.*…?", regex.IGNORECASE)
 _EDGES = " \t\r\n\u00a0\u200b\ufeff\"'`*_“”‘’«»„‟.!?。！？؟।።…:：,،、;؛-–—~"
 MAX_WORDS = 8
@@ -77,7 +77,7 @@ def split_answers(text: str, language: str = "en") -> tuple[str, ...]:
         if any(sign.isalnum() for sign in clean):
             by_words.setdefault(" ".join(words(clean)) or clean, clean)
     listed = tuple(by_words.values())
-    # "etc." ends a list and is no answer; alone it is what was said (Korean 기타 is also a guitar).
+    # "etc." ends a list and is no answer; alone it is the answer (Korean 기타 also means guitar).
     return tuple(answer for answer in listed if not _AND_SO_ON.fullmatch(answer)) or listed
 
 
@@ -94,7 +94,7 @@ def _pieces(text: str, language: str) -> Iterator[str]:
 
 
 def _bracketed(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return the text with what stands in brackets blanked out, sign for sign, and where it stands."""
+    """Return the text with bracketed parts blanked out, sign for sign, and the positions of these parts."""
     blanked: list[str] = []
     spans: list[tuple[int, int]] = []
     start, depth = 0, 0
@@ -167,7 +167,7 @@ def _between(language: str) -> Any:
 
 @cache
 def _linkers(language: str) -> Any:
-    """What parts a list of many members in a language and in English: conjunctions, linkers and weak signs."""
+    """What separates the members of a long list, in a language and in English: conjunctions, linkers, weak signs."""
     words = reply_words()
     linkers = (words[code].linker for code in dict.fromkeys((language, "en")) if code in words)
     ways = (_between(language).pattern, *linkers, _WEAK_SIGNS)

@@ -1,4 +1,4 @@
-"""What ``blend/saq`` gives to replies that know nothing of the country, and what people themselves would score.
+"""The scores in ``blend/saq`` of replies that use no knowledge of the country, and of people themselves.
 
 Per country and asked language; every reply goes the way of a model's reply (read, guarded, matched). Means are over
 the selected questions for which the trick has a reply, each counting once. Exact definitions:
@@ -83,7 +83,7 @@ LISTS = (COMMONEST, ALL_OTHERS)
 
 
 class FloorScores(NamedTuple):
-    """What a trick, or a person, scores on each question (by its item's id) of one country that it has a reply to."""
+    """The score of a trick, or a person, on each question (by its item's id) of a country to which it has a reply."""
 
     name: str
     kind: Kind
@@ -304,7 +304,7 @@ def _floors(
             values = [value for value in by_item if not isnan(value)]
             if values:
                 paired_with = SEM_B_LOO if name == PERSON else ""
-                # Of people's groups there is no more than the figure: a model's replies do not go by them.
+                # Only the figure is used of people's groups: a model's replies are not grouped by them.
                 each_item = None if name == GROUPED else by_item
                 yield Floor(
                     metric=metric,

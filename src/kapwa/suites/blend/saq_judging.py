@@ -148,7 +148,7 @@ def _judgements(graded: Graded) -> dict[str, Judgement]:
 
 
 def _verdict(graded: Graded, verdict: bool | None) -> Judgement:
-    """What a judge makes of a reply; one without anything to judge is what the matcher calls it."""
+    """A judge's verdict on a reply; a reply without anything to judge keeps the matcher's outcome."""
     if graded.text is None:
         return None, graded.outcome
     if not is_comparable(graded):
@@ -157,7 +157,7 @@ def _verdict(graded: Graded, verdict: bool | None) -> Judgement:
 
 
 def _answer_row(graded: Graded) -> tuple[Any, ...]:
-    """A reply: what was said, what of it was judged, and what matched by which rule."""
+    """A reply: its text, what of it was judged, and what matched by which rule."""
     item, response, hit, reply = graded.item, graded.response, graded.hit, graded.reply
     answered = graded.text is not None
     return (

@@ -65,6 +65,6 @@ def _row(graded: Sequence[Graded]) -> Iterator[float]:
     people = np.array([max(USUAL_ANNOTATORS, top_votes(reply.item.fields["answers"])) for reply in graded])
     items, value = len({reply.item.id for reply in graded}), float((votes > 0).mean())
     error = key_error(votes, people) / np.sqrt(items)
-    # What nobody's votes tell apart is as unsure as if every question had but one person.
+    # Where votes of people do not differ, the uncertainty is that of one person for each question.
     size = value * (1 - value) / error**2 if error and 0 < value < 1 else items
     yield from (items, value, error, *map(float, wilson_interval(value, size, 1.959964)))

@@ -21,7 +21,7 @@ _LOOSENESS: dict[Rule, int] = {"phrase": 1, "lemma": 2, "inside": 3}
 
 
 class Target(NamedTuple):
-    """What a reply is compared with: a question's answer groups in file order, and how it was asked."""
+    """What a reply is compared with: the answer groups of a question in file order, and how it was asked."""
 
     groups: tuple[AnswerGroup, ...]
     kind: Kind
@@ -142,7 +142,7 @@ class AnswerMatcher:
         for hit in self.matches(text, target):
             group = target.groups[hit.group]
             language, texts = next(target.answers_by_language(group))
-            # Of a group of one vote nothing is left. What others wrote too, and translations, are never lost.
+            # A group of one vote is removed. Answers that others gave, too, and translations are never removed.
             losable = group.votes == 1 or hit.language == language
             lost = single_author_probability(group.votes, len(texts)) if losable else 0.0
             lost_of[hit.group, "" if group.votes == 1 else hit.answer] = lost
@@ -189,7 +189,7 @@ def reference_reply(text: str, prompt: str) -> str:
     return text.strip().strip(".")
 
 
-# Rules under which an answer's own words stand in the reply, so that several found are several said.
+# Rules under which the reply contains an answer's own words, so that several matches are several answers.
 _VERBATIM_RULES = ("exact", "phrase", "inside")
 
 

@@ -30,7 +30,7 @@ class SaqOptions(SimilarityOptions):
     whole: ClassVar[tuple[str, ...]] = ("max_new_tokens", "max_answers")
 
     def as_dict(self) -> JsonObject:
-        """Return the options as plain values; they rebuild equal options. Similarities are told where there are any."""
+        """Return the options as plain values, from which equal options can be made; without unused similarities."""
         options = SimilarityOptions.as_dict(self)  # super() does not find its class in one with slots
         return options if self.metrics else {name: options[name] for name in self.whole}
 

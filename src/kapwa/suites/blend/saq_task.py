@@ -89,7 +89,7 @@ def saq_task(
 
 
 def saq_item_table(items: Sequence[Item]) -> pl.DataFrame:
-    """Return one row per question and variant: the question, its English, the prompt, and what people said."""
+    """Return one row per question and variant: the question, its English, the prompt, and the answers of people."""
     texts = ("prompt", "question", "question_en", "asked_in", "prompt_id", "kind")
     rows = [
         {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kapwa.datasets.card import card_findings
 from kapwa.datasets.findings import CheckReport, Finding
-from kapwa.datasets.repeated import AskedQuestion, doubtful_cultures, repeated_questions
+from kapwa.datasets.repeated import QuestionIdentity, doubtful_cultures, repeated_questions
 from kapwa.datasets.text_checks import table_oddities
 from kapwa.datasets.withdrawn import withdrawn_findings
 from kapwa.languages import places as names
@@ -41,7 +41,7 @@ def check(path: Path) -> CheckReport | None:
         findings += reading.oddities
         findings += [row for table in reading.by_role.values() for row in table_oddities(table)]
         findings += [*_concept_findings(reading), *_identity_findings(reading)]
-        findings += repeated_questions(map(_asked, reading.templates))
+        findings += repeated_questions(map(_question_identity, reading.templates))
         if reading.attribute in names.PLACE_ATTRIBUTES:
             named = [(identity.name, identity.origin) for identity in reading.identities]
             findings += doubtful_cultures(named, reading.attribute)
@@ -56,17 +56,17 @@ def check(path: Path) -> CheckReport | None:
             # A citation is asked of what may be published, and prompts alone seldom are.
             of_cards = card_findings(reading.cards, reading.card_paths)
             findings += [finding for finding in of_cards if finding.severity == "warning"]
-    # Tasks share their identities, and what is odd about those is said once.
+    # Tasks share their identities, so an oddity of these is reported once.
     return CheckReport(SUITE, str(path), counts, list(dict.fromkeys(findings)))
 
 
-def _asked(template: Template) -> AskedQuestion:
-    """Return a template as far as it tells whether another one asks the same."""
-    return AskedQuestion(template.origin, "template", "", template.language, template.text, ())
+def _question_identity(template: Template) -> QuestionIdentity:
+    """Return what identifies a template, to find others that ask the same."""
+    return QuestionIdentity(template.origin, "template", "", template.language, template.text, ())
 
 
 def _concept_findings(reading: Prompts) -> Iterator[Finding]:
-    """Concepts that are nearly one another, stand in two topics, or look misspelt."""
+    """Concepts that are nearly the same, belong to two topics, or look misspelt."""
     by_name: dict[str, Concept] = {}
     english = any(template.is_english for template in reading.templates)
     for concept in reading.concepts:
@@ -105,7 +105,7 @@ def _identity_findings(reading: Prompts) -> Iterator[Finding]:
 
 
 def _place_oddity(name: str) -> str:
-    """What is odd about the name of a place; "" where it means one."""
+    """What is odd about the name of a place; "" if it means exactly one."""
     resolved = names.resolve(name)
     if resolved is None:
         message = f"no country is known for {name!r}: no table of values can be used with it"

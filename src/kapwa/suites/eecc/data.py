@@ -32,7 +32,7 @@ from kapwa.tables import TABLE_SUFFIXES, TextTable, peek_header, read_records
 PACKS = Path(__file__).parent / "packs"
 DEFAULT_PACK = "nationalities"
 EECC_ID = "shaily99/eecc"
-# Of the data set on the hub the prompts alone: its responses are gigabytes, and "kapwa analyze" reads them.
+# Only the prompts of the data set on the hub: its responses are gigabytes, and "kapwa analyze" reads them.
 PROMPT_FILES = ("identities.*", "*concepts.*", "*templates.*")
 ROLES = ("templates", "concepts", "identities")
 # "eecc/qa" is asked from the folder qa of the data, or from the data's folder itself.
@@ -46,7 +46,7 @@ _NO_CARD: Defaults = {"culture": "many", "language": "en"}
 
 @dataclass
 class Prompts(DataSet):
-    """What one task's files hold, and all that is wrong or odd about them; ``folder`` is that of its concepts."""
+    """The contents of one task's files, with all problems and oddities; ``folder`` is that of its concepts."""
 
     folder: Path = Path()
     attribute: str = NATIONALITY

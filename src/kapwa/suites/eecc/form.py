@@ -42,7 +42,7 @@ _SHORTEST, _SHORTEST_NAME, _TWO_SLIPS = 6, 8, 9
 
 
 def article(name: str) -> str:
-    """Return "a" or "an" as English speakers say it before ``name``; "a" where nothing in it can be said.
+    """Return "a" or "an" as English speakers say it before ``name``; "a" if nothing in it can be pronounced.
 
     A rule of sound, not of spelling: "a Ugandan", "an honest", "an 18-year-old", "an LGBT", "a UN". Capitals without
     a vowel, or of up to three letters, are spelt out; longer ones are read as a word ("a NATO"). What no rule of
@@ -252,7 +252,7 @@ class Named(NotedRow):
 
 
 class Concept(Named):
-    """What texts are about."""
+    """The concepts that texts are about."""
 
     topic: Annotated[Filled, NAMES] = Field(description="The topic it belongs to.")
     name: Annotated[Filled, NAMES] = Field(alias="concept", description="The concept, as prompts write it.")

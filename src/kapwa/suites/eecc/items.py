@@ -50,7 +50,7 @@ def choose_identities(prompts: Prompts, wanted: Sequence[str] | None) -> None:
     if file is not None:
         attribute, listed = read_identities(file, prompts.attribute)
         known = {who.name: who for who in prompts.identities} if attribute == prompts.attribute else {}
-        # What the file leaves unsaid (a country, a spelling), the data may say.
+        # The data may give what the file leaves out (a country, a spelling).
         prompts.identities = [known.get(who.name, who) if not (who.country or who.texts) else who for who in listed]
         prompts.attribute = attribute
         prompts.note_file(file, f"identities of {file.name}")

@@ -110,7 +110,7 @@ def judge(items: Sequence[Item], answers: Iterable[Answer], samples: int) -> Jud
 
 
 def _values(text: str, item: Item, response: Response) -> tuple[float | None, ...]:
-    """What one text says of each of ``_COUNTED``, in order; None where it cannot tell."""
+    """The value of each of ``_COUNTED`` for one text, in order; None where it is not known."""
     facts = text_facts(text, item, response, read=_IDENTIFIED)
     named = not facts[EMPTY] and _names(item.fields["names"]).search(text) is not None
     return tuple({**facts, NAMED: float(named)}[name] for name in _COUNTED)

@@ -80,7 +80,7 @@ def next_commands(folder: str | Path) -> tuple[str, str]:
 
 
 class Checked(NamedTuple):
-    """What a folder is: its form, the tasks it has data of, and everything odd about it."""
+    """A checked folder: its form, the tasks that it has data for, and all oddities."""
 
     form: str
     tasks: tuple[str, ...]
@@ -88,12 +88,12 @@ class Checked(NamedTuple):
 
     @property
     def errors(self) -> list[Finding]:
-        """What would stop a run."""
+        """The problems that would prevent a run."""
         return [finding for finding in self.report.findings if finding.severity == "error"]
 
 
 def check_folder(folder: str | Path, mapping: str | Path | None = None) -> Checked:
-    """Say which form a folder is of and list every oddity, with file, row and column.
+    """Name the form of a folder, and list every oddity with file, row and column.
 
     ``mapping``: a mapping file; None takes the folder's own ``mapping.yaml``, if it has one. Raises DataError for a
     folder that is not there or of no form, or a mapping that is none; UsageError for a folder of two forms.
@@ -214,9 +214,9 @@ def check_named(data: str | Path) -> CheckReport:
 
 
 def _named_report(data: str | Path, named: NamedData) -> CheckReport:
-    place = named.path if named.path.is_dir() else named.path.parent
+    folder = named.path if named.path.is_dir() else named.path.parent
     if named.mapping is not None or str(data) in registered():
-        return check_folder(place, named.mapping).report
+        return check_folder(folder, named.mapping).report
     if named.form:
         return _with_examples(_report(named.form, named.path), named.path)
     for name in sorted(registry.installed("suites")):

@@ -1,4 +1,4 @@
-"""What a form says of itself so that somebody else's table can be read as its own: its fields, and how a row is laid.
+"""The description of a form by which somebody else's table is read as its own: its fields, and the layout of a row.
 
 A suite names its forms in :attr:`kapwa.suites.base.Suite.mapped`; they are looked up by name, and loaded one by one.
 """

@@ -9,7 +9,7 @@ from kapwa.datasets.rows import Origin
 from kapwa.suites.folders.mapping import JSON_LIST, ColumnMapping
 from kapwa.suites.folders.reading import RowFields
 
-# What people write between texts, and how long such a text is at most: sentences hold commas of their own.
+# Signs that separate texts, and the longest text beside one: sentences contain commas of their own.
 _SIGNS = ("|", " / ", ";", "、", "،", ",", "/")
 _LONGEST = 40
 # A single cell may hold a sign by chance.
@@ -27,12 +27,14 @@ def separators_missed(mapping: ColumnMapping, rows: Sequence[tuple[Origin, RowFi
             continue
         cells = [(origin, cell.strip()) for origin, fields in rows if isinstance(cell := fields.cell(name), str)]
         whole = [(origin, cell) for origin, cell in cells if cell and cell[0] not in "[{" and sign not in cell]
-        found = next((other for other in _SIGNS if _parts_most(other, whole, len(cells))), "")
-        if found:
-            origin, cell = next(each for each in whole if _is_list(each[1], found))
+        separator = next((other for other in _SIGNS if _parts_most(other, whole, len(cells))), "")
+        if separator:
+            origin, cell = next(each for each in whole if _is_list(each[1], separator))
             first = rows[[origin for origin, _ in rows].index(origin)][1][name]
-            message = f"most cells hold {found!r}, such as {cell[:_LONGEST]!r}, and each is read as one text: if it "
-            message += f"separates texts, write 'separators: {{{name}: \"{found}\"}}' into the mapping"
+            message = (
+                f"most cells hold {separator!r}, such as {cell[:_LONGEST]!r}, and each is read as one text: if it "
+            )
+            message += f"separates texts, write 'separators: {{{name}: \"{separator}\"}}' into the mapping"
             yield first.origin.finding("warning", message, first.column)
 
 

@@ -21,7 +21,7 @@ Locale = tuple[str, str]
 
 
 def language_of(text: str) -> str:
-    """Return the language of a locale whatever its country is ("su" of "su-JB"); "" where it names none."""
+    """Return the language of a locale, also if its country is unknown ("su" of "su-JB"); "" if it names none."""
     match = _LOCALE.fullmatch(text.strip())
     return "" if match is None or not match[1] else match[1].lower() + (f"-{match[2].title()}" if match[2] else "")
 

@@ -1,4 +1,4 @@
-"""What ``mapping.yaml`` may say of somebody else's table."""
+"""The fields of ``mapping.yaml``, which describes somebody else's table."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TURNS = ("message_roles", "message_contents")
 JSON_LIST = "json"
 # Among the words of ``values``: every word that is not listed, as itself where this stands for it too.
 OTHERS = "*"
-# What a guessed mapping says where it could not tell the column.
+# What a guessed mapping contains where the column could not be guessed.
 UNKNOWN = "???"
 
 

@@ -114,7 +114,7 @@ class RowFields(Mapping[str, MappedField]):
 
 @dataclass
 class FolderReading:
-    """What is read of the tables in a folder: every problem and oddity on the way, and each table by its file.
+    """What was read from the tables of a folder: each table by its file, with every problem and oddity.
 
     ``left_out``: the problems of rows that the mapping says to leave out (``skip_bad_rows``). ``headers_only``: no row
     is read, so that what is wrong with the layout of large tables is known at once.

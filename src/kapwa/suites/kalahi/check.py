@@ -1,4 +1,4 @@
-"""List every oddity of situation data, with row numbers, and the figures that tell whether it can measure."""
+"""List every oddity of situation data, with row numbers, and the figures that show whether it can measure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kapwa.datasets.conversations import in_conversation
 from kapwa.datasets.findings import CheckReport, Finding, Severity
-from kapwa.datasets.repeated import AskedQuestion, doubtful_cultures, repeated_questions
+from kapwa.datasets.repeated import QuestionIdentity, doubtful_cultures, repeated_questions
 from kapwa.datasets.rows import TRUE_WORDS, split_texts
 from kapwa.datasets.text_checks import joined_otherwise, lacks_final_sign, table_oddities
 from kapwa.datasets.withdrawn import withdrawn_findings
@@ -103,7 +103,7 @@ def _item_findings(entry: SituationEntry) -> Iterator[Finding]:
 
 
 def _variant_findings(entries: Sequence[SituationEntry]) -> Iterator[Finding]:
-    yield from repeated_questions(map(_asked, entries))
+    yield from repeated_questions(map(_question_identity, entries))
     yield from _unlinked(entries)
     ids: dict[str, SituationEntry] = {}
     for entry in entries:
@@ -113,12 +113,12 @@ def _variant_findings(entries: Sequence[SituationEntry]) -> Iterator[Finding]:
             yield entry.origin.finding("warning", message)
 
 
-def _asked(entry: SituationEntry) -> AskedQuestion:
-    """Return a situation in one variant as far as it tells whether another one asks the same."""
+def _question_identity(entry: SituationEntry) -> QuestionIdentity:
+    """Return what identifies a situation in one variant, to find others that ask the same."""
     item = entry.item
     prompt = in_conversation(item, item.fields["prompt"])
     best = (item.fields["best"],)
-    return AskedQuestion(entry.origin, "context", item.culture, item.language, prompt, best, variant=item.variant)
+    return QuestionIdentity(entry.origin, "context", item.culture, item.language, prompt, best, variant=item.variant)
 
 
 def _answers(item: Item) -> tuple[object, ...]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kapwa.datasets.findings import CheckReport, DataSource
 from kapwa.datasets.packs import DataSet, locate, table_files, table_to_check
-from kapwa.datasets.repeated import AskedQuestion, doubtful_cultures, repeated_questions
+from kapwa.datasets.repeated import QuestionIdentity, doubtful_cultures, repeated_questions
 from kapwa.datasets.withdrawn import withdrawn_findings
 from kapwa.errors import raise_first
 from kapwa.records import Item
@@ -47,17 +47,17 @@ def check(path: Path) -> CheckReport | None:
     for name in ("culture", "language", "topic"):
         counts[f"{name}s"] = ", ".join(sorted({str(getattr(row, name)) for row in rows} - {""}))
     findings = [
-        *repeated_questions(map(_asked_question, rows)),
+        *repeated_questions(map(_question_identity, rows)),
         *doubtful_cultures(((row.culture, row.origin) for row in rows), "culture"),
         *withdrawn_findings((row.id, *row.origin) for row in rows),
     ]
     return read.report(SUITE, counts if rows else {}, findings)
 
 
-def _asked_question(row: LongQuestion) -> AskedQuestion:
-    """Return a question as far as it tells whether another one asks the same."""
+def _question_identity(row: LongQuestion) -> QuestionIdentity:
+    """Return what identifies a question, to find others that ask the same."""
     talk = (*(f"{turn.role}: {turn.content}" for turn in row.messages), *(media.sha256 for media in row.media))
-    return AskedQuestion(row.origin, "question", row.culture, row.language, row.question, (), shown_with=talk)
+    return QuestionIdentity(row.origin, "question", row.culture, row.language, row.question, (), shown_with=talk)
 
 
 def _rows(read: DataSet) -> list[LongQuestion]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 SUITE, NO_TOPIC = "longform", "none"
-# What words of a weight count as; a criterion without one counts 1.
+# The numbers that words for a weight mean; a criterion without a weight counts 1.
 WEIGHTS = {"must": 2.0, "should": 1.0, "should not": -1.0, "must not": -2.0}
 _MOST = 1000.0
 _WRITE = f"Write a number other than 0, negative for what an answer should not have, or one of {', '.join(WEIGHTS)}."
@@ -74,7 +74,7 @@ class LongQuestion(Conversed, NotedRow):
 
 
 def number_of(weight: str) -> float:
-    """Return the number that a weight stands for; 0 where it is none."""
+    """Return the number that a weight means; 0 if it is no weight."""
     word = " ".join(weight.replace("_", " ").split()).casefold()
     try:
         number = WEIGHTS[word] if word in WEIGHTS else float(word)

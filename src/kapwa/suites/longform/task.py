@@ -94,6 +94,6 @@ def open_longform_task(name: str, data: str | Path | None, selection: Selection,
         options={"max_new_tokens": max_new_tokens},
         requests=partial(greedy_requests, max_new_tokens=max_new_tokens),
         score=judge,
-        floors=lambda _items: [],  # nobody has said yet what an answer by a trick would meet
+        floors=lambda _items: [],  # it is not known which criteria the answer of a trick would meet
         item_table=question_table,
     )

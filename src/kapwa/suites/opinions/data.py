@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kapwa.datasets.findings import CheckReport, Finding, Severity
 from kapwa.datasets.packs import DataSet, locate, table_files, table_to_check
-from kapwa.datasets.repeated import AskedQuestion, doubtful_cultures, repeated_questions
+from kapwa.datasets.repeated import QuestionIdentity, doubtful_cultures, repeated_questions
 from kapwa.datasets.rows import UNKNOWN_DEFAULTS, read_rows
 from kapwa.errors import UsageError, raise_first
 from kapwa.suites.opinions.form import Opinion, OpinionPrompt
@@ -107,7 +107,7 @@ def _oddities(survey: OpinionSurvey) -> Iterator[Finding]:
                 "(in a mapping: only, with '!' before the code)"
             )
             yield row.origin.finding("warning", message, "options")
-    yield from repeated_questions(map(_asked_question, survey.opinions))
+    yield from repeated_questions(map(_question_identity, survey.opinions))
     yield from doubtful_cultures(((row.culture, row.origin) for row in survey.opinions), "culture")
     unknown = [row for row in survey.opinions if row.answered is None]
     if unknown:
@@ -124,10 +124,10 @@ def _oddities(survey: OpinionSurvey) -> Iterator[Finding]:
             yield Finding(severity, str(survey.tables[1].path), f"{error.message} {error.hint}", column="language")
 
 
-def _asked_question(row: Opinion) -> AskedQuestion:
+def _question_identity(row: Opinion) -> QuestionIdentity:
     """Return a question as far as it tells whether another one asks the same; people's answers are no key."""
     whose = (row.culture, row.language)
-    return AskedQuestion(row.origin, "question", *whose, row.question, (), row.options)
+    return QuestionIdentity(row.origin, "question", *whose, row.question, (), row.options)
 
 
 def _code_of_no_answer(options: Sequence[str]) -> str:

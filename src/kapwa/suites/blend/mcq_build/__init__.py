@@ -60,7 +60,7 @@ _TITLE = "Everyday knowledge, multiple choice"
 
 
 class Built(NamedTuple):
-    """What :func:`build_mcq` wrote: ``items`` MCQs about ``questions`` questions.
+    """The result of :func:`build_mcq`: ``items`` MCQs about ``questions`` questions.
 
     ``skipped``: questions left out, in one country or in all; ``judged``: pairs with a model's or a person's verdict.
     """

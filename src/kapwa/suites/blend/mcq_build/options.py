@@ -62,7 +62,7 @@ class Skipped(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Meaning:
-    """What one or more texts of one meaning say, prepared for comparison.
+    """One or more texts of one meaning, prepared for comparison.
 
     ``spellings``: folded texts; ``compact``: the same without spaces and signs; ``keys``: keys of their words;
     ``values``: numbers, times or dates they mention, empty for kind "text".
@@ -100,13 +100,13 @@ class OptionTarget:
 
 @dataclass(frozen=True, slots=True)
 class OptionSet:
-    """The right answer and three wrong ones with the culture each stands for."""
+    """The right answer and three wrong ones, each with the culture whose answer it is."""
 
     right: str
     wrong: tuple[tuple[str, str], ...]
 
 
-# Whether two texts are known to mean the same, whatever their spelling: a verdict of a model or a person.
+# Whether two texts are known to mean the same in spite of their spelling: a verdict of a model or a person.
 Same = Callable[[str, str], bool]
 
 

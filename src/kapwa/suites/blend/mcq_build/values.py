@@ -1,4 +1,4 @@
-"""What an answer says in the format its question asks for: an option's text, and the values people accepted.
+"""The value of an answer in the format its question asks for: an option's text, and the values people accepted.
 
 Times are minutes after midnight, dates (month, day), numbers fractions. Only an answer wholly in the format can be an
 option; of an accepted answer every value counts that it mentions, ranges included, for no option may be partly right.
@@ -27,7 +27,7 @@ _MENTIONED_DATE = re.compile(r"(?<!\d)(\d{1,2})/(\d{1,2})(?!\d)")
 _NAMED_TIMES = {"noon": 720, "midday": 720, "midnight": 0}
 _DAY = 24 * 60
 
-# What stands where an annotator had no answer. Judged on the whole answer: "no meat" is an answer.
+# What annotators write if they have no answer. Compared with the whole answer: "no meat" is an answer.
 _NO_ANSWER = re.compile(
     r"(?:(?:it|that|this)(?:'s| is)?\s+)?(?:"
     r"n\s*/?\s*a|not? (?:applicable|answer|idea|opinion|such thing|preference|specific(?: \w+)?|particular(?: \w+)?)"

@@ -36,7 +36,7 @@ Pair = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class PairVerdict:
-    """What was found about two texts; ``source`` is a model's id, "person", or "rules" (spelling alone)."""
+    """A verdict on two texts; ``source`` is a model's id, "person", or "rules" (spelling alone)."""
 
     question_id: str
     question: str
@@ -84,7 +84,7 @@ class PairVerdicts:
         return verdict is None or not (verdict.override or verdict.source == source)
 
     def ask(self, judge: Answerer, pairs: Sequence[Pair], questions: Mapping[str, str]) -> None:
-        """Ask a model about every pair and take its verdicts; what a person said before stays.
+        """Ask a model about every pair and take its verdicts; earlier verdicts of people are not replaced.
 
         ``questions``: texts by question id. Raises ModelError when the model fails.
         """
