@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pydantic_core import ErrorDetails
 
 # By pydantic's name of the error.
 _EXPECTED = {
@@ -35,7 +35,7 @@ _LIMITS = {
 _SHOWN = 40
 
 
-def expected(detail: Any) -> str | None:
+def expected(detail: ErrorDetails) -> str | None:
     """Return what a value must be of which pydantic says ``detail``; None where it is of the right type and wrong."""
     kind = detail["type"]
     if kind in _LIMITS:
@@ -46,7 +46,7 @@ def expected(detail: Any) -> str | None:
     return _EXPECTED.get(kind)
 
 
-def wrong_value(detail: Any) -> str:
+def wrong_value(detail: ErrorDetails) -> str:
     """Return a sentence without its subject on a wrong value: "is 'lots', but must be a whole number."."""
     if detail["type"] == "missing":
         return "is missing."

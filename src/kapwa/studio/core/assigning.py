@@ -149,14 +149,12 @@ def leases_of(project: Project, author: str) -> list[LeasesOf]:
     groups = leases.annotate(n=Count("pk"), first=Min("pk"))
     found: dict[tuple[str, str], LeasesOf] = {}
     own_first: dict[tuple[str, str], int] = {}
-    for *thing, done, own, along, n, first in groups.values_list(
-        "desk", "subject", "done", "own", "along", "n", "first"
-    ):
-        key = (thing[0], thing[1])
+    for group in groups:
+        key, n, done = (group["desk"], group["subject"]), group["n"], group["done"]
         row = found.get(key) or LeasesOf(*key, own=0, along=0, promised=0, firm=0, present=0)
-        found[key] = row.with_group(n, done=done, own=own, along=along)
-        if own and not done:
-            own_first[key] = min(first, own_first.get(key, first))
+        found[key] = row.with_group(n, done=done, own=group["own"], along=group["along"])
+        if group["own"] and not done:
+            own_first[key] = min(group["first"], own_first.get(key, group["first"]))
     return [found[key] for key in sorted(found, key=lambda key: (own_first.get(key, math.inf), key))]
 
 
