@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from kapwa import registry
 from kapwa.datasets.findings import CheckReport
-from kapwa.errors import DataError, UnfinishedRunError, UsageError, check_whole, nearest
+from kapwa.errors import DataError, UnfinishedRunError, UsageError, check_whole, is_command, nearest
 from kapwa.loading import TaskSettings, field_names, load_model, load_task, options_dict, refuse_keyword
 from kapwa.models.base import Model, ModelOptions
 from kapwa.suites.base import MetricInfo, Suite, Task, given_options
@@ -87,16 +87,38 @@ def evaluate(
     The same call resumes where it stopped, asks only what is missing, and gives the same tables. Raises what
     :func:`kapwa.runs.runner.run_task` raises.
     """
-    from kapwa.runs.finished_run import Run
-    from kapwa.runs.runner import run_task
     from kapwa.runs.settings import RunSettings
+    from kapwa.suites.folders.warned import warn_of_data
 
     of_run, of_task, of_model = _parted(task, model, keywords)
     settings = replace(settings or RunSettings(), **of_run)
     opened = load_task(task, **of_task) if isinstance(task, str) else task
-    ceilings = _own_ceilings(opened, settings.validators, settings.key) if settings.validators is not None else ()
+    warn_of_data(opened.data)
     with closing(load_model(model, **of_model)) if isinstance(model, str) else nullcontext(model) as chosen_model:
-        return Run(run_task(opened, chosen_model, settings, ceilings=ceilings))
+        return evaluate_opened(opened, chosen_model, settings)
+
+
+def evaluate_opened(task: Task, model: Model, settings: RunSettings) -> Run:
+    """Do what :func:`evaluate` does with a task and a model that are open, and of whose data was warned already."""
+    from kapwa.runs.finished_run import Run
+    from kapwa.runs.runner import run_task
+
+    ceilings = _own_ceilings(task, settings.validators, settings.key) if settings.validators is not None else ()
+    run = Run(run_task(task, model, settings, ceilings=ceilings))
+    if run.failed and not is_command():
+        _warn_of_missing(run)
+    return run
+
+
+def _warn_of_missing(run: Run) -> None:
+    """Log what the command line shows first of a run that lacks answers: how many, why, and what to do."""
+    from kapwa.report.sentences.missing import first_sentence, unanswered_sentence
+    from kapwa.report.tables.forms import plain
+    from kapwa.report.view.tasks import arrange
+
+    view = arrange([run])[0]
+    if words := unanswered_sentence(view, 0) or first_sentence(view, 0):
+        log.warning("%s: %s", run.path, plain(words))
 
 
 def _parted(
@@ -266,6 +288,7 @@ def compare(
     Raises UsageError for runs of different tasks or data without the labels asked for, DataError where data differ.
     """
     from kapwa.report.sentences.scores import with_verdicts
+    from kapwa.report.terminal.runs import nothing_compared
     from kapwa.report.view.comparisons import judged_by_machine
     from kapwa.runs.systems import system_names
     from kapwa.stats.fragility import with_undone_shares
@@ -274,6 +297,8 @@ def compare(
 
     a, b = (open_run(run) if isinstance(run, str | Path) else run for run in (run_a, run_b))
     _check_pair(a, b)
+    if not is_command() and (nothing := nothing_compared(a, b)):
+        log.warning("%s", nothing)
     infos = a.metrics
     metrics = {name: info.binary for name, info in infos.items() if name in b.manifest["metrics"]}
     names = system_names([a, b])

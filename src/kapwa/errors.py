@@ -6,11 +6,56 @@ The command line prints them without a traceback and exits with code 2.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from kapwa.value_types import JsonObject
+
+# Where a user reads a message: at the command line, of a run file, or in a program. Messages are written with the
+# options of the command line ("--base-url"), which a file and a program have as keys and keywords ('base_url').
+Surface = Literal["command", "file", "program"]
+# The innermost is the last; of the process, not of a thread: all threads talk to the same user.
+_surfaces: list[Surface] = ["program"]
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z])(?![\w-])")
+# A command to be typed, of ours or another tool, whose options stay as they are.
+_COMMAND = re.compile(r"\b(?:kapwa|inspect|lm-eval|ray) [^.;]*$")
+
+
+def worded(text: str, surface: Surface | None = None) -> str:
+    """Return a message as the user can follow it: with keys instead of options, except at the command line.
+
+    ``surface``: None is the one that :func:`speaking_of` named, or a program.
+    """
+    if (surface or _surfaces[-1]) == "command":
+        return text
+
+    def key(option: re.Match[str]) -> str:
+        in_command = _COMMAND.search(text, 0, option.start())
+        return option[0] if in_command else f"'{option[1].replace('-', '_')}'"
+
+    return _OPTION.sub(key, text)
+
+
+def is_command() -> bool:
+    """Whether a command runs, which shows results by itself; in a program, what must be told has to be logged."""
+    return "command" in _surfaces
+
+
+@contextmanager
+def speaking_of(surface: Surface) -> Iterator[None]:
+    """Word messages for a surface within the block, also those of an error that leaves it."""
+    _surfaces.append(surface)
+    try:
+        yield
+    except KapwaError as error:
+        error.message = worded(error.message)
+        error.hint = worded(error.hint) if error.hint else error.hint
+        raise
+    finally:
+        _surfaces.pop()
 
 
 class KapwaError(Exception):
@@ -27,7 +72,7 @@ class KapwaError(Exception):
         return self.message
 
     def __str__(self) -> str:
-        return f"{self.summary}\n  {self.hint}" if self.hint else self.summary
+        return worded(f"{self.summary}\n  {self.hint}" if self.hint else self.summary)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Errors travel between processes, and a constructor with arguments of its own could not be called there.

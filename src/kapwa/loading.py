@@ -19,6 +19,7 @@ from kapwa.errors import UsageError, check_known, check_whole, nearest
 from kapwa.models.base import Model, ModelKeywords, ModelOptions
 from kapwa.parallel.base import Ray
 from kapwa.suites.base import Judged, Selection, Step, Suite, Task, call, given_options, with_steps
+from kapwa.tables.wrong_values import wrong_value
 from kapwa.user_suites import registered
 from kapwa.value_types import JsonMapping, JsonObject
 
@@ -194,6 +195,10 @@ def _with_keywords(settings: TaskSettings, keywords: JsonMapping, task: str, dec
     names = field_names(TaskSettings)
     common = {name: value for name, value in keywords.items() if name in names and name not in declared}
     merged = replace(settings, **common)
+    where: object = merged.where
+    if where is not None and not isinstance(where, Mapping):
+        hint = "Name columns and values: where={'culture': ['Kenya', 'Peru']}."
+        raise UsageError(f"where is {where!r}, but must be a dictionary.", hint=hint)
     options = {**merged.options, **{name: value for name, value in keywords.items() if name not in common}}
     # Every other task is drawn by a step; these draw as an option of their own.
     if "samples" in declared and merged.samples is not None:
@@ -212,9 +217,10 @@ def _selection(suite: Suite, settings: TaskSettings) -> Selection:
     variants = None if named == (None, None, None) else _named_variants(suite, *named)
     if settings.limit is not None:
         check_whole("limit", settings.limit)
+    check_whole("draw_seed", settings.draw_seed, least=0)
     check_known(settings.subset, ("first", "random"), f"There is no subset {settings.subset!r}.")
     if settings.subset == "random" and settings.limit is None:
-        raise UsageError("A random subset needs its size.", hint="Name it with --limit.")
+        raise UsageError("A random subset needs its size (--subset random).", hint="Name it with --limit.")
     return Selection(
         variants, settings.limit, settings.values, settings.draw_seed if settings.subset == "random" else None
     )
@@ -379,7 +385,8 @@ def _picked(
         return None
     if suite.pick_variants is None:
         raise UsageError(
-            f"The suite {suite.name} is asked in one language by one prompt.", hint="Its variants: see kapwa suites."
+            f"The suite {suite.name} takes neither --language nor --prompt: it is asked in one language by one prompt.",
+            hint="Its variants: see kapwa suites.",
         )
     return suite.pick_variants(*chosen)
 
@@ -439,7 +446,7 @@ def checked_spec(spec: str, options: JsonMapping) -> tuple[str, str, ModelOption
         try:
             TypeAdapter(_HINTS[option]).validate_python(value, strict=option != "extra")
         except ValidationError as error:
-            raise UsageError(f"{option} cannot be {value!r}: {error.errors()[0]['msg']}.") from None
+            raise UsageError(f"{option} {wrong_value(error.errors()[0])}") from None
     return backend, name, ModelOptions(**options)
 
 

@@ -168,7 +168,7 @@ def test_text_of_a_card_cannot_break_the_sheet() -> None:
 def test_what_people_wrote_is_not_lost(tmp_path: Path) -> None:
     out = write_datasheet(PACK, tmp_path / "sheet.md")
     out.write_text("ours", encoding="utf-8")
-    with pytest.raises(UsageError, match="--overwrite"):
+    with pytest.raises(UsageError, match="'overwrite'"):
         write_datasheet(PACK, out)
     assert out.read_text(encoding="utf-8") == "ours"
     assert write_datasheet(PACK, out, overwrite=True).read_text(encoding="utf-8") == datasheet(PACK)

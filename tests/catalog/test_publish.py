@@ -162,3 +162,29 @@ def test_of_runs_numbers_go_and_no_text(tmp_path: Path) -> None:
     (run.path / "run.json").write_text(json.dumps(private))
     with pytest.raises(UsageError, match="private part"):
         plan_publication([run.path], "me/results")
+
+
+def test_a_check_names_what_publishing_still_needs(tmp_path: Path) -> None:
+    folder = tmp_path / "mcq"
+    kapwa.build_mcq("sample", folder, max_variants=1)
+    assert "kapwa publish" not in str(kapwa.check_data(folder).findings)
+    (folder / "card.yaml").write_text("title: Ours\nlicence: none\nform: blend\n", encoding="utf-8")
+    notes = [each for each in kapwa.check_data(folder).findings if "kapwa publish" in each.message]
+    assert {each.severity for each in notes} == {"note"}
+    assert any("culture, language, version, authors" in each.message for each in notes)
+    assert [(each.row, each.column) for each in notes if "is not a field" in each.message] == [(3, "form")]
+    with pytest.raises(DataError, match="is missing from the card") as refused:
+        plan_publication([folder], "me/mine")
+    assert "culture" in str(refused.value)
+    shutil.copy(PACK / "card.yaml", folder)
+    card = (folder / "card.yaml").read_text(encoding="utf-8").replace("CC-BY-4.0", "none")
+    (folder / "card.yaml").write_text(card, encoding="utf-8")
+    said = [each for each in kapwa.check_data(folder).findings if "kapwa publish" in each.message]
+    assert [each.column for each in said] == ["licence"]
+
+
+def test_a_data_set_without_a_card_is_refused_as_what_it_is(tmp_path: Path) -> None:
+    kapwa.build_mcq("sample", tmp_path / "mcq", max_variants=1)
+    (tmp_path / "mcq" / "card.yaml").unlink()
+    with pytest.raises(DataError, match=r"is a data set without its card\.yaml"):
+        plan_publication([tmp_path / "mcq"], "me/mine")

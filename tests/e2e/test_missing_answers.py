@@ -189,3 +189,32 @@ def test_a_run_of_before_gets_its_bounds_from_its_scores(runs: dict[str, str], t
     again = kapwa.open_run(old)
     assert again.headline == new.headline
     assert again.floors["p_worst"].null_count() == floors.height
+
+
+def test_where_nothing_was_answered_nothing_is_compared_and_python_says_so_too(
+    cli: Cli, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """No table of numbers from nothing; who reads no terminal is warned."""
+    server = Server({})
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_port}/v1"
+    task = kapwa.load_task("blend/saq", data="sample:us", limit=2)
+    model = kapwa.load_model("openai:stub", base_url=address, extra={"attempts": 1})
+    none = kapwa.evaluate(task, model, out=tmp_path / "runs", label="none")
+    server.shutdown()
+    said = "none answered nothing, so it has no score: 2 of 2 answers never came: the same command asks for them again"
+    assert said in caplog.text
+    replies = pl.DataFrame({"item_id": [item.id for item in task.items()], "text": "pie"})
+    replies.write_ndjson(tmp_path / "replies.jsonl")
+    caplog.clear()
+    some = kapwa.evaluate(task, f"replay:{tmp_path / 'replies.jsonl'}", out=tmp_path / "runs")
+    assert caplog.text == ""
+    for pair in ((none, some), (some, none)):
+        kapwa.compare(*pair)
+        assert "There is nothing to compare. none answered nothing" in caplog.text
+        caplog.clear()
+        done = cli("compare", *(str(run.path) for run in pair))
+        assert "There is nothing to compare. none answered nothing" in " ".join(done.stdout.split())
+        assert "no interval" not in done.stdout
+        told = json.loads(cli("compare", *(str(run.path) for run in pair), "--json").stdout)
+        assert told["nothing_compared"].startswith("There is nothing to compare.")

@@ -130,7 +130,7 @@ def test_existing_files_stay_unless_told(scored: Run, tmp_path: Path, form: str)
     paths[-1].write_text("mine")
     paths[0].unlink()
     if len(paths) > 1:
-        with pytest.raises(UsageError, match="--overwrite"):
+        with pytest.raises(UsageError, match="'overwrite'"):
             kapwa.export_run(scored, tmp_path, form, **NEEDED.get(form, {}))
         assert not paths[0].exists()
         assert paths[-1].read_text() == "mine"

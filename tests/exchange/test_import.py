@@ -190,7 +190,7 @@ def test_files_that_are_cut_or_gone_have_a_remedy(
 
 def test_only_imports_are_overwritten(lm_eval_folder: Path, tmp_path: Path) -> None:
     folders = kapwa.import_result(lm_eval_folder, out=tmp_path)
-    with pytest.raises(UsageError, match="--overwrite"):
+    with pytest.raises(UsageError, match="'overwrite'"):
         kapwa.import_result(lm_eval_folder, out=tmp_path)
     assert kapwa.import_result(lm_eval_folder, out=tmp_path, overwrite=True) == folders
     (folders[0] / "run.json").write_text("{}")

@@ -168,3 +168,14 @@ def test_a_tracker_that_is_not_installed_says_what_to_install(monkeypatch: pytes
     with pytest.raises(UsageError, match="needs the package 'mlflow'") as absent:
         tracker_package("kapwa.no_such_module", "mlflow")
     assert absent.value.hint == "pip install mlflow"
+
+
+@pytest.mark.parametrize("name", ["trackio", "mlflow", "wandb"])
+def test_a_missing_package_of_a_tracker_is_told_before_anything_is_read(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    for module in (name, "mlflow.tracking"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(UsageError, match=f"needs the package '{name}'") as absent:
+        kapwa.track("no such folder", to=[f"{name}:place"])
+    assert absent.value.hint == f"pip install {name}"

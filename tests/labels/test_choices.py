@@ -130,7 +130,7 @@ def test_an_edited_option_needs_the_key(plain_items: list[Item], tmp_path: Path)
     written = write_choice_form(plain_items, tmp_path, items_n=5, people=1, formats=["csv"])
     path = written.sheets[0]
     fill_csv(path, lambda row: {"choice": "1", "option_1": row["option_1"] + " (typo corrected)"})
-    with pytest.raises(DataError, match=r"choices-p1\.csv, row 2, column 'option_1': .*not an option.*\n.*--key"):
+    with pytest.raises(DataError, match=r"choices-p1\.csv, row 2, column 'option_1': .*not an option.*\n.*'key'"):
         read_choices(path, plain_items)
     assert len(read_choices(path, plain_items, key=written.key).frame) == 5
 

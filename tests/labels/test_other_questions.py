@@ -85,6 +85,26 @@ def test_raters_read_the_rubrics_own_instruction_in_their_language(
     assert "people where you live would take this answer as right" in correct
 
 
+def test_people_see_a_rubrics_examples_and_what_it_shows(runs: list[Run], polite: Path, tmp_path: Path) -> None:
+    """As judging models do; but whoever says whether an answer is right does not see the key."""
+    examples = """    examples:
+      - {answer: Go away., verdict: "no", why: it is rude}
+shows: {answers: What people there answered}
+"""
+    polite.write_text(POLITE + examples, encoding="utf-8")
+    kapwa.audit_sample(runs, tmp_path / "sheets", n=6, people=1, rubric=polite)
+    kapwa.audit_sample(runs, tmp_path / "right", n=6, people=1)
+    for folder, is_shown in (("sheets", True), ("right", False)):
+        instructions = "".join(each.read_text(encoding="utf-8") for each in (tmp_path / folder).rglob("*.md"))
+        assert ("Polite: “Go away.” is **no**: it is rude" in instructions) == is_shown
+        for sheet in (tmp_path / folder).rglob("*-p?.csv"):
+            rows = rows_of(sheet)
+            questions = [row[rows[0].index("question")] for row in rows[1:]]
+            assert questions
+            assert all("What people there answered" in each for each in questions) == is_shown
+    assert read_draw(tmp_path / "sheets").asked.examples == ["Polite: “Go away.” is **no**: it is rude"]
+
+
 def test_labels_of_something_else_correct_no_score(runs: list[Run], polite: Path, tmp_path: Path) -> None:
     """SEM-B was "corrected" by politeness, without a word."""
     kapwa.audit_sample(runs, tmp_path / "sheets", n=12, people=2, rubric=polite)

@@ -1,5 +1,6 @@
 """Rating sheets by a rubric of somebody's own: in the raters' language, and read back without naming it again."""
 
+import csv
 import shutil
 from pathlib import Path
 
@@ -65,6 +66,19 @@ def test_raters_read_instruction_and_question_in_their_language(
     assert "Read the answer as the person would to whom it is written." in told
     assert "Magalang ba ang sagot? (Is the answer polite?)" in told
     assert [sheet.name for sheet in form.sheets] == ["ratings-p1.csv", "ratings-p2.csv", "ratings-p3.csv"]
+
+
+def test_raters_see_examples_and_what_the_rubric_shows(items: list[Item], polite: Path, tmp_path: Path) -> None:
+    more = """    examples: [{answer: Go away., verdict: "no"}]
+shows: {relevant: People say}
+"""
+    polite.write_text(POLITE + more, encoding="utf-8")
+    form = written(items, polite, tmp_path / "form")
+    assert "## Examples\n\n- Polite: “Go away.” is **no**\n" in form.instructions.read_text(encoding="utf-8")
+    with form.sheets[0].open(encoding="utf-8-sig", newline="") as file:
+        prompts = [row["prompt"] for row in csv.DictReader(file)]
+    assert prompts
+    assert all("\n\nPeople say: " in prompt for prompt in prompts)
 
 
 def test_filled_sheets_are_read_by_the_rubric_that_lies_beside_them_or_beside_their_key(

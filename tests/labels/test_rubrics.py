@@ -97,7 +97,7 @@ def test_another_content_is_another_version(tmp_path: Path, old: str, new: str) 
         ("title: Mine", "titel: Mine", "Did you mean 'title'"),
         ('{en: "Is it warm?", fil: "Mainit ba?"}', '{fil: "Mainit ba?"}', "no English text"),
         ('fil: "Mainit', 'Filipino_: "Mainit', "not a language tag"),
-        ("fair: 0.5", "fair: 1.5", "less than or equal to 1"),
+        ("fair: 0.5", "fair: 1.5", "a number at most 1"),
         ("verdict: good", "verdict: great", "says 'great'; Available: bad, fair, good"),
         ("code: rude", "code: warm", "'warm' appears twice"),
         ("code: rude", "code: very rude", "no code"),

@@ -194,7 +194,7 @@ def test_a_planted_fault_is_named_with_its_row_and_a_remedy(name: str, tmp_path:
 
 # What stands for which lines, and what the message and the hint say.
 FORMS = {
-    "a tag that YAML reads as false": ("tag: zz", "tag: no", "valid string", "and no means false"),
+    "a tag that YAML reads as false": ("tag: zz", "tag: no", "must be a text", "and no means false"),
     "no tag": ("tag: zz", "tag:", "is missing from the language file", "Add a line 'tag: …'"),
     "a text for a part": (
         "affixes:\n  prefixes:\n    2: un\n  suffixes:\n    3: ing, s",

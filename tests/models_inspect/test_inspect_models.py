@@ -159,7 +159,7 @@ def test_thoughts_get_room_and_the_wish_is_said_in_inspects_settings(stub, conne
 
 
 def test_a_server_that_is_gone_ends_the_run(connect) -> None:
-    with pytest.raises(ModelError, match="Check --base-url"):
+    with pytest.raises(ModelError, match="Check 'base_url'"):
         list(connect("http://127.0.0.1:9/v1").generate(ask(i) for i in range(5)))
 
 

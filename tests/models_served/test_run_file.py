@@ -14,8 +14,8 @@ import kapwa
 import warm
 from kapwa.config.environment import read_variables, variables_set
 from kapwa.config.reading import read_config
-from kapwa.config.schema import FileKeys, ModelKeys, TaskKeys
-from kapwa.errors import DataError, RunError, UsageError
+from kapwa.config.schema import FileKeys, JudgeKeys, ModelKeys, TaskKeys
+from kapwa.errors import DataError, RunError, UsageError, speaking_of, worded
 
 FIRST, SECOND = "sk-first/8c1f+55aa-never-show", "sk-second/77ee+11bb-never-show"
 
@@ -121,7 +121,7 @@ def test_a_dry_run_says_what_would_be_asked_and_of_whom_and_asks_nobody(tmp_path
     assert [(each["task"], len(each["models"])) for each in told] == [("kalahi/open", 2), ("blend/saq", 2)]
     assert "Not set: SECOND_KEY. The runs begin only when every key's variable is set." in shown.stderr
     missing = types(tmp_path, "run", file.name, status=2, FIRST_KEY=FIRST)
-    assert "SECOND_KEY, the variable for a model's key, is not set." in missing.stderr
+    assert "row 22, key 'key_variable': SECOND_KEY, the variable for the key of Second, is not set." in missing.stderr
     assert not (tmp_path / "results").exists()
 
 
@@ -134,7 +134,7 @@ FAULTS: list[tuple[str, int, str, str]] = [
     ("tasks: [kalahi/mc]\nmodel: smollm2\nmodels: [smollm2]", 2, "model", "'models'"),
     ("tasks:\n  - kalahi/mcc\nmodels: [smollm2]", 2, "tasks.task", "'kalahi/mc'"),
     ("tasks:\n  - limit: 3\nmodels: [smollm2]", 2, "tasks", "task: kalahi/mc"),
-    ("tasks:\n  - {task: kalahi/mc, suite: kalahi}\nmodels: [smollm2]", 2, "tasks", "task: kalahi/mc"),
+    ("tasks:\n  - {task: kalahi/mc, suite: kalahi}\nmodels: [smollm2]", 2, "tasks.task", "task: kalahi/mc"),
     ("tasks:\n  - suite: kalahy\nmodels: [smollm2]", 2, "tasks.suite", "'kalahi'"),
     ("tasks:\n  - suite: cultural-cor\nmodels: [smollm2]", 2, "tasks.suite", "'cultural-core'"),
     ("tasks:\n  - {suite: cultural-core, data: x}\nmodels: [smollm2]", 2, "tasks.suite", "Leave out data"),
@@ -142,15 +142,34 @@ FAULTS: list[tuple[str, int, str, str]] = [
     ("tasks:\n  - task: kalahi/mc\n    country: PH\nmodels: [smollm2]", 3, "tasks.country", "where: {culture:"),
     ("tasks:\n  - task: kalahi/mc\n    judge: openai:x\nmodels: [smollm2]", 3, "tasks.judge", "Leave it out"),
     ("tasks:\n  - task: kalahi/mc\n    subset: randm\nmodels: [smollm2]", 3, "tasks.subset", "'first' or 'random'"),
-    ("tasks: [kalahi/mc]\nmodels: [smollm2]\nseed: often", 3, "seed", "See docs"),
+    ("tasks: [kalahi/mc]\nmodels: [smollm2]\nseed: often", 3, "seed", "without quotes"),
     ("tasks: [kalahi/mc]\nmodels: [{model: smollm2, thinking: off}]", 2, "models.thinking", "quotes"),
     ("tasks: [kalahi/mc]\nmodels: [{model: smollm2, max_cost: 3}]", 2, "models", "'price_in'"),
-    ("tasks: [kalahi/mc]\nmodels: [{model: smollm2, replicas: 3}]", 2, "models", "'engine' ray"),
-    ("tasks: [kalahi/mc]\nuntil: 7\nmodels: [smollm2]", 3, "models", "0.05"),
+    ("tasks: [kalahi/mc]\nmodels: [{model: smollm2, replicas: 3}]", 2, "models.replicas", "'engine' ray"),
+    ("tasks: [kalahi/mc]\nuntil: 7\nmodels: [smollm2]", 2, "until", "0.05"),
     ("tasks: [kalahi/mc]\nmodels:\n  - smollm2\n  - smollm2", 3, "models", "'label:'"),
-    ("tasks: [kalahi/mc]\nmodels: [{model: openai:x, base_url: 'http://me:pw@h/v1'}]", 2, "models", "environment"),
-    ("tasks: [kalahi/mc]\nmodels: [{model: openai:x, extra: {body: {api_key: sk}}}]", 2, "models", "Never write"),
+    (
+        "tasks: [kalahi/mc]\nmodels: [{model: openai:x, base_url: 'http://me:pw@h/v1'}]",
+        2,
+        "models.base_url",
+        "environment",
+    ),
+    ("tasks: [kalahi/mc]\nmodels: [{model: openai:x, extra: {body: {api_key: sk}}}]", 2, "models.extra", "Never write"),
     ("- kalahi/mc", 1, "", "field: value"),
+    ("tasks:\n  - task: kalahi/mc\n    data: sample:filipno\nmodels: [smollm2]", 3, "tasks.data", "'filipino'"),
+    ("tasks:\n  - task: kalahi/mc\n    limit: 0\nmodels: [smollm2]", 3, "tasks.limit", ""),
+    (
+        "tasks:\n  - task: kalahi/mc\n    where:\n      culture: Mars\nmodels: [smollm2]",
+        4,
+        "tasks.where.culture",
+        "Egy",
+    ),
+    ("tasks:\n  - task: kalahi/mc\n    variant: nope\nmodels: [smollm2]", 3, "tasks.variant", "full"),
+    ("tasks:\n  - task: kalahi/mc\n    shots: 9999\nmodels: [smollm2]", 3, "tasks.shots", "'shots' 6"),
+    ("tasks:\n  - task: kalahi/mc\n    max_failed: -1\nmodels: [smollm2]", 3, "tasks.max_failed", ""),
+    ("tasks: [kalahi/mc]\nmodels:\n  - model: smollm2\n    concurrency: 0", 4, "models.concurrency", ""),
+    ("tasks: [kalahi/mc]\nmodels: [smollm2]\nengine: nope", 3, "engine", "local, ray"),
+    ("tasks: [kalahi/mc]\nmodels: [smollm2]\nout: study.yaml", 3, "out", "'out'"),
 ]
 
 
@@ -163,7 +182,59 @@ def test_what_is_wrong_is_told_with_row_key_and_remedy(
     assert (wrong.value.row, wrong.value.column or "") == (row, key)
     assert str(wrong.value).startswith(str(tmp_path / "study.yaml"))
     assert remedy in str(wrong.value.hint)
+    assert "should be" not in str(wrong.value), "not in pydantic's words"
     assert "--" not in str(wrong.value), "a file has keys, and no options"
+
+
+@pytest.mark.parametrize("level", ["top", "models", "tasks", "judge"])
+def test_a_value_of_another_type_is_told_in_our_words(tmp_path: Path, level: str) -> None:
+    """Of every key, and of every type that YAML knows: where it stands, what it is, what it must be, and what to do."""
+    kinds = {"top": FileKeys, "models": ModelKeys, "tasks": TaskKeys, "judge": JudgeKeys}
+    told = dict[str, DataError]()
+    for key in set(kinds[level].model_fields) - {"tasks", "models", "model", "task", "suite", "judge"}:
+        for value in ("lots", "[1, 2]", "{a: 1}", "true", "2024-05-01", "1.5", ""):
+            line = f"{key}: {value}"
+            text = {
+                "top": f"tasks: [kalahi/open]\nmodels: [smollm2]\n\n\n{line}",
+                "models": f"tasks: [kalahi/open]\nmodels:\n  - model: smollm2\n\n    {line}",
+                "tasks": f"models: [smollm2]\ntasks:\n  - task: kalahi/open\n\n    {line}",
+                "judge": f"tasks:\n- task: blend/saq\n  judge:\n    model: smollm2\n    {line}\nmodels: [smollm2]",
+            }[level]
+            try:
+                read_config(written(tmp_path, text))
+            except DataError as error:
+                told[line] = error
+    assert not [line for line, error in told.items() if "should be" in str(error)]
+    of_types = {line: error for line, error in told.items() if "must be" in error.message and error.hint}
+    assert len(of_types) > 40
+    assert {error.row for error in of_types.values()} == {5}
+    assert [line for line, error in of_types.items() if line.partition(":")[0] not in str(error.column)] == []
+
+
+def test_messages_of_a_file_and_of_a_program_name_no_options(tmp_path: Path) -> None:
+    """Whoever reads them has no command line; a command to be typed stays as it is."""
+    with pytest.raises(UsageError) as refused:
+        kapwa.load_task("kalahi/mc", subset="random")
+    assert "Name it with 'limit'." in str(refused.value)
+    with speaking_of("command"):
+        assert "Name it with --limit." in str(refused.value)
+    text = "See kapwa run X --limit 3. Or Check --base-url; inspect eval --no-log-samples"
+    said = "See kapwa run X --limit 3. Or Check 'base_url'; inspect eval --no-log-samples"
+    assert worded(text) == said
+    file = written(tmp_path, "tasks: [blend/saq]\nmodels:\n  - model: openai:x\n    base_url: http://127.0.0.1:9/v1\n")
+    failed = types(tmp_path, "run", file.name, status=2)
+    assert "'base_url'" in failed.stderr
+    assert "--" not in failed.stderr
+
+
+def test_a_file_that_a_run_file_names_is_told_with_the_row_that_names_it(tmp_path: Path) -> None:
+    for key in ("wordings", "errata", "plan"):
+        text = f"tasks:\n  - task: kalahi/mc\n    {key}: nothing.csv\nmodels: [smollm2]"
+        with pytest.raises(DataError, match="no such file") as wrong:
+            read_config(written(tmp_path, text)).open_tasks()
+        assert f"study.yaml, row 3, key '{key}'." in str(wrong.value.hint)
+    with pytest.raises(DataError, match="no such file"):
+        read_config(written(tmp_path, "tasks: [kalahi/mc]\nprices: nothing.csv\nmodels: [smollm2]"))
 
 
 def test_a_dry_run_names_the_key_and_address_that_a_file_leaves_out(tmp_path: Path) -> None:
@@ -241,6 +312,25 @@ def test_from_python_a_failure_stops_no_other_run(stub, tmp_path: Path) -> None:
     ]
     assert {each.label for each in seen} >= {"kalahi/open First", "kalahi/open Second"}
     assert all(isinstance(run.estimates, pl.DataFrame) for run in runs)
+
+
+def test_several_runs_give_one_table_and_their_reports(stub, tmp_path: Path) -> None:
+    """Of each run a line with its report; scores stand together, and what holds for all is said once."""
+    one, two = stub(says="rice"), stub(says="tea")
+    written(tmp_path, study(one.url, two.url))
+    shown = types(tmp_path, "run", "study.yaml", FIRST_KEY=FIRST, SECOND_KEY=SECOND)
+    lines = shown.stdout.splitlines()
+    rows = [tuple(line.split()[:3]) for line in lines if line.startswith(("kalahi/open ", "blend/saq "))]
+    assert [(row[0], row[2]) for row in rows] == [
+        ("kalahi/open", "First"),
+        ("kalahi/open", "Second"),
+        ("blend/saq", "First"),
+        ("blend/saq", "Second"),
+    ]
+    assert shown.stdout.count("No native speaker has reviewed it") <= 2, "once for each task at most"
+    assert len(lines) < 30
+    assert shown.stderr.count("report.html") == 4
+    assert "Report on all 4 runs: page.html" in shown.stderr
 
 
 def test_a_model_has_its_own_settings_before_the_tasks_and_the_files(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def closed_port() -> int:
 
 def test_a_server_that_is_down_is_named_with_the_remedy(connect):
     url = f"http://127.0.0.1:{closed_port()}/v1"
-    with pytest.raises(ModelError, match=f"{url}: cannot connect(?s:.)*--base-url"):
+    with pytest.raises(ModelError, match=f"{url}: cannot connect(?s:.)*'base_url'"):
         connect(url)
 
 

@@ -134,7 +134,7 @@ def test_a_certificate_of_an_own_authority_works_with_ssl_cert_file(serving, aut
     ("name", "dates", "message"),
     [
         ("IP:127.0.0.1", "-startdate 20200101000000Z -enddate 20200201000000Z", "expired(?s:.)*clock"),
-        ("DNS:api.example.org", "-days 30", "mismatch(?s:.)*--base-url"),
+        ("DNS:api.example.org", "-days 30", "mismatch(?s:.)*'base_url'"),
     ],
 )
 def test_what_is_wrong_with_a_certificate_is_said(serving, authority, connect, monkeypatch, name, dates, message):
@@ -179,7 +179,7 @@ def test_a_server_that_closes_after_each_answer_is_asked_anew(serving, connect):
 
 
 def test_a_host_name_that_is_not_known_is_named(connect):
-    with pytest.raises(ModelError, match=r"cannot connect(?s:.)*--base-url"):
+    with pytest.raises(ModelError, match=r"cannot connect(?s:.)*'base_url'"):
         connect("http://nowhere.invalid/v1")
 
 

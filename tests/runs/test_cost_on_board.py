@@ -74,7 +74,7 @@ def test_a_report_of_costs_that_nobody_knows_is_refused_with_the_remedy(tmp_path
     run, page = made(tmp_path, "unknown", None), tmp_path / "page.html"
     with pytest.raises(UsageError, match="None of these runs says what it cost") as raised:
         build_report([run], page, cost=True)
-    assert "--price-in" in str(raised.value)
+    assert "'price_in'" in str(raised.value)
     assert not page.exists()
     # The remedy: the same command with prices asks nothing again, and tells the cost.
     priced = made(tmp_path, "unknown", CHEAP)

@@ -253,7 +253,7 @@ def test_earlier_runs_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not complete"):
         run_task(TASK, Steady(), out=tmp_path / "runs", progress=False, until=f"decided:{stopped}", margin=0.1)
     begun = run_task(replace(TASK, n=900), Steady(fails="of 5"), path=tmp_path / "begun", progress=False)
-    with pytest.raises(UsageError, match="was begun without --until"):
+    with pytest.raises(UsageError, match="was begun without 'until'"):
         run_task(TASK, Steady(fails="of 5"), path=begun, progress=False, until=0.1)
 
 

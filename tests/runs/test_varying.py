@@ -93,7 +93,7 @@ def test_given_texts_are_asked_in_wordings_but_not_drawn(wordings: Path) -> None
         kapwa.load_task("kalahi/mc", data="sample:filipino", samples=2)
     with pytest.raises(UsageError, match="copies of one text"):
         kapwa.load_task("kalahi/open", data="sample:filipino", samples=2, temperature=0.0)
-    with pytest.raises(UsageError, match="takes no --wordings"):
+    with pytest.raises(UsageError, match="takes no 'wordings'"):
         kapwa.load_task("eecc/qa", wordings=wordings)
     assert "samples" not in kapwa.load_task("kalahi/mc", data="sample:filipino", samples=1).options
 

@@ -131,7 +131,7 @@ def test_errors_are_listed_and_reading_goes_on(release: Path) -> None:
         ("t-1", "Spain_data.json"),
         ("t-2", "Spain_data.json"),
     ]
-    assert errors[0].message == "'question': input should be a valid string."
+    assert errors[0].message == "'question': is 5, but must be a text."
 
 
 def test_other_data_is_none_of_ours(tmp_path: Path) -> None:

@@ -34,19 +34,19 @@ def group(**changes: Any) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"question": ...}, "'question': field required"),
-        ({"question": 5}, "'question': input should be a valid string"),
+        ({"question": ...}, "'question': is missing"),
+        ({"question": 5}, "'question': is 5, but must be a text"),
         ({"question": " ", "en_question": " "}, "no text in either language"),
-        ({"annotations": ["a"]}, "'annotations.0': input should be"),
+        ({"annotations": ["a"]}, "'annotations.0': is 'a', but must be"),
         ({"aggregated_answers": group(count=5)}, "both 'annotations' and 'aggregated_answers'"),
-        ({"annotations": group(count="2")}, "'annotations.0.count': input should be a valid integer"),
-        ({"annotations": group(count=0)}, "'annotations.0.count': input should be greater than or equal to 1"),
+        ({"annotations": group(count="2")}, "'annotations.0.count': is '2', but must be a whole number"),
+        ({"annotations": group(count=0)}, "'annotations.0.count': is 0, but must be a number of at least 1"),
         ({"annotations": group(count=10**30)}, "'annotations.0.count'"),
-        ({"annotations": group(answers=[1])}, "'annotations.0.answers.0': input should be a valid string"),
+        ({"annotations": group(answers=[1])}, "'annotations.0.answers.0': is 1, but must be a text"),
         ({"annotations": group(answers=[])}, "no text in 'answers'"),
         ({"annotations": group(answers=["", " "])}, "no text in 'answers'"),
-        ({"idks": {"idk": "1"}}, "'idks.idk': input should be a valid integer"),
-        ({"idks": {"idk": -1}}, "'idks.idk': input should be greater than or equal to 0"),
+        ({"idks": {"idk": "1"}}, "'idks.idk': is '1', but must be a whole number"),
+        ({"idks": {"idk": -1}}, "'idks.idk': is -1, but must be a number of at least 0"),
     ],
 )
 def test_bad_entries(release: Path, changes: dict[str, Any], said: str) -> None:

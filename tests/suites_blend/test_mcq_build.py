@@ -28,7 +28,10 @@ from mcq_people import (
     survey,
 )
 
+import kapwa
+from kapwa.datasets.card import joined_card
 from kapwa.errors import UsageError
+from kapwa.exchange.hub_publish import plan_publication
 from kapwa.suites.base import DataSource
 from kapwa.suites.blend.mcq_build import build_mcq
 from kapwa.suites.blend.mcq_data import MCQ_COLUMNS, read_mcq
@@ -280,16 +283,37 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert [one.id for one in questions] == [row["id"] for row in table]
 
 
-def test_the_card_says_what_was_built_and_from_what(tmp_path: Path) -> None:
+def test_a_build_says_what_was_built_and_from_what(tmp_path: Path) -> None:
     source = DataSource("drinks", None, "00ff", {"licence": "CC0", "citation": "Us"}, illustrative=True)
     built = build_mcq(drinks(), tmp_path / "mcq", seed=3, rule="paper", source=source)
-    card = yaml.safe_load((built.folder / "card.yaml").read_text())
-    assert card["rule"] == "paper"
-    assert (card["seed"], card["max_variants"], card["builder"]) == (3, 5, 1)
-    assert (card["data"], card["data_digest"], card["licence"], card["illustrative"]) == ("drinks", "00ff", "CC0", True)
-    assert (card["items"], card["questions"], card["countries"]) == (20, 1, list(COUNTRIES))
-    assert card["letters"] == {"A": 5, "B": 5, "C": 5, "D": 5}
-    assert any("simplemma" in tool for tool in card["compared_with"])
+    record = yaml.safe_load((built.folder / "build.yaml").read_text())
+    assert record["rule"] == "paper"
+    assert (record["seed"], record["max_variants"], record["builder"]) == (3, 5, 1)
+    assert (record["data"], record["data_digest"]) == ("drinks", "00ff")
+    assert (record["items"], record["questions"], record["countries"]) == (20, 1, list(COUNTRIES))
+    assert record["letters"] == {"A": 5, "B": 5, "C": 5, "D": 5}
+    assert any("simplemma" in tool for tool in record["compared_with"])
+
+
+def test_a_build_has_the_card_of_its_data_so_that_it_can_be_published(tmp_path: Path) -> None:
+    kapwa.build_mcq("sample", tmp_path / "mcq", max_variants=1)
+    card = yaml.safe_load((tmp_path / "mcq" / "card.yaml").read_text(encoding="utf-8"))
+    assert (card["licence"], card["language"], card["illustrative"]) == ("CC-BY-4.0", "en", True)
+    assert card["culture"] == "Egypt, Mexico, Philippines, South_Korea, US"
+    assert card["reviewed_by_native_speakers"] is False
+    assert "kapwa publish" not in str(kapwa.check_data(tmp_path / "mcq").findings)
+    plan = plan_publication([tmp_path / "mcq"], "us/mcq")
+    assert {"build.yaml", "card.yaml", "mcq.csv"} < set(plan.files)
+
+
+def test_a_licence_that_one_of_the_packs_lacks_is_not_made_up() -> None:
+    packs = [{"licence": "CC0", "title": "a", "authors": ["A"]}, {"licence": "unknown", "authors": ["B", "A"]}]
+    assert joined_card({"packs": packs}, title="both") == {
+        "title": "both",
+        "authors": ["A", "B"],
+        "illustrative": False,
+    }
+    assert joined_card({}, title="both") == {}
 
 
 def test_an_earlier_build_is_replaced_whole_and_nothing_else_is(tmp_path: Path) -> None:
@@ -297,7 +321,7 @@ def test_an_earlier_build_is_replaced_whole_and_nothing_else_is(tmp_path: Path) 
     build_mcq(drinks(), out)
     (out / "leftover.txt").write_text("old")
     build_mcq(drinks(), out, seed=9)
-    assert sorted(path.name for path in out.iterdir()) == ["card.yaml", "mcq.csv", "skipped.csv", "verdicts.csv"]
+    assert sorted(path.name for path in out.iterdir()) == ["build.yaml", "mcq.csv", "skipped.csv", "verdicts.csv"]
     assert [path.name for path in tmp_path.iterdir()] == ["mcq"]
     other = tmp_path / "thesis"
     other.mkdir()

@@ -181,3 +181,11 @@ def test_a_list_where_a_text_belongs_is_refused(tmp_path: Path, column: str) -> 
     (tmp_path / "mcq.jsonl").write_text(json.dumps(built_row() | {column: ["a", "b"]}), encoding="utf-8")
     with pytest.raises(DataError, match=rf"row 1, column '{column}': is a list, but one text is needed\.$"):
         read_mcq(tmp_path)
+
+
+@pytest.mark.parametrize(("data", "remedy"), [("sample", "--data sample -o mcq"), ("sample:us", "Other cultures")])
+def test_a_sample_pack_is_named_as_the_user_named_it(data: str, remedy: str) -> None:
+    with pytest.raises(UsageError, match=f"^{data} holds people's answers") as refused:
+        read_mcq(data)
+    assert remedy in str(refused.value.hint)
+    assert "packs" not in str(refused.value)

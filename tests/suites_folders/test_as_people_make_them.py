@@ -298,6 +298,9 @@ def test_people_s_answers_to_one_question_under_two_ids_are_named(tmp_path: Path
     (folder / "answers.csv").write_text("id,votes,local,english\nq1,3,chai,tea\nq2,3,maji,water\n", encoding="utf-8")
     report = [(f.severity, f.row, f.column, f.message) for f in check_folder(folder).report.findings]
     assert said(report, "asks the same as row 2, but calls 'maji' right where that row says 'chai'")
+    (folder / "answers.csv").write_text("id,votes,local,english\nq1,3,chai,tea\n", encoding="utf-8")
+    report = [(f.severity, f.row, f.column, f.message) for f in check_folder(folder).report.findings]
+    assert said(report, "asks the same as row 2, and it has no answer: delete one of the two")
 
 
 @pytest.mark.parametrize(

@@ -98,9 +98,12 @@ def test_a_conversation_stands_before_the_question_of_every_form(form: str, tmp_
         ("hello", "is no JSON list of turns: Invalid JSON"),
         ({"role": "user"}, "is no JSON list of turns"),
         (["hello"], "turn 1"),
-        ([{"role": "human", "content": "x"}], "turn 1: 'role': Input should be 'system', 'user' or 'assistant'"),
-        ([{"role": "user"}], "turn 1: 'content': Field required"),
-        ([*TURNS, {"role": "user", "content": "x", "name": "y"}], "turn 3: 'name': Extra inputs are not permitted"),
+        (
+            [{"role": "human", "content": "x"}],
+            "turn 1: 'role': is 'human', but must be 'system', 'user' or 'assistant'",
+        ),
+        ([{"role": "user"}], "turn 1: 'content': is missing"),
+        ([*TURNS, {"role": "user", "content": "x", "name": "y"}], "turn 3: 'name': is a name that is not known here"),
         ([{"role": "user", "content": " "}, TURNS[1]], "turn 1 is empty"),
         ([{**TURNS[0], "language": "english!"}, TURNS[1]], "'english!' is not a BCP-47 language tag"),
         ([*TURNS, {"role": "system", "content": "x"}], "turn 3 is the system's, and only the first can be"),
@@ -122,7 +125,7 @@ def test_what_no_question_can_follow_is_named_by_file_row_and_column(
 @pytest.mark.parametrize(
     ("media", "message"),
     [
-        ([{"path": "images/bread.png"}], "file 1: 'alt': Field required"),
+        ([{"path": "images/bread.png"}], "file 1: 'alt': is missing"),
         ([{**PICTURE, "path": "../outside.png"}], "'../outside.png' does not lie in the folder of the data"),
         ([{**PICTURE, "path": "images/link.png"}], "'images/link.png' does not lie in the folder of the data"),
         ([{**PICTURE, "path": "images/none.png"}], "there is no file 'images/none.png' in the folder of the data"),

@@ -5,6 +5,7 @@ import shlex
 import shutil
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -47,6 +48,49 @@ def test_the_commands_for_a_new_folder_work_as_they_are_printed(folder: str, nam
     added = CliRunner().invoke(app, shlex.split(add)[1:])
     assert added.exit_code == 0, added.stderr
     assert list(registered()) == [name]
+
+
+@pytest.mark.parametrize("named", ["ours", None])
+def test_a_run_says_what_a_check_of_its_data_warns_of(
+    tmp_path: Path, named: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once a run, before the first question; not of a sample pack, nor of the data's card."""
+    new_suite("blend", tmp_path / "mine")
+    answers = tmp_path / "mine" / "answers.csv"
+    text = answers.read_text(encoding="utf-8").replace("example-1,3,", "example-1,9,")
+    answers.write_text(text, encoding="utf-8")
+    data: str | Path = tmp_path / "mine"
+    if named is not None:
+        add_suite(tmp_path / "mine", named)
+        task, data = kapwa.load_task("ours/saq"), named
+    else:
+        task = kapwa.load_task("blend/saq", data=data)
+    warned = [each for each in kapwa.check_data(data).findings if each.severity == "warning"]
+    of_tables = [each for each in warned if Path(each.path).name != "card.yaml"]
+    assert 0 < len(of_tables) < len(warned)
+    replies = pl.DataFrame({"item_id": [item.id for item in task.items()], "text": "fruit"})
+    replies.write_ndjson(tmp_path / "replies.jsonl")
+    run = kapwa.evaluate(task, f"replay:{tmp_path / 'replies.jsonl'}", out=tmp_path / "runs")
+    (said,) = (record.getMessage() for record in caplog.records if "kapwa data check" in record.getMessage())
+    assert f"have {len(of_tables)} warnings: a number may change." in said
+    assert "questions.csv, row 2, column 'annotators': an answer has 9 votes, but only 5 of 5 annotators" in said
+    assert shlex.quote(str(data)) in said
+    (note,) = (note for note in run.manifest["notes"] if "data check" in note)
+    assert "an answer has 9 votes" in note
+    assert str(tmp_path) not in note, "a run's manifest names no folder"
+    caplog.clear()
+    kapwa.score_responses(task, replies)
+    assert "an answer has 9 votes" in caplog.text
+    caplog.clear()
+    sample = kapwa.load_task("blend/saq", data="sample:us", limit=1)
+    kapwa.score_responses(sample, pl.DataFrame({"item_id": [item.id for item in sample.items()], "text": "pie"}))
+    assert "data check" not in caplog.text
+
+
+def test_a_check_names_example_rows_as_adding_the_folder_does(tmp_path: Path) -> None:
+    new_suite("blend", tmp_path / "mine")
+    for report in (check_named(tmp_path / "mine"), check_folder(tmp_path / "mine").report):
+        assert sum("example row" in each.message for each in report.findings) == 5
 
 
 @pytest.mark.parametrize("form", forms())

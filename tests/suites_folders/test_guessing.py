@@ -42,6 +42,20 @@ def test_a_guess_asks_what_the_mapping_asks(tmp_path: Path, name: str) -> None:
     assert asked(folder) == by_hand
 
 
+def test_a_fault_among_few_letters_makes_them_no_texts(tmp_path: Path) -> None:
+    """Of four rows one names no option: the others are letters all the same, and a check names the fault alone."""
+    rows = [("1", "A"), ("2", "B"), ("3", "A"), ("4", "E")]
+    lines = [f"{name},Kenya,Which is number {name}?,ugali,fish,bread,rice,{answer}" for name, answer in rows]
+    table = tmp_path / "quiz.csv"
+    table.write_text("\n".join(["id,culture,question,a,b,c,d,answer", *lines, ""]), encoding="utf-8")
+    guessed = guess_mapping([table])
+    assert "answer_is: letter  # most of its cells are letters of options" in guessed.as_yaml()
+    assert any("no letter of an option" in sentence for sentence in guessed.unsure)
+    (tmp_path / "mapping.yaml").write_text(guessed.as_yaml(), encoding="utf-8")
+    errors = [each for each in kapwa.check_data(tmp_path).findings if each.severity == "error"]
+    assert [(each.row, each.column) for each in errors] == [(5, "answer")]
+
+
 def test_what_cannot_be_told_is_said() -> None:
     of_exams = guess_mapping(tables(MAPPINGS / "include"))
     assert any("codes of languages" in sentence for sentence in of_exams.unsure)

@@ -28,7 +28,9 @@ def show_dry_run(task: Task, models: Sequence[ConfiguredModel], out: Path, *, js
     ``out``: the folder of runs, whose answers show how long answers are. With ``json`` nothing is shown.
     """
     from kapwa.runs.preview import as_answered, preview
+    from kapwa.suites.folders.warned import warn_of_data
 
+    warn_of_data(task.data)
     preview_ = preview(task)
     counted = [(model, counted_tokens(preview_.distinct, model.spec, model.options)) for model in models]
     estimates = []

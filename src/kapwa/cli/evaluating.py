@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from kapwa.cli.output import note, show, show_json
-from kapwa.errors import KapwaError
+from kapwa.errors import KapwaError, worded
 from kapwa.registry import load
 
 if TYPE_CHECKING:
@@ -38,28 +38,25 @@ def run_and_show(task: Task, model: Model, settings: RunSettings, *, json: bool)
     return run
 
 
-def show_run(run: Run, task: Task, *, json: bool, several: bool = False) -> None:
-    """Write the run's report, and show the result, what was learnt of the model and what the run cost.
-
-    ``several``: it is one of several runs.
-    """
+def show_run(run: Run, task: Task, *, json: bool) -> None:
+    """Write the run's report, and show the result, what was learnt of the model and what the run cost."""
     from kapwa.report.page.runs import build_report
     from kapwa.report.terminal.runs import render_run
     from kapwa.runs.costs import cost_line
     from kapwa.runs.manifest import asking_notes
 
     page = build_report([run], run.path / "report.html")
-    if not json:
-        show(render_run(run))
-    elif not several:
+    if json:
         show_json(run.as_dict())
+    else:
+        show(render_run(run))
     for line in asking_notes(run.manifest):
         note(line)
     cost = run.manifest.get("cost") or {}
     if cost.get("read") or cost.get("written") or cost.get("retries"):  # recorded answers and some servers report none
         note(cost_line(cost))
     note(f"Report: {page}")
-    if not several and len(list(run.path.parent.glob("*/run.json"))) > 1:
+    if len(list(run.path.parent.glob("*/run.json"))) > 1:
         note(f"Report on all runs in that folder: kapwa report {quote(str(run.path.parent))}/* -o report.html")
     cached = run.manifest.get("cache")
     if cached:
@@ -68,8 +65,25 @@ def show_run(run: Run, task: Task, *, json: bool, several: bool = False) -> None
     if step:
         note(step.format(run=run.path))
     if run.stopped:
-        further = "without --until" if "until" in run.manifest else "with a larger limit"
-        note(f"Ended early: {run.manifest['ended']}. To continue, run the same command {further}.")
+        note(_ended_early(run))
+
+
+def _ended_early(run: Run) -> str:
+    further = "without --until" if "until" in run.manifest else "with a larger limit"
+    return f"Ended early: {run.manifest['ended']}. To continue, run the same command {further}."
+
+
+def note_run(run: Run) -> None:
+    """Write the report of one of several runs, and note where it is; details are there, scores in the table of all."""
+    from kapwa.report.page.runs import build_report
+    from kapwa.runs.costs import cost_line
+
+    page = build_report([run], run.path / "report.html")
+    cost = run.manifest.get("cost") or {}
+    spent = f" {cost_line(cost)}" if cost.get("read") or cost.get("written") or cost.get("retries") else ""
+    note(f"{run.manifest['task']} by {run.label}: {page}.{spent}")
+    if run.stopped:
+        note(worded(_ended_early(run)))
 
 
 def run_each(
@@ -85,11 +99,12 @@ def run_each(
 
     for model in models:  # a misspelt name is reported before hours of asking another model
         checked_spec(model.spec, options_dict(model.options))
+
     runs: list[Run] = []
     failed: dict[str, KapwaError] = {}
     try:
         for what, task, made in each_run(tasks, models, progress=True):
-            run = _shown(task, made, json=json)
+            run = _noted(task, made)
             if isinstance(run, KapwaError):
                 failed[what] = run
                 note(f"error: {what}: {run}")
@@ -100,10 +115,7 @@ def run_each(
         raise typer.Exit(130) from None
     if json and failed and not runs:  # nothing succeeded: an error in JSON, too
         raise list(failed.values())[-1]
-    if runs and page is not None:
-        note(f"Report on {page(runs)}")
-    if json:
-        show_json([run.as_dict() for run in runs])
+    _show_runs(runs, tasks, page, json=json)
     if failed:
         note(f"Failed: {', '.join(failed)}. The same command retries what is missing.")
         raise typer.Exit(2)
@@ -111,12 +123,29 @@ def run_each(
         raise typer.Exit(1)
 
 
-def _shown(task: Task | None, made: Run | KapwaError, *, json: bool) -> Run | KapwaError:
-    """Show a run that was made; return it, or the error that prevented it or its report."""
+def _show_runs(
+    runs: Sequence[Run], tasks: Sequence[Task], page: Callable[[Sequence[Run]], str] | None, *, json: bool
+) -> None:
+    """Show what several runs gave, in one table, and write the one report on them."""
+    from kapwa.report.terminal.run_table import render_runs
+
+    if runs and not json:
+        show(render_runs(runs))
+    for step in dict.fromkeys(load("suites", task.suite).next_step for task in tasks) if runs else ():
+        if step:
+            note(step.format(run="RUN"))
+    if runs and page is not None:
+        note(f"Report on {page(runs)}")
+    if json:
+        show_json([run.as_dict() for run in runs])
+
+
+def _noted(task: Task | None, made: Run | KapwaError) -> Run | KapwaError:
+    """Note a run that was made; return it, or the error that prevented it or its report."""
     if isinstance(made, KapwaError) or task is None:
         return made
     try:
-        show_run(made, task, json=json, several=True)
+        note_run(made)
     except KapwaError as error:
         return error
     return made

@@ -24,7 +24,7 @@ import kapwa
 from kapwa.cli.output import HarmlessFormatter, error_object, note, show_json
 from kapwa.cli.system_errors import OTHER_PATH, explained, file_of
 from kapwa.cli.verbs import HEADINGS, RENAMED, VERBS
-from kapwa.errors import KapwaError, nearest
+from kapwa.errors import KapwaError, nearest, speaking_of
 from kapwa.value_types import JsonObject
 
 
@@ -113,6 +113,7 @@ def main(
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit(2)
+    context.with_resource(speaking_of("command"))
     if config is not None:
         from kapwa.user_suites import CONFIG_VARIABLE
 

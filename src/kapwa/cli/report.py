@@ -350,7 +350,7 @@ def compare(
     from kapwa.report.board.planned import against_plan
     from kapwa.report.tables.regression import judge
     from kapwa.report.tables.thinking import thinking_sentence
-    from kapwa.report.terminal.runs import difference_lines, render_comparison
+    from kapwa.report.terminal.runs import difference_lines, nothing_compared, render_comparison
     from kapwa.runs.csv_and_notebook import BOM
     from kapwa.runs.signature import differing
     from kapwa.tables import csv_text
@@ -373,6 +373,7 @@ def compare(
         write_text(csv, BOM + csv_text(told.columns, told.iter_rows()))
         note(f"Table: {csv}")
     thinking = thinking_sentence(first, second, frame)
+    nothing = nothing_compared(first, second)
     if json:
         runs: JsonObject = {
             name: {"path": str(run.path), "label": run.label, "signature": run.manifest["signature"]}
@@ -382,12 +383,14 @@ def compare(
         more: JsonObject = {} if judgement is None else {"regression": judgement.as_dict()}
         more |= {"thinking": thinking} if thinking else {}
         more |= {"plan": planned.as_dict()} if planned else {}
+        more |= {"nothing_compared": nothing} if nothing else {}
         show_json({**runs, "differ": differ, **more, "comparisons": frame.to_dicts()})
     else:
         if planned is not None:
             show(planned.terminal())
         show("\n".join([*difference_lines(first, second), *filter(None, [thinking]), ""]))
-        show(render_comparison(frame, first.metrics) if judgement is None else judgement.terminal())
+        shown = render_comparison(frame, first.metrics) if judgement is None else judgement.terminal()
+        show(nothing if nothing and judgement is None else shown)
     if judgement is not None:
         if judgement.outcome == "inconclusive":
             again = shlex.join(["kapwa", "plan", str(run_a), str(run_b), "--difference", f"{margin:g}"])

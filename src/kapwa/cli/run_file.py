@@ -11,7 +11,7 @@ import typer
 from kapwa.cli.dry_run import show_dry_run
 from kapwa.cli.evaluating import run_each
 from kapwa.cli.output import note, show_json, show_table, show_text
-from kapwa.errors import UsageError
+from kapwa.errors import UsageError, speaking_of
 
 if TYPE_CHECKING:
     from kapwa.config.asking import ConfiguredModel
@@ -42,7 +42,8 @@ def run_file(context: typer.Context, path: Path, *, dry_run: bool, json: bool) -
                 dry_runs = [show_dry_run(task, config.models, config.out, json=json) for task in tasks]
                 show_json(dry_runs) if json else _show_models(config)
                 return
-            run_each(tasks, config.models, _page(config), json=json)
+            with speaking_of("file"):
+                run_each(tasks, config.models, _page(config), json=json)
     except KeyboardInterrupt:
         note("Stopped before anything was asked.")
         raise typer.Exit(130) from None

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kapwa.api import evaluate
+from kapwa.api import evaluate_opened
 from kapwa.errors import KapwaError
 from kapwa.loading import load_model
 from kapwa.models.base import ModelOptions
@@ -17,6 +17,7 @@ from kapwa.runs.finished_run import Run
 from kapwa.runs.progress import Progress
 from kapwa.runs.settings import RunSettings
 from kapwa.suites.base import Task
+from kapwa.suites.folders.warned import warn_of_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,9 @@ class RunOutcome(NamedTuple):
 
 
 def each_run(tasks: Sequence[Task], models: Sequence[ConfiguredModel], progress: Progress) -> Iterator[RunOutcome]:
-    """Load each model once, run each task with it, and yield the outcomes."""
+    """Load each model once, run each task with it, and yield the outcomes; first warn once of the data of all."""
+    for task in tasks:
+        warn_of_data(task.data)
     for model in models:
         try:
             loaded = load_model(model.spec, model.options, engine=model.engine)
@@ -61,7 +64,7 @@ def each_run(tasks: Sequence[Task], models: Sequence[ConfiguredModel], progress:
             for task, settings in zip(tasks, model.settings, strict=True):
                 what = model.name if len(tasks) == 1 else f"{task.name} on {task.data.name} by {model.name}"
                 try:
-                    run = evaluate(task, loaded, replace(settings, progress=progress))
+                    run = evaluate_opened(task, loaded, replace(settings, progress=progress))
                 except KapwaError as error:
                     yield RunOutcome(what, task, error)
                 else:

@@ -14,7 +14,7 @@ from kapwa.config.asking import ConfiguredModel
 from kapwa.config.environment import NAME, read_variables
 from kapwa.config.schema import PRICES, FileKeys, paths_of
 from kapwa.datasets.yaml_models import read_model
-from kapwa.errors import DataError, KapwaError, UsageError, nearest
+from kapwa.errors import DataError, KapwaError, RunError, UsageError, nearest, speaking_of, worded
 from kapwa.loading import (
     ASKS_CULTURES,
     ASKS_KEYS,
@@ -40,7 +40,8 @@ from kapwa.tables.yaml_files import KeyPath, Located, load_yaml
 from kapwa.value_types import JsonMapping, JsonObject, Keywords
 
 _WHAT, _SEE = "run file", "see docs/how-to/run-a-file.md."
-_OPTION = re.compile(r"--([a-z][a-z-]*[a-z])")
+# What a message names: the words in its quotation marks, and what "is …" is said of at its beginning.
+_NAMED = re.compile(r"'([^']+)'|^(\w+) (?:is|cannot) ")
 _OLD_RUN = "decided:"
 _NO_KEY = "Never write a key into the file: key_variable names the variable of the environment that holds it."
 # The key for a table of prices.
@@ -82,7 +83,8 @@ class RunConfig:
 
     def open_tasks(self) -> list[Task]:
         """Read the data of all tasks; raise DataError, naming the row of the file, for a task that cannot be run."""
-        return [self._opened(task) for task in self.tasks]
+        with speaking_of("file"):
+            return [self._opened(task) for task in self.tasks]
 
     def _opened(self, task: ConfiguredTask) -> Task:
         settings = task.settings
@@ -94,6 +96,8 @@ class RunConfig:
             return load_task_with_seed(task.name, settings, task.seed)
         except UsageError as error:
             raise _located_error(error, self.path, self._lines, ("tasks", task.number)) from None
+        except DataError as error:
+            raise _naming_key(error, self.path, self._lines) from None
 
     def unset_keys(self) -> list[str]:
         """Return the variables for keys of models that are set neither in the environment nor in ``.env``."""
@@ -105,8 +109,14 @@ class RunConfig:
     def check_keys(self) -> None:
         """Raise UsageError where the variable of a model's key is not set."""
         for name in self.unset_keys():
+            keys = next((keys for keys in self._lines.lines if self._names_variable(keys, name)), ())
+            model = next((model.name for model in self.models if model.options.key_variable == name), "a judge")
+            where = f"{self.path}, row {self._lines.line(keys)}, key 'key_variable'"
             hint = f"Set it in the environment, or write a line {name}=… into {self.path.with_name(NAME)}."
-            raise UsageError(f"{self.path}: {name}, the variable for a model's key, is not set.", hint=hint)
+            raise UsageError(f"{where}: {name}, the variable for the key of {model}, is not set.", hint=hint)
+
+    def _names_variable(self, keys: KeyPath, name: str) -> bool:
+        return bool(keys) and keys[-1] == "key_variable" and self._lines.value_at(keys) == name
 
 
 def read_config(path: str | Path) -> RunConfig:
@@ -114,7 +124,11 @@ def read_config(path: str | Path) -> RunConfig:
 
     Paths in it are relative to its own folder. Checks that need the data are made when tasks are opened.
     """
-    file = Path(path)
+    with speaking_of("file"):
+        return _read(Path(path))
+
+
+def _read(file: Path) -> RunConfig:
     located = load_yaml(file)
     keys: Any
     keys, problems = read_model(file, FileKeys, _WHAT, _SEE, located=located, hint=_key_hint)
@@ -123,10 +137,16 @@ def read_config(path: str | Path) -> RunConfig:
     named = [each for number, task in enumerate(keys.tasks) for each in reading.each_task(number, task)]
     keys = keys.model_copy(update={"tasks": [task for _, task in named]})
     tasks = [reading.task(number, task, keys) for number, task in named]
-    models = [reading.model(number, model, keys) for number, model in enumerate(keys.models)]
+    try:
+        models = [reading.model(number, model, keys) for number, model in enumerate(keys.models)]
+    except DataError as error:
+        raise _naming_key(error, file, located) from None
     _raise(reading.problems)
     out = file.parent / (keys.out or RunSettings().out)
-    check_places(out, None if keys.cache is None else file.parent / keys.cache)
+    try:
+        check_places(out, None if keys.cache is None else file.parent / keys.cache)
+    except RunError as error:
+        raise _located_error(error, file, located, ()) from None
     report = None if keys.report is None else file.parent / keys.report
     return RunConfig(
         file,
@@ -227,10 +247,14 @@ class _Reading:
         try:
             _, _, options = checked_spec(spec, keys.values_for(ModelOptions))
             refuse_secrets("extra", options.extra, _NO_KEY)
+        except UsageError as error:
+            self._refuse(error, key_path)
+            return None
+        try:
             if options.base_url:
                 checked_url(options.base_url)
         except UsageError as error:
-            self._refuse(error, key_path)
+            self._refuse(error, (*key_path, "base_url"))
             return None
         return spec, options
 
@@ -280,18 +304,51 @@ class _Reading:
         self._refuse(UsageError(message, hint=hint), key_path)
 
 
-def _located_error(error: KapwaError, path: Path, located: Located, key_path: KeyPath) -> DataError:
-    """Return an error of options as one of the file: with its location, and with keys instead of options."""
+def _located_error(error: KapwaError, path: Path, located: Located, entry: KeyPath) -> DataError:
+    """Return an error of options as one of the file: with its location, and with keys instead of options.
+
+    ``entry``: where the error arose. It is located at the key that it names, there or elsewhere in the file.
+    """
+    message, hint = (worded(text, "file") for text in (error.summary, error.hint or ""))
+    key_path = _named_key(message, located, entry) or _named_key(hint, located, entry, by_value=False) or entry
     column = ".".join(key for key in key_path if isinstance(key, str))
-    message, hint = (_with_keys(text) for text in (error.summary, error.hint or ""))
     return DataError(message, path=path, row=located.line(key_path), column=column, hint=hint or None)
 
 
-def _with_keys(text: str) -> str:
-    """Return a message for the command line with the keys of a file instead of options: "'max_cost'"."""
-    if "kapwa " in text:  # a command to be typed
-        return text
-    return _OPTION.sub(lambda option: f"'{option[1].replace('-', '_')}'", text)
+def _naming_key(error: DataError, path: Path, located: Located) -> DataError:
+    """Return an error of a file that a run file names, with the row and key that name it."""
+    for keys in located.lines if error.path is not None else ():
+        value = located.value_at(keys)
+        if isinstance(value, str) and Path(str(error.path)) in (Path(value), path.parent / value):
+            named = f"It is named in {path}, row {located.line(keys)}, key {str(keys[-1])!r}."
+            error.hint = f"{error.hint} {named}" if error.hint else named
+            break
+    return error
+
+
+def _named_key(text: str, located: Located, entry: KeyPath, *, by_value: bool = True) -> KeyPath | None:
+    """Return the key that a message names, or (``by_value``) whose value it quotes; None where it does neither.
+
+    Keys of the entry come first, then those at the top, then those of other entries: a run takes settings of all. Where
+    the entry is a key itself, only those within it are meant.
+    """
+    of_entry = [keys for keys in located.lines if keys[: len(entry)] == entry]
+    at_top = [keys for keys in located.lines if len(keys) == 1]
+    is_key = bool(entry) and isinstance(entry[-1], str)
+    candidates = of_entry if is_key else list(dict.fromkeys([*of_entry, *at_top, *located.lines]))
+    named = {word for quoted, begins in _NAMED.findall(text) for word in (quoted, begins) if word}
+    for keys in candidates:
+        if keys and keys[-1] in named:
+            return keys
+    for keys in candidates if by_value else ():
+        if keys and any(_is_value(word, located.value_at(keys)) for word in named):
+            return keys
+    return None
+
+
+def _is_value(word: str, value: object) -> bool:
+    """Whether a message that quotes ``word`` is of a value: the whole, one of several, or what follows "sample:"."""
+    return isinstance(value, str) and word in (value, value.partition(":")[2], *value.split(","))
 
 
 def _key_hint(name: str, known: Collection[str]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from kapwa.config.asking import each_run
 from kapwa.config.environment import variables_set
 from kapwa.config.reading import read_config
-from kapwa.errors import RunError
+from kapwa.errors import RunError, speaking_of
 from kapwa.runs.finished_run import Run
 from kapwa.runs.progress import Progress
 
@@ -27,14 +27,15 @@ def run_config(path: str | Path, *, progress: Progress = None) -> list[Run]:
     """
     config = read_config(path)
     config.check_keys()
-    with variables_set(config.variables):
+    with variables_set(config.variables), speaking_of("file"):
         outcomes = list(each_run(config.open_tasks(), config.models, progress))
     runs = [outcome.run for outcome in outcomes if isinstance(outcome.run, Run)]
     if config.report is not None and runs:
         from kapwa.report.writing import write_report
 
         write_report(runs, config.report)
-    failed = [f"{outcome.what}: {outcome.run}" for outcome in outcomes if not isinstance(outcome.run, Run)]
+    with speaking_of("file"):
+        failed = [f"{outcome.what}: {outcome.run}" for outcome in outcomes if not isinstance(outcome.run, Run)]
     if failed:
         hint = f"The same call retries them; the other {len(runs)} runs are in {config.out}."
         raise RunError(f"{len(failed)} of {len(outcomes)} runs failed. {' '.join(failed)}", hint=hint)

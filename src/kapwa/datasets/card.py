@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from kapwa.datasets.findings import Finding
 from kapwa.languages.codes import LANGUAGE_TAG
+from kapwa.value_types import JsonObject
 
 CARD_NAME = "card.yaml"
 # The table beside the card with the labels of cultures (:mod:`kapwa.datasets.labels`).
 LABELS_NAME = "cultures.csv"
+
+_NO_LICENCE = frozenset(("", "none", "unknown", "unlicensed", "proprietary", "all rights reserved", "todo", "tbd"))
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=10_000)]
 
@@ -44,6 +47,35 @@ def version_of(card: Mapping[str, object]) -> str:
     packs = card.get("packs")
     cards = packs if isinstance(packs, list) else [card]
     return ", ".join(dict.fromkeys(str(each["version"]) for each in cards if each.get("version")))
+
+
+def joined_card(card: Mapping[str, object], **changes: object) -> JsonObject:
+    """Return the card of data that were made of others': what theirs says, and ``changes``; {} where they have none.
+
+    ``card``: as a data source has it: one card, or those of several packs. What a card lacks, or a pack has no licence
+    for, is not made up: the field is missing then.
+    """
+    packs = card.get("packs")
+    cards: list[Mapping[str, Any]] = packs if isinstance(packs, list) else [card] if card else []
+    joined: JsonObject = {}
+    for name in Card.model_fields if cards else ():
+        values = [each[name] for each in cards if each.get(name) not in (None, "")]
+        complete = len(values) == len(cards)
+        if name == "illustrative":
+            joined[name] = any(values)
+        elif name == "reviewed_by_native_speakers" and complete:
+            joined[name] = all(values)
+        elif name in ("authors", "limits") and values:
+            joined[name] = list(dict.fromkeys(text for texts in values for text in texts))
+        elif values and (complete or name == "citation") and not (name == "licence" and any(map(no_licence, values))):
+            between = ", " if name in ("culture", "licence", "version") else "; "
+            joined[name] = between.join(dict.fromkeys(map(str, values)))
+    return {**joined, **changes} if joined else {}
+
+
+def no_licence(text: str) -> bool:
+    """Whether what a card says of the licence is none."""
+    return text.strip().lower() in _NO_LICENCE
 
 
 def card_findings(cards: Sequence[Mapping[str, object]], paths: Sequence[Path]) -> Iterator[Finding]:

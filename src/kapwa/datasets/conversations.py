@@ -15,6 +15,7 @@ from kapwa.datasets.card import Tag
 from kapwa.datasets.rows import Filled, RowModel, cell_error
 from kapwa.languages.codes import NO_TAG
 from kapwa.records import MEDIA_TYPES, Item, Media, Message, Role
+from kapwa.tables.wrong_values import wrong_value
 
 LARGEST = 20_000_000  # bytes of a file; few servers accept larger ones
 # The folder with the files, where a table's rows are read from another location than the user's.
@@ -68,7 +69,7 @@ def _listed(cell: object, kind: type[_Entry], what: str) -> tuple[_Entry, ...]:
         first = error.errors(include_url=False)[0]
         index, *keys = first["loc"] or ("",)
         named = "".join((f"{what} {index + 1}: " if isinstance(index, int) else "", *(f"{key!r}: " for key in keys)))
-        why = NO_TAG.format(first["input"]) if first["type"] == "string_pattern_mismatch" else f"{first['msg']}."
+        why = NO_TAG.format(first["input"]) if first["type"] == "string_pattern_mismatch" else wrong_value(first)
         raise cell_error(f"is no JSON list of {what}s: {named}{why}", _EXAMPLES[what]) from None
 
 

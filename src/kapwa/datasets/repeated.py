@@ -53,6 +53,9 @@ def repeated_questions(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
         message = f"asks the same as row {earlier.origin.row}{where}"
         if answers == others:
             message += f"{', with the same answer' * bool(answers)}: it counts twice"
+        elif not answers or not others:
+            without = "it" if not answers else "that row"
+            message += f", and {without} has no answer: delete one of the two"
         else:
             there, here = ("; ".join(each.answers)[:_SHOWN] for each in (earlier, question))
             message += f", but calls {here!r} right where that row says {there!r}: check which one is"

@@ -34,10 +34,11 @@ from pydantic_core import PydanticCustomError
 from kapwa.datasets.card import Tag
 from kapwa.datasets.findings import Finding, Severity
 from kapwa.datasets.lost_letters import WrittenText, find_lost_letters
-from kapwa.errors import DataError, nearest
+from kapwa.errors import DataError, nearest, raise_first
 from kapwa.languages.codes import NO_TAG, scripts_of, tag_hint
 from kapwa.languages.same import same_text
-from kapwa.tables import Record, TextTable, written_value
+from kapwa.tables import Record, TextTable, read_records, written_value
+from kapwa.tables.wrong_values import wrong_value
 from kapwa.value_types import Cells
 
 SEPARATOR = ";"
@@ -274,6 +275,14 @@ def known_columns(table: TextTable, model: type[RowModel]) -> TextTable:
     return _with_columns(table, {name: name for name in names})
 
 
+def rows_of_file(path: str | Path, model: type[RowT], *, what: str) -> Sequence[RowT]:
+    """Return the rows of a table that is read alone; raise the first problem of the file or of a row."""
+    table = read_records(Path(path))
+    read = read_rows(table, model, what=what)
+    raise_first([*table.problems, *read.problems])
+    return read.rows
+
+
 def read_rows(
     table: TextTable,
     model: type[RowT],
@@ -396,7 +405,7 @@ def _cell_problem(origin: Origin, model: type[RowModel], detail: Any) -> DataErr
         return origin.problem("is empty.", column, model.remedies.get(column, usual))
     if kind == "string_type":
         return origin.problem("is a list, but one text is needed.", column)
-    return origin.problem(str(context.get("message") or f"{detail['msg']}."), column, context.get("hint"))
+    return origin.problem(str(context.get("message") or wrong_value(detail)), column, context.get("hint"))
 
 
 def column_problems(table: TextTable, model: type[RowModel], what: str) -> list[DataError]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -12,15 +12,20 @@ from pydantic import BaseModel, ValidationError
 from kapwa.datasets.card import Card
 from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import NO_TAG, tag_hint
+from kapwa.tables.wrong_values import described, expected, wrong_value
 from kapwa.tables.yaml_files import KeyPath, Located, load_yaml
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 _REMEDIES = {
-    "string_type": "Put the value in quotes: to YAML unquoted 1.0 is a number, 2024-05-01 a date, and no means false.",
-    "bool_type": "Write true or false, without quotes.",
-    "dict_type": "Write 'name: value' lines below it, indented.",
-    "list_type": "Write a list: one '- …' line for each.",
+    "a text": "Put the value in quotes: to YAML unquoted 1.0 is a number, 2024-05-01 a date, and no means false.",
+    "true or false": "Write true or false, without quotes.",
+    "a whole number": "Write a number without quotes, such as 3.",
+    "a finite number": "Write a number without quotes, such as 0.5.",
+    "a number": "Write a number without quotes, such as 0.5.",
+    "'name: value' lines": "Write 'name: value' lines below it, indented.",
+    "a list": "Write a list: one '- …' line for each.",
+    "a date": "Write a date such as 2024-05-01, without quotes.",
     "string_too_short": "Say it in a few words; write 'none' where there is nothing to say.",
 }
 
@@ -48,8 +53,68 @@ def read_model(
         return None, [error]
     except ValidationError as error:
         content = located or Located(None, {})
-        details = error.errors()
-        return None, [_field_error(path, content, model, what, see, known_hint=hint, detail=each) for each in details]
+        by_value: dict[KeyPath, list[Any]] = {}
+        for detail in error.errors():
+            by_value.setdefault(_written_at(detail, content), []).append(detail)
+        # Of a value that may be a text or a list of texts, what is wrong within the list says more.
+        outer = {written[:n] for written in by_value for n in range(len(written))}
+        inmost = {at: details for at, details in by_value.items() if at not in outer or not at}
+        problems = [
+            problem
+            for written, details in inmost.items()
+            for problem in _value_errors(path, content, model, what, see, known_hint=hint, at=written, details=details)
+        ]
+        return None, problems
+
+
+def _written_at(detail: Any, located: Located) -> KeyPath:
+    """Return which value in the file an error is of: pydantic's location also has the types that it tried for it."""
+    written: KeyPath = ()
+    for step in detail["loc"]:
+        is_there = (*written, step) in located.lines
+        written = (*written, step) if detail["type"] == "missing" or is_there else written
+    return written
+
+
+def _value_errors(
+    path: Path,
+    located: Located,
+    model: type[BaseModel],
+    what: str,
+    see: str,
+    *,
+    known_hint: Callable[[str, Collection[str]], str],
+    at: KeyPath,
+    details: Sequence[Any],
+) -> list[DataError]:
+    """Return what is wrong with one value; of one that may have several types, one error names them all."""
+    kinds = [_of_another_type(detail) for detail in details]
+    if at and all(kinds):
+        return [_type_error(path, located, at, tuple(dict.fromkeys(filter(None, kinds))), see)]
+    others = [detail for detail, kind in zip(details, kinds, strict=True) if not (at and kind)]
+    return [_field_error(path, located, model, what, see, known_hint=known_hint, detail=each) for each in others]
+
+
+def _of_another_type(detail: Any) -> str | None:
+    """Return what a value must be that is of another type; None where something else is wrong with it."""
+    kind = expected(detail)
+    return kind if kind in _REMEDIES else None
+
+
+def _type_error(path: Path, located: Located, at: KeyPath, kinds: Sequence[str], see: str) -> DataError:
+    column = ".".join(step for step in at if isinstance(step, str)) or None
+    if "a number" in kinds:
+        kinds = [kind for kind in kinds if kind != "a whole number"]
+    if "a text" in kinds and "a list" in kinds:
+        kinds = [*(kind for kind in kinds if kind not in ("a text", "a list")), "a text", "a list of texts"]
+    value = located.value_at(at)
+    message = f"is {described(value)}, but must be {' or '.join(kinds)}."
+    hint = _REMEDIES.get(kinds[0], see)
+    if value is None:
+        hint = "Write it after the colon, or delete the line."
+    elif isinstance(value, dict | list) and kinds[0] == "a text":
+        hint = "Write one text after the colon."
+    return DataError(message, path=path, row=located.line(at), column=column, hint=hint)
 
 
 def _field_error(
@@ -62,15 +127,13 @@ def _field_error(
     known_hint: Callable[[str, Collection[str]], str],
     detail: Any,
 ) -> DataError:
-    message, kind, keys = str(detail["msg"]).removeprefix("Value error, "), detail["type"], tuple(detail["loc"])
+    message, kind, keys = wrong_value(detail).rstrip("."), detail["type"], tuple(detail["loc"])
     if not keys:  # the message of a validator over the whole file begins with the section, and has the field in quotes
         section, _, rest = message.partition(": ")
         if section in model.model_fields:
             message = rest
             keys = (section, rest.split("'")[1]) if rest.startswith("'") else (section,)
-    written: KeyPath = ()  # pydantic's location also has the types that it tried for a value
-    for step in keys:
-        written = (*written, step) if kind == "missing" or (*written, step) in located.lines else written
+    written = _written_at({**detail, "loc": keys}, located)
     column = ".".join(step for step in written if isinstance(step, str)) or None
     row = located.line(written)
     hint = _REMEDIES.get(kind) or see.capitalize()
@@ -86,6 +149,11 @@ def _field_error(
         message, hint = f"cannot be {detail['input']!r}.", f"It is one of {detail['ctx']['expected']}."
     elif kind == "string_pattern_mismatch":
         message, hint = NO_TAG.format(detail["input"]), tag_hint(str(detail["input"])) or hint
+    elif kind == "string_too_short":
+        message = "is empty."
+    elif kind == "string_too_long":
+        message = f"is longer than {detail['ctx']['max_length']} characters."
+        hint = "Shorten it."
     elif kind == "too_short":
         message = "the list is empty; name at least one."
     return DataError(f"{message.rstrip('.')}.", path=path, row=row, column=column, hint=hint)

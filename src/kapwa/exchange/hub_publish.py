@@ -20,7 +20,7 @@ from kapwa import registry
 from kapwa.catalog.hub import endpoint, publish_files
 from kapwa.datasets.canary import COLUMN, is_private
 from kapwa.datasets.card import CARD_NAME, Card
-from kapwa.datasets.yaml_models import read_model
+from kapwa.datasets.publishable import read_card_to_publish
 from kapwa.errors import DataError, UsageError, raise_first
 from kapwa.runs.finished_run import Run, open_runs
 from kapwa.suites.folders.opening import tasks_in
@@ -34,7 +34,6 @@ BOARD = "eval.yaml"
 _SUFFIXES = frozenset((".csv", ".json", ".jsonl", ".md", ".parquet", ".tsv", ".ods", ".txt", ".xlsx", ".yaml", ".yml"))
 _TABLES = (".csv", ".jsonl")
 _COMPRESSED = (".ods", ".parquet", ".xlsx")
-_NO_LICENCE = frozenset(("", "none", "unknown", "unlicensed", "proprietary", "all rights reserved", "todo", "tbd"))
 # The tables of a run with numbers only: no text of an item or an answer.
 _OF_RUNS = ("estimates", "floors", "comparisons", "scores")
 
@@ -77,6 +76,10 @@ def plan_publication(sources: Sequence[str | Path], repository: str, *, public: 
     cards = [path for path in paths if (path / CARD_NAME).is_file()]
     if cards and len(paths) > 1:
         raise UsageError(f"{cards[0]} is a data set, which needs its own repository.", hint="Name it without others.")
+    for path in paths if not cards else ():
+        if path.is_dir() and tasks_in(path):
+            hint = "Add the card: who wrote the data, and under which licence (docs/reference/kalahi-form.md)."
+            raise DataError(f"is a data set without its {CARD_NAME}.", path=path, hint=hint)
     return _of_data(cards[0], repository, public) if cards else _of_runs(open_runs(list(paths)), repository, public)
 
 
@@ -89,13 +92,9 @@ def publish(publication: Publication) -> str:
 
 
 def _of_data(folder: Path, repository: str, public: bool) -> Publication:
-    card, problems = read_model(folder / CARD_NAME, Card)
+    card, problems = read_card_to_publish(folder)
     raise_first(problems)
     assert card is not None
-    if card.licence.strip().lower() in _NO_LICENCE:
-        message = f"says {card.licence!r}: whoever downloads the data must know what they may do with them."
-        hint = "Write the licence that the authors agreed to, such as CC-BY-4.0."
-        raise DataError(message, path=folder / CARD_NAME, column="licence", hint=hint)
     files, left_out = _release_files(folder) if (folder / RELEASE).is_file() else _folder_files(folder)
     for name, content in files.items():
         if is_private(content.decode(errors="replace")) or _holds_private_rows(folder / name):

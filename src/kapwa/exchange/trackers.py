@@ -20,6 +20,8 @@ from kapwa.runs.checkpoints import Checkpoint, Series, scores_to_log
 from kapwa.value_types import Untyped
 
 PROJECT = "kapwa"
+# The module and the package that each tracker of Kapwa's own needs.
+_PACKAGES = {"trackio": ("trackio", "trackio"), "mlflow": ("mlflow.tracking", "mlflow"), "wandb": ("wandb", "wandb")}
 # Signs that not every tracker accepts in a name; they become "_".
 _UNSAFE = re.compile(r"[^\w.\- /]")
 
@@ -62,7 +64,10 @@ def log_series(series: Sequence[Series], to: str) -> int:
 
 
 def find_tracker(to: str) -> tuple[Tracker, str]:
-    """Return the tracker and the destination of "NAME:PLACE"; raise UsageError for another form or name."""
+    """Return the tracker and the destination of "NAME:PLACE".
+
+    Raises UsageError for another form or name, and for a tracker of Kapwa's own whose package is not installed.
+    """
     name, colon, destination = to.partition(":")
     if not name or not colon or not destination:
         hint = "For example: trackio:my-project, mlflow:mlruns or wandb:wandb"
@@ -73,6 +78,8 @@ def find_tracker(to: str) -> tuple[Tracker, str]:
             hint="Name a folder or a file, and let the tracker send it.",
         )
     tracker: Tracker = registry.load("trackers", name)
+    if name in _PACKAGES:
+        tracker_package(*_PACKAGES[name])
     return tracker, destination
 
 
@@ -82,7 +89,7 @@ def tracker_package(module: str, package: str) -> Untyped:
         return import_module(module)
     except ImportError as error:
         raise UsageError(
-            f"That tracker needs the package {package!r}, which is not installed.", hint=f"pip install {package}"
+            f"The tracker needs the package {package!r}, which is not installed.", hint=f"pip install {package}"
         ) from error
 
 

@@ -81,6 +81,28 @@ def in_language(texts: Mapping[str, str], language: str, both: str = "{}\n(In En
     return texts["en"] if tag == "en" else both.format(texts[tag], texts["en"])
 
 
+def shown_beside(shows: Mapping[str, str], fields: Mapping[str, object]) -> list[str]:
+    """Return what raters see of an item beside its question, each under its label; what is the same stands once.
+
+    ``shows``: of a rubric; ``fields``: of the item, by column. Columns that it lacks are left out.
+    """
+    labels: dict[str, str] = {}
+    for column, label in shows.items():
+        value = fields.get(column) or ""
+        labels.setdefault("; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value), label)
+    return [f"{label}: {text}" for text, label in labels.items() if text]
+
+
+def example_lines(criteria: Iterable[Criterion]) -> list[str]:
+    """Return the examples of criteria for people, a line each: the answer, its verdict, and why."""
+    lines = []
+    for criterion in criteria:
+        for example in criterion.examples:
+            why = f": {example.why}" if example.why else ""
+            lines.append(f"{criterion.name}: “{example.answer}” is **{example.verdict}**{why}")
+    return lines
+
+
 class _RubricSection(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 

@@ -44,6 +44,14 @@ def instructions_for(kind: str) -> str:
     return "".join((_INSTRUCTIONS / f"{name}.md").read_text(encoding="utf-8") for name in (kind, "always"))
 
 
+def with_examples(instructions: str, examples: Sequence[str]) -> str:
+    """Return instructions with a rubric's examples, if it has any, after all else."""
+    if not examples:
+        return instructions
+    listed = "\n".join(f"- {example}" for example in examples)
+    return f"{instructions.rstrip()}\n\n## Examples\n\n{listed}\n"
+
+
 def one_culture(items: Sequence[Item]) -> Sequence[Item]:
     """A form is filled in by people of one culture; anybody else's choices would say nothing."""
     if not items:

@@ -18,6 +18,7 @@ from kapwa.languages.base import Language
 from kapwa.languages.codes import canonical, family, name_of, tag_hint
 from kapwa.languages.rules import BY_TAG, Rules, rules_of_file
 from kapwa.languages.schema import LanguageFile
+from kapwa.tables.wrong_values import wrong_value
 
 DATA = Path(__file__).with_name("data")
 # Words of replies in languages that have no rules.
@@ -38,8 +39,7 @@ def read_file(path: Path) -> LanguageFile:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"])) or None
-        message = first["msg"].removeprefix("Value error, ").rstrip(".") + "."
-        raise DataError(message, path=path, column=key, hint=hint) from None
+        raise DataError(wrong_value(first), path=path, column=key, hint=hint) from None
 
 
 def language_from(file: LanguageFile, rules: Callable[[LanguageFile], Rules] | None = None) -> Language:

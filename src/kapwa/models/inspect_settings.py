@@ -12,6 +12,7 @@ from pathlib import Path
 from kapwa.errors import UsageError, nearest
 from kapwa.files import table_rows
 from kapwa.models.base import SECRET_NAME, ModelOptions, refuse_secrets
+from kapwa.tables.wrong_values import wrong_value
 from kapwa.value_types import JsonMapping, JsonObject
 
 RETRIES = 7  # eight calls for one answer, as Kapwa's own client makes; Inspect alone would ask for ever
@@ -92,9 +93,9 @@ def settings_of(options: ModelOptions) -> InspectSettings:
     try:
         batch = GenerateConfig(**extra, **fetching).batch
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
+        first = error.errors(include_url=False)[0]
         name = str(first["loc"][0]) if first["loc"] else "?"
-        raise UsageError(f"The option {name!r} of inspect: is not what Inspect takes: {first['msg']}.") from None
+        raise UsageError(f"The option {name!r} of inspect: {wrong_value(first)}") from None
     if not batch:  # "no", too, is none
         # A batch may take a day; --timeout is for one call.
         fetching.pop("batch", None)

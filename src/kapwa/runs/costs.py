@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,10 +10,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field
 
-from kapwa.datasets.rows import Filled, RowModel, read_rows
-from kapwa.errors import raise_first
+from kapwa.datasets.rows import Filled, RowModel, rows_of_file
+from kapwa.errors import UsageError
 from kapwa.records import Response
-from kapwa.tables import read_records
 from kapwa.value_types import Cells, JsonObject, Row
 
 MILLION = 1e6
@@ -79,9 +79,8 @@ def read_prices(path: str | Path) -> dict[str, Prices]:
 
     ``model``: as for ``--model``, or without what stands before the first ":". Raises DataError naming the row.
     """
-    rows = read_rows(read_records(Path(path)), PriceRow, what="prices")
-    raise_first(rows.problems)
-    return {row.model: Prices(row.price_in, row.price_out, row.price_cached) for row in rows.rows}
+    rows = rows_of_file(path, PriceRow, what="prices")
+    return {row.model: Prices(row.price_in, row.price_out, row.price_cached) for row in rows}
 
 
 def price_of(model: str, prices: Mapping[str, Prices]) -> Prices | None:
@@ -96,6 +95,12 @@ class Pricing:
     price_in: float | None = None
     price_out: float | None = None
     prices: Path | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("price_in", "price_out"):
+            price = getattr(self, name)
+            if price is not None and not 0 <= price < math.inf:
+                raise UsageError(f"{name} is {price}; it must be a number of at least 0.")
 
     def of(self, model: str) -> Prices | None:
         """Return the prices of a model; None where they are unknown."""

@@ -21,6 +21,7 @@ from kapwa.runs.result_tables import estimate_tables
 from kapwa.runs.schema import RUN_TABLES
 from kapwa.runs.store import AnswerStore
 from kapwa.suites.base import Task
+from kapwa.suites.folders.warned import warn_of_data
 from kapwa.value_types import JsonMapping
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def score_responses(task: Task, responses: object, *, seed: int = 0) -> ScoredRe
         if not isinstance(responses, str | Path):
             error.path = "the responses"  # the user gave a table, not the file that it was put into
         raise
+    warn_of_data(task.data)
     with AnswerStore(None) as store:
         answered = list(ask(index, model, store))
     judged = task.judge(items, answered)

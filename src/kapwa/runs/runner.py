@@ -44,6 +44,7 @@ from kapwa.runs.signature import signatures
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.runs.thoughts import TABLE, WatchedThoughts, thoughts_note
 from kapwa.suites.base import Judged, Task
+from kapwa.suites.folders.warned import note_of_data
 from kapwa.value_types import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def run_task(task: Task, model: Model, settings: RunSettings, *, ceilings: Seque
     manifest = _first_manifest(task, items, model, index, settings)
     unused = model.unused(index)
     notes = [_warning_of_unused(unused, model, items)] if unused else []
+    notes += filter(None, [note_of_data(task.data)])
     with ExitStack() as stack:
         cache = None if settings.cache is None else AnswerCache(settings.cache, model)
         if cache is not None:

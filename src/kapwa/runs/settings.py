@@ -59,6 +59,11 @@ class RunSettings:
     rule: Until | None = field(init=False, default=None, compare=False)
 
     def __post_init__(self) -> None:
+        check_whole("seed", self.seed, least=0)
+        for name in ("out", "path", "cache", "label"):
+            value = getattr(self, name)
+            if not isinstance(value, str | Path | None):
+                raise UsageError(f"{name} is {value!r}, but must be a text.")
         if self.trained_on not in ("yes", "no", None):
             raise UsageError(f"trained_on is {self.trained_on!r}.", hint='It is "yes", "no", or None for unknown.')
         if isinstance(self.plan, str | Path):

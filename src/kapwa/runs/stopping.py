@@ -40,8 +40,9 @@ class Limits:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.max_failed < 0 or (self.max_tokens or 0) < 0 or (self.max_cost or 0.0) < 0:
-            raise UsageError("Limits of a run must be at least 0.")
+        for name in ("max_failed", "max_tokens", "max_cost"):
+            if (getattr(self, name) or 0) < 0:
+                raise UsageError(f"{name} is {getattr(self, name)}; it must be at least 0.")
         if self.max_cost is not None and self.prices is None:
             hint = "Say what a million tokens cost: --price-in, --price-out, or --prices FILE."
             raise UsageError("A limit of the cost needs prices.", hint=hint)

@@ -16,11 +16,11 @@ from typing import ClassVar
 
 import polars as pl
 
-from kapwa.datasets.rows import CellProblem, Filled, PlainName, RowModel, read_rows
-from kapwa.errors import DataError, UsageError, check_whole, raise_first
+from kapwa.datasets.rows import CellProblem, Filled, PlainName, RowModel, rows_of_file
+from kapwa.errors import DataError, UsageError, check_whole
 from kapwa.records import Answer, Capability, Floor, Item, Message, Request
 from kapwa.suites.base import AskItems, FindFloors, JudgeAnswers, Judged, Step, TabulateItems, Task
-from kapwa.tables import NO_ROWS, read_records
+from kapwa.tables import NO_ROWS
 
 SLOT = "{prompt}"
 TEMPERATURE = 1.0
@@ -42,11 +42,10 @@ class WordingRow(RowModel):
 
 def read_wordings(path: str | Path) -> dict[str, str]:
     """Read a table (CSV, TSV, JSON lines, XLSX, YAML) of wordings, columns ``id`` and ``text``; raise DataError."""
-    wordings = read_rows(read_records(Path(path)), WordingRow, what="wordings")
-    raise_first(wordings.problems)
-    if not wordings.rows:
+    rows = rows_of_file(path, WordingRow, what="wordings")
+    if not rows:
         raise DataError("holds no wordings.", path=path, hint=NO_ROWS)
-    return {row.id: row.text for row in wordings.rows}
+    return {row.id: row.text for row in rows}
 
 
 def sampling(

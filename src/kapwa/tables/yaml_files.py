@@ -76,6 +76,13 @@ class Located(NamedTuple):
             keys = keys[:-1]
         return self.lines.get(keys)
 
+    def value_at(self, keys: KeyPath) -> Any:
+        """The value at ``keys``, which is one of those with a line."""
+        value = self.value
+        for key in keys:
+            value = value[key]
+        return value
+
 
 def load_yaml(path: Path) -> Located:
     """Read one YAML document with safe tags only.

@@ -19,7 +19,7 @@ from kapwa.datasets.sheets import DRAW, Sheet, SheetColumn, render, shuffled, wr
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import digest
 from kapwa.labels.audits.questions import RIGHT, LabelQuestion, asked_of
-from kapwa.labels.rubrics import CANNOT, YES_NO, measures_of
+from kapwa.labels.rubrics import CANNOT, YES_NO, measures_of, shown_beside
 from kapwa.labels.sheets import (
     EMPTY_ANSWER,
     REMARK,
@@ -28,6 +28,7 @@ from kapwa.labels.sheets import (
     folder_names,
     instructions_for,
     naming_notes,
+    with_examples,
 )
 from kapwa.labels.verdicts import ANSWER_SCHEMA
 from kapwa.runs.finished_run import Run
@@ -328,12 +329,13 @@ def write_draw(made: Draw, runs: Sequence[Run], out: str | Path, *, people: int 
 
 def _instructions(asked: LabelQuestion, language: str) -> str:
     """Return what people read before they label: the rubric's own instruction, in their language and in English."""
-    return instructions_for(asked.instructions).format(
+    instructions = instructions_for(asked.instructions).format(
         title=asked.title,
         instruction=asked.instruction_in(language),
         question=asked.in_language(language),
         criterion=asked.criterion,
     )
+    return with_examples(instructions, asked.examples)
 
 
 def _sheet_rows(
@@ -346,7 +348,8 @@ def _sheet_rows(
     english = str(item.get("question_en") or (item.get("gloss") if label_question.criteria else "") or "")
     text = row["text"].strip() or EMPTY_ANSWER
     criteria = label_question.criteria[row["item_id"]] if label_question.criteria else {"": ""}
-    shown = [form_id, row["answer"], question, "" if english == question else english, text]
+    beside = "\n\n".join([question, *shown_beside(label_question.shows, item)])
+    shown = [form_id, row["answer"], beside, "" if english == question else english, text]
     return [[*shown, code, words, "", ""] for code, words in criteria.items()]
 
 

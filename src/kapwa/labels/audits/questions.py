@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kapwa.errors import UsageError
-from kapwa.labels.rubrics import YES_NO, Criterion, Rubric, in_language, load_rubric, name_of
+from kapwa.labels.rubrics import YES_NO, Criterion, Rubric, example_lines, in_language, load_rubric, name_of
 from kapwa.labels.verdicts import VERDICT_SCHEMA
 from kapwa.runs.finished_run import Run
 
@@ -26,6 +26,8 @@ class LabelQuestion(NamedTuple):
     ``title`` and ``instruction`` (by language) are the rubric's, and so is ``measures``: which scores labels correct.
     ``criteria``: where the question is asked by several criteria, their texts by item and code, and ``weights`` the
     same way; ``points``: by which formula verdicts are summed up, see :func:`kapwa.labels.rubrics.overall`.
+    ``examples``: of the rubric, in lines. ``shows``: what people see of an item beside its question, as the rubric says
+    it; nothing where they say whether an answer is right, for which they are not to be led by the key.
     """
 
     rubric: str
@@ -37,6 +39,8 @@ class LabelQuestion(NamedTuple):
     criteria: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     weights: Mapping[str, Mapping[str, float]] = MappingProxyType({})
     points: bool = False
+    examples: Sequence[str] = ()
+    shows: Mapping[str, str] = MappingProxyType({})
 
     @property
     def column(self) -> Criterion:
@@ -89,6 +93,8 @@ def asked_of(rubric: str | Path, runs: Sequence[Run] = ()) -> LabelQuestion:
         title=read.title,
         instruction=read.instruction,
         measures=read.measures,
+        examples=example_lines(read.criteria),
+        shows={} if read.signed == load_rubric("correct").signed else read.shows,
     )
 
 
@@ -115,4 +121,6 @@ def _asked_by_criteria(rubric: Rubric, runs: Sequence[Run]) -> LabelQuestion:
         criteria=texts,
         weights=weights,
         points=rubric.points,
+        examples=example_lines(rubric.criteria),
+        shows=rubric.shows,
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kapwa.files import table_rows
-from kapwa.labels.rubrics import CANNOT, Criterion, Rubric, in_language, word_of
+from kapwa.labels.rubrics import CANNOT, Criterion, Rubric, in_language, shown_beside, word_of
 from kapwa.labels.sheets import EMPTY_ANSWER
 from kapwa.labels.verdicts import State
 from kapwa.languages.codes import canonical
@@ -75,10 +75,7 @@ def prompt_of(rubric: Rubric, judged: ToJudge, change: Change) -> str:
     paragraphs.append(f"The question, as it was asked:\n{_fenced(question)}")
     if gloss and gloss != question:
         paragraphs.append(f"The question in English:\n{_fenced(gloss)}")
-    shown: dict[str, str] = {}
-    for column, label in rubric.shows.items():  # what is the same in English stands once
-        shown.setdefault(str(item.fields.get(column) or ""), label)
-    paragraphs += [f"{label}: {text}" for text, label in shown.items() if text]
+    paragraphs += shown_beside(rubric.shows, item.fields)
     first = _padded(judged.text, item.language) if change.padded else judged.text
     texts = [(first, f", written by {change.author}" if change.author else "")]
     if rubric.kind == "pairs":

@@ -16,7 +16,16 @@ from kapwa import registry
 from kapwa.datasets.conversations import in_conversation
 from kapwa.datasets.sheets import FORMATS, Sheet, SheetColumn, render, shuffled, write_files
 from kapwa.errors import DataError, UsageError, nearest
-from kapwa.labels.rubrics import Rubric, check_yes_no, in_language, load_rubric, rubric_yaml, suite_rubric
+from kapwa.labels.rubrics import (
+    Rubric,
+    check_yes_no,
+    example_lines,
+    in_language,
+    load_rubric,
+    rubric_yaml,
+    shown_beside,
+    suite_rubric,
+)
 from kapwa.labels.sheets import (
     EMPTY_ANSWER,
     REMARK,
@@ -30,6 +39,7 @@ from kapwa.labels.sheets import (
     instructions_for,
     naming_notes,
     one_culture,
+    with_examples,
     written_forms,
 )
 from kapwa.labels.verdicts import ANSWER_SCHEMA
@@ -238,6 +248,14 @@ def _files(
         instruction=in_language(rubric.instruction, language, "{}\n\n({})").strip(),
         questions="\n".join(f"- **{c.code}**, {c.name}: {asked[c.code]}" for c in criteria),
     )
+    instructions = with_examples(instructions, example_lines(criteria))
+
+    def shown(item: Item) -> list[str]:
+        question, *others = layout.shown(item)
+        # On error forms what people answered has a column of its own.
+        beside = shown_beside(rubric.shows, item.fields) if layout.kind == RATINGS.kind else []
+        return ["\n\n".join([question, *beside]), *others]
+
     blanks = [""] * (len(criteria) + 1)
     files: dict[str, bytes] = {}
     for group, share in enumerate(shares):
@@ -255,7 +273,7 @@ def _files(
         for person in range(group * people + 1, (group + 1) * people + 1):
             order = shuffled([code for code, _ in share], "rows", seed, person)
             rows = [
-                [f"{base}-p{person}", code, *layout.shown(a.item), a.text.strip() or EMPTY_ANSWER, *blanks]
+                [f"{base}-p{person}", code, *shown(a.item), a.text.strip() or EMPTY_ANSWER, *blanks]
                 for code, a in (share[i] for i in order)
             ]
             files |= render(Sheet(f"{layout.kind}-p{person}", columns, rows, instructions), formats)

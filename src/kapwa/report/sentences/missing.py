@@ -71,6 +71,14 @@ def first_sentence(view: TaskView, run: int) -> str:
     return f"{label}{words}." if words else ""
 
 
+def unanswered_sentence(view: TaskView, run: int) -> str:
+    """Say that no score follows from a run, since nothing of what was asked was answered; "" of any other run."""
+    counts = view.runs[run].manifest.get("counts", {})
+    if not counts.get("failed") or counts.get("answered"):
+        return ""
+    return f"{isolate(view.labels[run])} answered nothing, so it has no score: {lost_words(view, run)}."
+
+
 def first_sentences(views: Sequence[TaskView]) -> list[str]:
     """What is missing of every run of several tasks (:func:`first_sentence`); of very many the first are told."""
     sentences = [words for view in views for run in range(len(view.runs)) if (words := first_sentence(view, run))]

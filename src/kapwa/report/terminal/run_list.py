@@ -40,7 +40,7 @@ def _row(folder: Path) -> Cells:
         state, detail = ("complete", "") if run.complete else ("failed", f"{run.failed} without an answer")
         if run.stopped:
             state, detail = "stopped", f"{run.manifest['counts']['not_asked']} not asked"
-        score, manifest = _headline(run), dict(run.manifest)
+        score, manifest = headline_words(run), dict(run.manifest)
     except KapwaError as error:
         manifest = RUN.peek(folder) or {}
         state, detail, score = "damaged", error.summary, _NO_SCORE
@@ -60,7 +60,8 @@ def _row(folder: Path) -> Cells:
     }
 
 
-def _headline(run: Run) -> JsonObject:
+def headline_words(run: Run) -> JsonObject:
+    """Return the first headline metric of the first variant of a run, as :func:`list_runs` has it."""
     view = arrange([run])[0]
     cultures = sum(view.estimate(0, subject, view.main_metric) is not None for subject in view.subjects)
     ((row,),) = scores_by_system([(view, view.main_metric)]).values()
@@ -69,11 +70,14 @@ def _headline(run: Run) -> JsonObject:
     gone = missing.missing_words(estimate, info)
     between = "; ".join(filter(None, [wording.interval(low, high, info), gone]))
     words = f"{view.main_metric} {wording.amount(value, info)} ({between})"
-    if is_unranked(estimate):
+    unranked = is_unranked(estimate)
+    if unranked:
         words = f"{view.main_metric}: no score, {missing.unranked_words(estimate, info)}"
+    if missing.unanswered_sentence(view, 0):
+        words = f"{view.main_metric}: no score, nothing was answered"
     if is_first_items_only(estimate):
         value = low = high = None
-    words += f", mean of {cultures} cultures" if cultures > 1 else ""
+    words += f", mean of {cultures} cultures" if cultures > 1 and not unranked else ""
     if estimate.get("value") is None and info.judged_by == "verdicts":
         words = "waits for verdicts"
     return {"metric": view.main_metric, "value": value, "low": low, "high": high, "cultures": cultures, "score": words}

@@ -99,6 +99,13 @@ def _cultures(view: TaskView) -> str:
     return plain(", ".join(cells))
 
 
+def nothing_compared(a: Run, b: Run) -> str:
+    """Say why there is nothing to compare where a run was not answered; "" where both have answers."""
+    sentences = [missing.unanswered_sentence(arrange([run])[0], 0) for run in (a, b)]
+    unanswered = list(filter(None, sentences))
+    return plain(" ".join(["There is nothing to compare.", *unanswered])) if unanswered else ""
+
+
 def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, MetricInfo]) -> Group:
     """Return how a second run differs from a first (:func:`kapwa.compare`) as a table with a verdict for each row.
 

@@ -16,6 +16,7 @@ from kapwa.datasets.rows import MOST_VOTES
 from kapwa.errors import DataError
 from kapwa.files import read_text
 from kapwa.suites.blend.questions import IDK_KEYS, AnswerGroup
+from kapwa.tables.wrong_values import wrong_value
 
 # The released folder says "annotations", what the authors' own scorer reads says "aggregated_answers".
 ANSWER_KEYS = ("annotations", "aggregated_answers")
@@ -182,9 +183,9 @@ def read_annotations(data: DataSet, path: Path) -> list[Annotation]:
             read = _ENTRY.validate_python(entry.value)
         except ValidationError as error:
             name = entry.key or str(entry.value.get("ID", "") if isinstance(entry.value, dict) else "")
-            for detail in error.errors(include_url=False, include_input=False):
-                field, message = ".".join(map(str, detail["loc"])) or "the entry", detail["msg"]
-                _EntryLocation(data, path, entry.row, name).problem(f"{field!r}: {message[:1].lower()}{message[1:]}.")
+            for detail in error.errors(include_url=False):
+                field, message = ".".join(map(str, detail["loc"])) or "the entry", wrong_value(detail)
+                _EntryLocation(data, path, entry.row, name).problem(f"{field!r}: {message[:1].lower()}{message[1:]}")
             continue
         location = _EntryLocation(data, path, entry.row, entry.key or read.id.strip())
         annotation = _annotation(location, entry.value, read)

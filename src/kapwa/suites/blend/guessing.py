@@ -348,11 +348,16 @@ def _answer_is(table: TextTable, columns: Mapping[str, str], sign: str, guessed:
         if as_texts:
             guessed.unsure.append("whether the letters of the answers are places or the texts of options (answer_is).")
         return {"answer_is": "letter"}
-    guessed.reasons["answer_is"] = "its cells are texts of options"
+    texts_n = sum(answer in texts for answer, texts in zip(written, options, strict=True) if answer)
+    letters_n = sum(n for part, n in parts.items() if signs.lettered(part) is not None)
+    how, reason = "text", "its cells are texts of options"
     if not as_texts and _mostly(Counter(filter(None, written)), _begins_with_letter):
-        guessed.reasons["answer_is"] = "its cells begin with letters"
-        return {"answer_is": "letter"}
-    return {"answer_is": "text"}
+        how, reason = "letter", "its cells begin with letters"
+    elif texts_n < letters_n:
+        how, reason = "letter", "most of its cells are letters of options"
+        guessed.unsure.append("what the answers are that are no letter of an option: a check names them.")
+    guessed.reasons["answer_is"] = reason
+    return {"answer_is": how}
 
 
 def _mostly(parts: Counter[str], holds: Callable[[str], bool]) -> bool:

@@ -18,7 +18,7 @@ from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.conversations import Conversed, Turn
 from kapwa.datasets.findings import DataSource
 from kapwa.datasets.grouped import GroupedRow
-from kapwa.datasets.packs import DataSet, hub_id, locate, table_files
+from kapwa.datasets.packs import SAMPLE, DataSet, hub_id, locate, table_files
 from kapwa.datasets.repeated import AskedQuestion, doubtful_cultures, repeated_questions
 from kapwa.datasets.rows import (
     UNKNOWN_DEFAULTS,
@@ -256,6 +256,11 @@ def read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
         raise UsageError(error.message, hint=_HINT) from None
     path = _table_in(source.path)
     if path is None:
+        if source.name.partition(":")[0] == SAMPLE:  # whose folder is Kapwa's own, and tells nobody anything
+            hint = f"Build them: kapwa build mcq --data {source.name} -o mcq, and name the folder mcq as the data."
+            if source.name != SAMPLE:
+                hint = "Other cultures' answers are the wrong options: kapwa build mcq --data sample -o mcq"
+            raise UsageError(f"{source.name} holds people's answers, and no multiple-choice questions.", hint=hint)
         raise DataError("holds no multiple-choice questions.", path=source.path, hint=_HINT)
     questions, files = read_choice_questions(path, source.name)
     raise_first(files.problems)

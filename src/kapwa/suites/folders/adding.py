@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,13 +15,14 @@ from kapwa.catalog.entries import Benchmark
 from kapwa.catalog.hub import matching
 from kapwa.datasets.card import CARD_NAME, Card
 from kapwa.datasets.findings import CheckReport, Finding
-from kapwa.datasets.packs import odd_names
+from kapwa.datasets.packs import SAMPLE, odd_names
+from kapwa.datasets.publishable import publishing_findings
 from kapwa.datasets.yaml_models import read_model
 from kapwa.errors import DataError, UsageError, nearest, raise_first
 from kapwa.files import filling
 from kapwa.suites.base import Selection, Suite
 from kapwa.suites.folders.mapping import read_mapping
-from kapwa.suites.folders.named import named_data
+from kapwa.suites.folders.named import NamedData, named_data
 from kapwa.suites.folders.opening import MAPPING_NAME, find_mapping, tasks_in
 from kapwa.suites.folders.reading import layout_problems
 from kapwa.tables import TABLE_SUFFIXES, peek_header, read_records
@@ -109,8 +111,7 @@ def check_folder(folder: str | Path, mapping: str | Path | None = None) -> Check
         raise UsageError(f"{path} holds data of several forms: {', '.join(tasks)}.", hint=hint)
     form, of_form = next(iter(tasks.items()))
     report = _mapped_report(form, path, mapping_path) if mapping_path else _report(form, path)
-    examples = [] if mapping_path else list(_examples(path))
-    return Checked(form, of_form, dataclasses.replace(report, findings=[*report.findings, *examples]))
+    return Checked(form, of_form, report if mapping_path else _with_examples(report, path))
 
 
 def no_form(path: Path) -> DataError:
@@ -155,14 +156,29 @@ def _left_out(problem: DataError, folder: Path) -> Finding:
     return dataclasses.replace(finding, severity="warning", message=f"the row is left out: {finding.message}")
 
 
-def _examples(folder: Path) -> Iterator[Finding]:
-    """Rows that still are those a new folder began with."""
-    for file in sorted(path for path in folder.rglob("*") if path.suffix.lower() in TABLE_SUFFIXES):
-        if "notes" in peek_header(file):
-            for record in read_records(file).records:
-                if str(record.cells.get("notes", "")).startswith(EXAMPLE):
-                    message = "is an example row: replace it with your own, or delete it"
-                    yield Finding("warning", str(file), message, record.row, "notes")
+def _with_examples(report: CheckReport, path: Path) -> CheckReport:
+    """Return the report with the rows of the folder, or file, that still are those a new folder began with."""
+    return _with(report, _examples(path))
+
+
+def _with(report: CheckReport, findings: Iterable[Finding]) -> CheckReport:
+    return dataclasses.replace(report, findings=[*report.findings, *findings])
+
+
+def _examples(path: Path) -> Iterator[Finding]:
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    for file in (file for file in files if file.suffix.lower() in TABLE_SUFFIXES):
+        with suppress(DataError):  # of a file that cannot be read, the report of its form tells why
+            yield from _example_rows(file)
+
+
+def _example_rows(file: Path) -> Iterator[Finding]:
+    if "notes" not in peek_header(file):
+        return
+    for record in read_records(file).records:
+        if str(record.cells.get("notes", "")).startswith(EXAMPLE):
+            message = "is an example row: replace it with your own, or delete it"
+            yield Finding("warning", str(file), message, record.row, "notes")
 
 
 def check_benchmark(entry: Benchmark, folder: Path) -> None:
@@ -188,19 +204,26 @@ def check_benchmark(entry: Benchmark, folder: Path) -> None:
 def check_named(data: str | Path) -> CheckReport:
     """Check whatever ``--data`` may name (:func:`kapwa.suites.folders.named.named_data`), by the form that it has.
 
-    Raises what that does, and DataError for data of no form.
+    Notes say what publishing the data would still need. Raises what that does, and DataError for data of no form.
     """
     named = named_data(data)
+    report = _named_report(data, named)
+    if str(data).partition(":")[0] == SAMPLE:
+        report = dataclasses.replace(report, path=str(data))
+    return _with(report, publishing_findings(named.path, report.findings))
+
+
+def _named_report(data: str | Path, named: NamedData) -> CheckReport:
     place = named.path if named.path.is_dir() else named.path.parent
     if named.mapping is not None or str(data) in registered():
         return check_folder(place, named.mapping).report
     if named.form:
-        return _report(named.form, named.path)
+        return _with_examples(_report(named.form, named.path), named.path)
     for name in sorted(registry.installed("suites")):
         suite: Suite = registry.load("suites", name)
         report = suite.check(named.path)
         if report is not None:
-            return report
+            return _with_examples(report, named.path)
     raise no_form(named.path)
 
 

@@ -15,7 +15,7 @@ from itertools import combinations, cycle, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kapwa.datasets.card import CARD_NAME
+from kapwa.datasets.card import CARD_NAME, joined_card
 from kapwa.datasets.findings import DataSource
 from kapwa.errors import UsageError, nearest
 from kapwa.files import filling
@@ -55,7 +55,8 @@ __all__ = ["Built", "build_mcq"]
 # Raise it with every change of what is built from the same answers and seed.
 VERSION = 1
 MOST_VARIANTS = 5
-SKIPPED_NAME, VERDICTS_NAME = "skipped.csv", "verdicts.csv"
+SKIPPED_NAME, VERDICTS_NAME, BUILD_NAME = "skipped.csv", "verdicts.csv", "build.yaml"
+_TITLE = "Everyday knowledge, multiple choice"
 
 
 class Built(NamedTuple):
@@ -83,13 +84,15 @@ def build_mcq(
     review: str | Path | None = None,
     source: DataSource | None = None,
 ) -> Built:
-    """Write the folder ``out`` with ``mcq.csv``, ``card.yaml``, ``skipped.csv`` and ``verdicts.csv``.
+    """Write the folder ``out`` with ``mcq.csv``, ``build.yaml``, ``skipped.csv`` and ``verdicts.csv``.
+
+    Where the data have a card, it has a ``card.yaml``, too: who wrote the answers, and under which licence.
 
     ``questions``: all countries' (wrong options come from the others). ``rule``: which questions are fit, see
     :func:`kapwa.suites.blend.mcq_build.options.ineligible`. ``max_variants``: MCQs made of one question in one
     country, at most. ``judge``: a model that says of each option whether it means the same as an accepted answer or
     another option. ``review``: a ``verdicts.csv`` whose column ``override`` a person filled in; it holds the verdicts
-    of a model as well, so a build is repeated without that model. ``source`` names the data in the card.
+    of a model as well, so a build is repeated without that model. ``source`` names the data, and brings their card.
     Raises UsageError for impossible arguments and for an ``out`` that holds something else; DataError for a damaged
     review; ModelError when the judge fails.
     """
@@ -122,7 +125,10 @@ def build_mcq(
         (fresh / MCQ_NAME).write_bytes(csv_bytes(MCQ_COLUMNS, map(_row, mcqs)))
         (fresh / SKIPPED_NAME).write_bytes(csv_bytes(Skipped._fields, skipped))
         (fresh / VERDICTS_NAME).write_bytes(verdicts_csv([*known, *_spelling_verdicts(mcqs, texts, known)]))
-        (fresh / CARD_NAME).write_bytes(_card(mcqs, skipped, known, settings, source))
+        (fresh / BUILD_NAME).write_bytes(_build_record(mcqs, skipped, known, settings, source))
+        card = joined_card(source.card if source else {}, title=_TITLE, language="en")
+        if card:
+            (fresh / CARD_NAME).write_bytes(_yaml(card))
     countries, names = {mcq.country for mcq in mcqs}, {mcq.question_id for mcq in mcqs}
     return Built(folder, len(mcqs), len(names), len(countries), tuple(skipped), len(known))
 
@@ -240,7 +246,7 @@ def _spelling_verdicts(
     return [verdicts[pair] for pair in sorted(verdicts)]
 
 
-def _card(
+def _build_record(
     mcqs: Sequence[ChoiceQuestion],
     skipped: Sequence[Skipped],
     known: Sequence[PairVerdict],
@@ -248,19 +254,14 @@ def _card(
     source: DataSource | None,
 ) -> bytes:
     """What this set was built from, and how."""
-    import yaml
-
     source = source or DataSource("", None, "")
-    card = {
-        "title": "Everyday knowledge, multiple choice",
+    record = {
+        "title": _TITLE,
         "form": "blend/mcq",
         "builder": VERSION,
         **settings,
         "data": source.name,
         "data_digest": source.digest,
-        "licence": source.card.get("licence", ""),
-        "citation": source.card.get("citation", ""),
-        "illustrative": source.illustrative,
         "items": len(mcqs),
         "questions": len({mcq.question_id for mcq in mcqs}),
         "countries": sorted({mcq.country for mcq in mcqs}),
@@ -277,4 +278,10 @@ def _card(
             "answer, somebody called it not applicable, or a country's answers have one vote each.",
         ],
     }
-    return yaml.safe_dump(card, allow_unicode=True, sort_keys=False, width=110).encode()
+    return _yaml(record)
+
+
+def _yaml(values: JsonObject) -> bytes:
+    import yaml
+
+    return yaml.safe_dump(values, allow_unicode=True, sort_keys=False, width=110).encode()
