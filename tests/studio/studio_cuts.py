@@ -114,9 +114,10 @@ class Served:
         with closing(sqlite3.connect(self.folder / "kapwa-studio" / "studio.sqlite")) as database:
             return database.execute("SELECT kind, body FROM studio_event ORDER BY seq").fetchall()
 
-    def bodies(self) -> list[str]:
-        """What was recorded, as JSON with its own letters."""
-        return [json.dumps(json.loads(body), ensure_ascii=False) for _kind, body in self.events()]
+    def bodies(self, *, without: str = "") -> list[str]:
+        """What was recorded, as JSON with its own letters; ``without``: a kind that quotes what others wrote."""
+        kept = [body for kind, body in self.events() if kind != without]
+        return [json.dumps(json.loads(body), ensure_ascii=False) for body in kept]
 
 
 class Person:
