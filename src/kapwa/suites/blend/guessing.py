@@ -97,19 +97,7 @@ def guess_mapping(files: Sequence[Path]) -> Guessed:
 
     Raises DataError for a table that cannot be read, UsageError where nothing in it looks like a question with answers.
     """
-    for file in files:
-        if file.suffix.lower() not in KINDS_OF_FILES:
-            raise unknown_kind(file)
-    tables = [_with_paths(read_records(file)) for file in files]
-    for table in tables:
-        if table.problems:
-            raise table.problems[0]
-    if len({file.parent for file in files}) > 1:
-        hint = 'Guess by those of one folder. A mapping reads several: see "@file" in docs/reference/forms.md.'
-        raise UsageError("The tables are in several folders.", hint=hint)
-    if len({table.header for table in tables}) > 1:
-        raise UsageError("The tables have different columns.", hint="Name tables of one kind.")
-    table = tables[0]._replace(records=[row for each in tables for row in each.records[:_LOOKED_AT]])
+    table = _one_table(files)
     fields: JsonObject = {"form": "", "table": [file.name for file in files] if len(files) > 1 else files[0].name}
     guessed = Guessed(fields, {}, [], [])
     columns = dict(_guessed_columns(table, guessed.reasons))
@@ -117,16 +105,8 @@ def guess_mapping(files: Sequence[Path]) -> Guessed:
     columns = survey or {field: column for field, column in columns.items() if field != "numbers"}
     if "answer" not in columns and not survey:
         columns |= _answer_by_cells(table, columns, guessed)
-    if "local" not in columns and columns.get("answer", UNKNOWN) == UNKNOWN:
-        remarks = "".join(f" Note: {remark.message}." for remark in tables[0].remarks)
-        hint = (
-            f"Its columns are {', '.join(table.header)}.{remarks} Write the mapping by hand: docs/reference/forms.md."
-        )
-        raise UsageError("No column looks like the question.", hint=hint)
     if "local" not in columns:
-        columns = {"local": UNKNOWN, **columns}
-        guessed.reasons["local"] = _LEFT_OPEN.format("question")
-        guessed.unsure.append("which column holds the question.")
+        columns = _question_left_open(table, columns, guessed)
     _add_right_option(table, columns, guessed)
     _check_media(table, columns, files[0].parent, guessed)
     labels = [] if survey else _labels(table, columns["answer"])
@@ -139,13 +119,45 @@ def guess_mapping(files: Sequence[Path]) -> Guessed:
     if survey:
         if "culture" not in columns and "selections" not in columns:
             guessed.unsure.append("whose answers they are. Say it under 'constants', or name the column.")
-        used = {*columns.values(), *map(column_of, columns.values())}
-        guessed.left_out.extend(name for name in table.header if name not in used)
-        return guessed
+        return _with_left_out(guessed, table, columns)
     if labels and "options" not in columns and "option_A" not in columns:
         fields["constants"] = {"options": "; ".join(labels)}
         guessed.unsure.append("in which order people see the options: the table lists them alphabetically.")
     fields.update(_details(form, table, columns, guessed))
+    return _with_left_out(guessed, table, columns)
+
+
+def _one_table(files: Sequence[Path]) -> TextTable:
+    """Return the first rows of all files as one table; raise what :func:`guess_mapping` raises."""
+    for file in files:
+        if file.suffix.lower() not in KINDS_OF_FILES:
+            raise unknown_kind(file)
+    tables = [_with_paths(read_records(file)) for file in files]
+    for table in tables:
+        if table.problems:
+            raise table.problems[0]
+    if len({file.parent for file in files}) > 1:
+        hint = 'Guess by those of one folder. A mapping reads several: see "@file" in docs/reference/forms.md.'
+        raise UsageError("The tables are in several folders.", hint=hint)
+    if len({table.header for table in tables}) > 1:
+        raise UsageError("The tables have different columns.", hint="Name tables of one kind.")
+    return tables[0]._replace(records=[row for table in tables for row in table.records[:_LOOKED_AT]])
+
+
+def _question_left_open(table: TextTable, columns: Mapping[str, str], guessed: Guessed) -> dict[str, str]:
+    """Return the columns, that of the question left open; raise UsageError if that of answers is unknown, too."""
+    if columns.get("answer", UNKNOWN) == UNKNOWN:
+        remarks = "".join(f" Note: {remark.message}." for remark in table.remarks)
+        listed = ", ".join(table.header)
+        hint = f"Its columns are {listed}.{remarks} Write the mapping by hand: docs/reference/forms.md."
+        raise UsageError("No column looks like the question.", hint=hint)
+    guessed.reasons["local"] = _LEFT_OPEN.format("question")
+    guessed.unsure.append("which column holds the question.")
+    return {"local": UNKNOWN, **columns}
+
+
+def _with_left_out(guessed: Guessed, table: TextTable, columns: Mapping[str, str]) -> Guessed:
+    """Note the columns of the table that no field is read from."""
     used = {*columns.values(), *map(column_of, columns.values())}
     guessed.left_out.extend(name for name in table.header if name not in used)
     return guessed
