@@ -93,9 +93,9 @@ def test_what_does_not_exist_is_named_with_the_nearest(
         ("replay:x", {"concurrency": 0}, "concurrency is 0", ""),
         ("replay:x", {"timeout": "soon"}, "timeout is 'soon'", ""),
         ("replay:x", {"timeout": float("nan")}, "timeout is nan", ""),
-        ("openai:x", {"revision": 2024}, "revision cannot be 2024", ""),
-        ("openai:x", {"concurrency": 2.5}, "concurrency cannot be 2.5", ""),
-        ("hf:x", {"trust_remote_code": "no"}, "trust_remote_code cannot be 'no'", ""),
+        ("openai:x", {"revision": 2024}, "revision is 2024, but must be a text", ""),
+        ("openai:x", {"concurrency": 2.5}, "concurrency is 2.5, but must be a whole number", ""),
+        ("hf:x", {"trust_remote_code": "no"}, "trust_remote_code is 'no', but must be true or false", ""),
     ],
 )
 def test_models_that_do_not_exist(spec: str, options: dict[str, Any], says: str, hint: str) -> None:

@@ -20,8 +20,17 @@ Surface = Literal["command", "file", "program"]
 # The innermost is the last; of the process, not of a thread: all threads talk to the same user.
 _surfaces: list[Surface] = ["program"]
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z])(?![\w-])")
+# The value after an option: a number, a word in capitals that stands for one, or what ends a clause.
+_VALUE = re.compile(
+    r"""
+    [ ](?!(?:out|twice|too)\b)  # "Leave --shots out." names no value
+    ([\d.]*\d | [A-Z](?:[A-Z:/]*[A-Z])? | [\w./:<>,-]*[\w>](?=[.,;:)](?:\s|$)|$))
+    (?![\w-])
+    """,
+    re.VERBOSE,
+)
 # A command to be typed, of ours or another tool, whose options stay as they are.
-_COMMAND = re.compile(r"\b(?:kapwa|inspect|lm-eval|ray) [^.;]*$")
+_COMMAND = re.compile(r"\b(?:kapwa|inspect|lm-eval|ray|hf) (?!does not use)[^.;]*$")
 
 
 def worded(text: str, surface: Surface | None = None) -> str:
@@ -29,14 +38,26 @@ def worded(text: str, surface: Surface | None = None) -> str:
 
     ``surface``: None is the one that :func:`speaking_of` named, or a program.
     """
-    if (surface or _surfaces[-1]) == "command":
+    surface = surface or _surfaces[-1]
+    if surface == "command":
         return text
+    named, end = "", 0
+    for option in _OPTION.finditer(text):
+        if _COMMAND.search(text, 0, option.start()):
+            continue
+        value = _VALUE.match(text, option.end())
+        named += text[end : option.start()] + _setting(option[1].replace("-", "_"), value and value[1], surface)
+        end = value.end() if value else option.end()
+    return named + text[end:]
 
-    def key(option: re.Match[str]) -> str:
-        in_command = _COMMAND.search(text, 0, option.start())
-        return option[0] if in_command else f"'{option[1].replace('-', '_')}'"
 
-    return _OPTION.sub(key, text)
+def _setting(name: str, value: str | None, surface: Surface) -> str:
+    """Return a setting as it is written in a file ("seed: 2") or a program ("seed=2"); without a value, its name."""
+    if value is None:
+        return f"'{name}'"
+    if surface == "file":
+        return f"'{name}: {value}'"
+    return f"{name}={value if re.fullmatch(r'[0-9.]+', value) else repr(value)}"
 
 
 def is_command() -> bool:
@@ -51,8 +72,9 @@ def speaking_of(surface: Surface) -> Iterator[None]:
     try:
         yield
     except KapwaError as error:
-        error.message = worded(error.message)
-        error.hint = worded(error.hint) if error.hint else error.hint
+        if not error.is_worded:
+            error.message, error.hint = worded(error.message), error.hint and worded(error.hint)
+            error.is_worded = True
         raise
     finally:
         _surfaces.pop()
@@ -60,6 +82,8 @@ def speaking_of(surface: Surface) -> Iterator[None]:
 
 class KapwaError(Exception):
     """Base class of all errors that a user can cause. ``hint`` says what to do."""
+
+    is_worded = False  # for the surface that it left (:func:`speaking_of`)
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
@@ -72,7 +96,8 @@ class KapwaError(Exception):
         return self.message
 
     def __str__(self) -> str:
-        return worded(f"{self.summary}\n  {self.hint}" if self.hint else self.summary)
+        text = f"{self.summary}\n  {self.hint}" if self.hint else self.summary
+        return text if self.is_worded else worded(text)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Errors travel between processes, and a constructor with arguments of its own could not be called there.

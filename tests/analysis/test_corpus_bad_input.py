@@ -36,7 +36,7 @@ def test_missing_columns(tmp_path: Path, ending: str, column: str, typo: str) ->
 def test_the_attribute_must_be_there_and_be_one(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "a.jsonl", sample_rows(country="X"))
     refused(path, "column 'nation' is missing", "Did you mean 'nationality'", attribute="nation")
-    refused(path, "nationality, country", "--attribute nationality")
+    refused(path, "nationality, country", "attribute='nationality'")
     assert open_corpora([path], attribute="nationality")[0].attribute == "nationality"
 
 

@@ -276,7 +276,7 @@ def test_likelihood_tasks_tell_other_providers_users_what_to_do(tmp_path: Path) 
         log = evaluated(task, Known().model(), tmp_path, status="error")
         said = " ".join(log.error.message.split())
         assert "mockllm/model gives no log-probability of a given text" in said
-        assert "--model kapwa/smollm2, kapwa/hf:" in said
+        assert "Name the model kapwa/smollm2, kapwa/hf:" in said
     with refused("no log-probability"):  # by name, it is known before the first sample
         inspect_ai.eval("kapwa/kalahi_mc", model=Known().model(), log_dir=str(tmp_path), display="none")
 

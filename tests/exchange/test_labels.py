@@ -314,7 +314,7 @@ def test_from_a_log_of_lm_eval_and_a_spreadsheet_to_a_report_by_culture(lm_log: 
     [
         ({"culture_from": "county"}, r"row 1 of samples_numbers_.* has no text in 'county', .* its culture"),
         ({"language_from": "country"}, r"'Egypt' in 'country' is not a language tag"),
-        ({"culture": "Egypt", "culture_from": "country"}, "--culture is the culture of all items"),
+        ({"culture": "Egypt", "culture_from": "country"}, "'culture' is the culture of all items"),
     ],
 )
 def test_a_field_that_does_not_tell_is_named(lm_log: Path, tmp_path: Path, told: dict[str, str], message: str) -> None:

@@ -192,7 +192,11 @@ def _source(told: dict[str, Any]) -> dict[str, Any]:
             r"the data are not those .*was 000000\)",
         ),
         ("blend_saq", lambda _, told: _source(told)["kapwa_blend_saq"].update(data="not/here"), "not/here"),
-        ("blend_saq", lambda _, told: _source(told).update(kapwa_blend_saq={"where": ["Mexico"]}), r"\(AttributeError"),
+        (
+            "blend_saq",
+            lambda _, told: _source(told).update(kapwa_blend_saq={"where": ["Mexico"]}),
+            "where is .*Mexico.*, but must be",
+        ),
         ("blend_saq", lambda _, told: _source(told)["kapwa"].update(task="blend/none"), "blend/none"),
         (
             "blend_saq",

@@ -189,10 +189,10 @@ def test_another_header_makes_another_run_and_another_key_does_not(stub, connect
     [
         ("gpt-4o", {}, ("names no provider",)),
         ("openai/", {}, ("names no provider",)),
-        ("kapwa/smollm2", {}, ("circle", "--model smollm2")),
+        ("kapwa/smollm2", {}, ("circle", "model='smollm2'")),
         ("mockllm/m", {"extra": {"temprature": 1}}, ("Did you mean 'temperature'?",)),
-        ("mockllm/m", {"extra": {"max_connections": 9}}, ("--concurrency",)),
-        ("mockllm/m", {"extra": {"cache": True}}, ("--cache",)),
+        ("mockllm/m", {"extra": {"max_connections": 9}}, ("'concurrency'",)),
+        ("mockllm/m", {"extra": {"cache": True}}, ("'cache'",)),
         ("mockllm/m", {"extra": {"system_message": "x"}}, ("every prompt",)),
         ("mockllm/m", {"extra": {"reasoning_effort": "lots"}}, ("'reasoning_effort'",)),
         ("mockllm/m", {"extra": {"model_args": {"api_key": "k"}}}, ("recorded with the results",)),

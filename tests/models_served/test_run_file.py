@@ -221,6 +221,17 @@ def test_messages_of_a_file_and_of_a_program_name_no_options(tmp_path: Path) -> 
     text = "See kapwa run X --limit 3. Or Check --base-url; inspect eval --no-log-samples"
     said = "See kapwa run X --limit 3. Or Check 'base_url'; inspect eval --no-log-samples"
     assert worded(text) == said
+    settings = (
+        "Leave --shots out, or give --model smollm2. Write --temperature 0 or --attribute a,b; --values FILE: read."
+    )
+    in_program = (
+        "Leave 'shots' out, or give model='smollm2'. Write temperature=0 or attribute='a,b'; values='FILE': read."
+    )
+    in_file = (
+        "Leave 'shots' out, or give 'model: smollm2'. Write 'temperature: 0' or 'attribute: a,b'; 'values: FILE': read."
+    )
+    assert worded(settings, "program") == in_program
+    assert worded(settings, "file") == in_file
     file = written(tmp_path, "tasks: [blend/saq]\nmodels:\n  - model: openai:x\n    base_url: http://127.0.0.1:9/v1\n")
     failed = types(tmp_path, "run", file.name, status=2)
     assert "'base_url'" in failed.stderr

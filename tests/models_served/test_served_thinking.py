@@ -139,8 +139,8 @@ def test_where_the_server_has_no_room_for_the_budget_it_shrinks_and_is_told(stub
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"thinking": "much"}, "--thinking cannot be 'much'"),
-        ({"thinking": "0"}, "--thinking cannot be '0'"),
+        ({"thinking": "much"}, "'thinking' cannot be 'much'"),
+        ({"thinking": "0"}, "'thinking' cannot be '0'"),
         ({"thinking": "off", "thinking_tokens": 5}, "gives room for thoughts"),
         ({"thinking": "10", "thinking_tokens": 5}, "two budgets"),
         ({"thinking_tokens": -1}, "at least 0"),

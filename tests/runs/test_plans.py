@@ -94,7 +94,7 @@ def test_a_run_that_would_depart_is_refused_before_anything_is_written(tmp_path:
     for label, more, why in (
         ("one", {"task": Tasked(n=90, shared=False)}, r"other items \(90, planned 120\)"),
         ("three", {}, "of no planned system"),
-        ("one", {"until": 0.1}, "with --until 0.1, planned without --until"),
+        ("one", {"until": 0.1}, "with until=0.1, planned without 'until'"),
         ("one", {"task": Tasked(n=120, name="tiny/other")}, "of which the plan says nothing"),
     ):
         with pytest.raises(UsageError, match=why):

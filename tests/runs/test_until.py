@@ -234,7 +234,7 @@ def test_a_loss_is_shown_or_excluded_against_an_earlier_run(tmp_path: Path) -> N
         ({"until": 5}, "a width is a share between 0 and 1"),
         ({"until": "0.1:each"}, "no rule to stop by"),
         ({"until": "decided:old"}, "needs a margin"),
-        ({"until": 0.1, "margin": 0.1}, "goes with --until decided"),
+        ({"until": 0.1, "margin": 0.1}, "goes with until='decided"),
         ({"until": "decided:old", "margin": 0.1, "control": "old"}, "that run is the control"),
         ({"margin": 0.1}, "go with a rule"),
     ],

@@ -101,7 +101,7 @@ def test_given_texts_are_asked_in_wordings_but_not_drawn(wordings: Path) -> None
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
-        ("id,text\n", None, "holds no wordings"),
+        ("id,text\n", None, "holds no rows"),
         ("id,text\npolite,Please answer.\n", "text", "no place for the question"),
         ("id,text\na+b,{prompt}\n", "id", "not a plain name"),
         ("id,text\na,{prompt}\na,Well: {prompt}\n", "id", "a"),

@@ -100,12 +100,12 @@ def test_a_draw_is_recorded_follows_its_seed_and_never_changes(project: Any, saq
 def test_what_cannot_be_drawn_says_why(project: Any, saq: Path, texts: Path, place: Path) -> None:
     for given, options, said in (
         (("ratings", saq), {}, "There is no kind of tasks 'ratings'.\n  Did you mean 'pairs'?"),
-        (("errors",), {}, "--kind errors cannot be drawn from that."),
+        (("errors",), {}, "Tasks of the kind 'errors' cannot be drawn from that."),
         (("errors", place), {}, "run.json"),
-        (("criteria", saq), {}, "--kind criteria cannot be drawn from blend/saq."),
+        (("criteria", saq), {}, "Tasks of the kind 'criteria' cannot be drawn from blend/saq."),
         (("errors", saq), {"sample": 5000}, "to draw from, besides 0 that were drawn before"),
         (("errors", saq, saq), {}, "cannot be drawn from blend/saq and blend/saq."),
-        (("pairs", saq), {}, "--kind pairs cannot be drawn from blend/saq."),
+        (("pairs", saq), {}, "Tasks of the kind 'pairs' cannot be drawn from blend/saq."),
         (("pairs", saq, texts), {}, "cannot be drawn from blend/saq and eecc/qa."),
         (("baseline",), {}, "There are 0 to draw from"),
     ):

@@ -140,7 +140,7 @@ def _check_scores(model: Model, name: str) -> None:
         raise ModelError(
             f"{name} compares how likely the model finds given texts; {model} gives no log-probability of a given text "
             "through Inspect.",
-            hint="Use --model kapwa/smollm2, kapwa/hf:<id or folder>, or kapwa/openai:<name> with a server that "
+            hint="Name the model kapwa/smollm2, kapwa/hf:<id or folder>, or kapwa/openai:<name> with a server that "
             "gives them (vLLM, SGLang); or choose a task that asks for texts.",
         )
 

@@ -397,7 +397,8 @@ def read_draw(folder: Path) -> Draw:
         facts |= {name: tuple(facts[name]) for name in ("variants", "runs", "strata")}
         facts["left_out"] = tuple(map(tuple, facts["left_out"]))
         # Draws of before rubrics said what they measure were of answers' being right, or of their criteria.
-        facts["asked"] = LabelQuestion(**{"measures": measures_of(facts["asked"]["rubric"]), **facts["asked"]})
+        asked = {"measures": measures_of(facts["asked"]["rubric"]), **facts["asked"]}
+        facts["asked"] = LabelQuestion(**asked | {"examples": tuple(asked.get("examples", ()))})
         made = Draw(**facts, key=pl.DataFrame(schema=KEY_SCHEMA))
     except (KeyError, TypeError):
         raise DataError("is no draw, or damaged.", path=file, hint=hint) from None

@@ -39,7 +39,7 @@ class LabelQuestion(NamedTuple):
     criteria: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     weights: Mapping[str, Mapping[str, float]] = MappingProxyType({})
     points: bool = False
-    examples: Sequence[str] = ()
+    examples: tuple[str, ...] = ()
     shows: Mapping[str, str] = MappingProxyType({})
 
     @property
@@ -93,7 +93,7 @@ def asked_of(rubric: str | Path, runs: Sequence[Run] = ()) -> LabelQuestion:
         title=read.title,
         instruction=read.instruction,
         measures=read.measures,
-        examples=example_lines(read.criteria),
+        examples=tuple(example_lines(read.criteria)),
         shows={} if read.signed == load_rubric("correct").signed else read.shows,
     )
 
@@ -121,6 +121,6 @@ def _asked_by_criteria(rubric: Rubric, runs: Sequence[Run]) -> LabelQuestion:
         criteria=texts,
         weights=weights,
         points=rubric.points,
-        examples=example_lines(rubric.criteria),
+        examples=tuple(example_lines(rubric.criteria)),
         shows=rubric.shows,
     )

@@ -73,7 +73,7 @@ def draw(
             "criteria: a run of kalahi; errors: of blend; adaptation: of eecc; pairs: RUN --second RUN, of one task; "
         )
         hint += "audit: the folder that kapwa label sample wrote."
-        raise UsageError(f"--kind {kind} cannot be drawn from {' and '.join(tasks) or 'that'}.", hint=hint)
+        raise UsageError(f"Tasks of the kind {kind!r} cannot be drawn from {' and '.join(tasks) or 'that'}.", hint=hint)
     runs = [{"label": run.label, "folder": run.path.name, "signature": run.manifest["signature"]} for run in opened]
     if kind == BASELINE:
         rows = _options(project, *sources, **chosen) if sources else _situations(project)
