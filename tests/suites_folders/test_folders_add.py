@@ -14,6 +14,7 @@ from kapwa import registry
 from kapwa.analysis.datasheet import datasheet
 from kapwa.cli.main import app
 from kapwa.errors import DataError, UsageError
+from kapwa.suites.folders import warned
 from kapwa.suites.folders.adding import add_suite, check_folder, check_named, forms, new_suite, remove_suite
 from kapwa.user_suites import registered
 
@@ -85,6 +86,29 @@ def test_a_run_says_what_a_check_of_its_data_warns_of(
     sample = kapwa.load_task("blend/saq", data="sample:us", limit=1)
     kapwa.score_responses(sample, pl.DataFrame({"item_id": [item.id for item in sample.items()], "text": "pie"}))
     assert "data check" not in caplog.text
+
+
+def test_data_of_which_a_check_warns_of_nothing_are_checked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next process remembers it on the disk, and checks anew what changed."""
+    monkeypatch.setenv("KAPWA_CACHE_DIR", str(tmp_path / "cache"))
+    checked: list[str] = []
+    monkeypatch.setattr(warned, "check_named", lambda name: checked.append(name) or check_named(name))
+    (tmp_path / "mine").mkdir()
+    table = tmp_path / "mine" / "q.csv"
+    table.write_text("id,question,answer,culture\n1,What do people eat?,rice,Kenya\n", encoding="utf-8")
+    columns = "columns: {id: id, local: question, answers: answer, culture: culture}\nconstants: {language: en}\n"
+    prompts = 'prompts: [{id: inst-4, local: "{q}", english: "{q}"}]\n'
+    mapping = f"form: blend/saq\ntable: q.csv\n{columns}{prompts}"
+    (tmp_path / "mine" / "mapping.yaml").write_text(mapping, encoding="utf-8")
+    for n_checks in (1, 1):
+        assert warned.warnings_of_data(kapwa.load_task("blend/saq", data=tmp_path / "mine").data) == ()
+        warned._found.cache_clear()  # as a new process begins
+        assert len(checked) == n_checks
+    table.write_text(table.read_text(encoding="utf-8") + "2,What do people eat?,rice,Kenya\n", encoding="utf-8")
+    twice = warned.warnings_of_data(kapwa.load_task("blend/saq", data=tmp_path / "mine").data)
+    assert any("asks the same as row 2" in finding.message for finding in twice)
 
 
 def test_a_check_names_example_rows_as_adding_the_folder_does(tmp_path: Path) -> None:

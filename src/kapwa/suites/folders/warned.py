@@ -13,6 +13,7 @@ from kapwa.catalog.lookup import fetched_benchmarks
 from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.findings import DataSource, Finding, kinds_of
 from kapwa.errors import KapwaError
+from kapwa.suites.disk_cache import cached
 from kapwa.suites.folders.adding import check_named
 from kapwa.user_suites import registered
 
@@ -46,12 +47,19 @@ def warnings_of_data(source: DataSource) -> Sequence[Finding]:
     return _warnings(_checked_name(source), source.digest)
 
 
-@lru_cache(maxsize=16)
 def _warnings(name: str, digest: str) -> Sequence[Finding]:
-    """Return the warnings of the data ``name``.
+    """Return the warnings of the data ``name``, whose content has this ``digest``.
 
-    Files with another ``digest`` are checked anew.
+    That there are none is remembered on the disk: of large tables a check takes longer than it takes to read them.
     """
+    if cached("data-warnings", (name, digest), int, lambda: len(_found(name, digest))) == 0:
+        return ()
+    return _found(name, digest)
+
+
+@lru_cache(maxsize=16)
+def _found(name: str, digest: str) -> Sequence[Finding]:
+    """Check the data ``name``; files with another ``digest`` are checked anew."""
     _ = digest
     try:
         findings = check_named(name).findings
