@@ -57,7 +57,7 @@ def test_a_small_run(tmp_path: Path) -> None:
     """Four items of kalahi/mc: the report takes 147 of the functions, in 25 of the modules."""
     data = ("--data", "sample:filipino", "--limit", "4", "--out", str(tmp_path))
     functions, modules = count(AT_ONCE, "run", "kalahi/mc", "--model", "parrot:x", *data)
-    assert functions <= 501
+    assert functions <= 502
     assert modules <= 95
 
 

@@ -145,7 +145,7 @@ FAULTS: list[tuple[str, int, str, str]] = [
     ("tasks: [kalahi/mc]\nmodels: [smollm2]\nseed: often", 3, "seed", "without quotes"),
     ("tasks: [kalahi/mc]\nmodels: [{model: smollm2, thinking: off}]", 2, "models.thinking", "quotes"),
     ("tasks: [kalahi/mc]\nmodels: [{model: smollm2, max_cost: 3}]", 2, "models", "'price_in'"),
-    ("tasks: [kalahi/mc]\nmodels: [{model: smollm2, replicas: 3}]", 2, "models.replicas", "'engine' ray"),
+    ("tasks: [kalahi/mc]\nmodels: [{model: smollm2, replicas: 3}]", 2, "models.replicas", "'engine: ray'"),
     ("tasks: [kalahi/mc]\nuntil: 7\nmodels: [smollm2]", 2, "until", "0.05"),
     ("tasks: [kalahi/mc]\nmodels:\n  - smollm2\n  - smollm2", 3, "models", "'label:'"),
     (
@@ -165,7 +165,7 @@ FAULTS: list[tuple[str, int, str, str]] = [
         "Egy",
     ),
     ("tasks:\n  - task: kalahi/mc\n    variant: nope\nmodels: [smollm2]", 3, "tasks.variant", "full"),
-    ("tasks:\n  - task: kalahi/mc\n    shots: 9999\nmodels: [smollm2]", 3, "tasks.shots", "'shots' 6"),
+    ("tasks:\n  - task: kalahi/mc\n    shots: 9999\nmodels: [smollm2]", 3, "tasks.shots", "'shots: 6'"),
     ("tasks:\n  - task: kalahi/mc\n    max_failed: -1\nmodels: [smollm2]", 3, "tasks.max_failed", ""),
     ("tasks: [kalahi/mc]\nmodels:\n  - model: smollm2\n    concurrency: 0", 4, "models.concurrency", ""),
     ("tasks: [kalahi/mc]\nmodels: [smollm2]\nengine: nope", 3, "engine", "local, ray"),

@@ -42,7 +42,6 @@ def show_run(run: Run, task: Task, *, json: bool) -> None:
     """Write the run's report, and show the result, what was learnt of the model and what the run cost."""
     from kapwa.report.page.runs import build_report
     from kapwa.report.terminal.runs import render_run
-    from kapwa.runs.costs import cost_line
     from kapwa.runs.manifest import asking_notes
 
     page = build_report([run], run.path / "report.html")
@@ -52,9 +51,8 @@ def show_run(run: Run, task: Task, *, json: bool) -> None:
         show(render_run(run))
     for line in asking_notes(run.manifest):
         note(line)
-    cost = run.manifest.get("cost") or {}
-    if cost.get("read") or cost.get("written") or cost.get("retries"):  # recorded answers and some servers report none
-        note(cost_line(cost))
+    if spent := _spent(run):
+        note(spent)
     note(f"Report: {page}")
     if len(list(run.path.parent.glob("*/run.json"))) > 1:
         note(f"Report on all runs in that folder: kapwa report {quote(str(run.path.parent))}/* -o report.html")
@@ -68,6 +66,14 @@ def show_run(run: Run, task: Task, *, json: bool) -> None:
         note(_ended_early(run))
 
 
+def _spent(run: Run) -> str:
+    """Return what a run cost; "" where nothing is known of it, as of recorded answers and some servers."""
+    from kapwa.runs.costs import cost_line
+
+    cost = run.manifest.get("cost") or {}
+    return cost_line(cost) if cost.get("read") or cost.get("written") or cost.get("retries") else ""
+
+
 def _ended_early(run: Run) -> str:
     further = "without --until" if "until" in run.manifest else "with a larger limit"
     return f"Ended early: {run.manifest['ended']}. To continue, run the same command {further}."
@@ -76,12 +82,9 @@ def _ended_early(run: Run) -> str:
 def note_run(run: Run) -> None:
     """Write the report of one of several runs, and note where it is; details are there, scores in the table of all."""
     from kapwa.report.page.runs import build_report
-    from kapwa.runs.costs import cost_line
 
     page = build_report([run], run.path / "report.html")
-    cost = run.manifest.get("cost") or {}
-    spent = f" {cost_line(cost)}" if cost.get("read") or cost.get("written") or cost.get("retries") else ""
-    note(f"{run.manifest['task']} by {run.label}: {page}.{spent}")
+    note(" ".join(filter(None, [f"{run.manifest['task']} by {run.label}: {page}.", _spent(run)])))
     if run.stopped:
         note(worded(_ended_early(run)))
 

@@ -41,7 +41,7 @@ from kapwa.value_types import JsonMapping, JsonObject, Keywords
 
 _WHAT, _SEE = "run file", "see docs/how-to/run-a-file.md."
 # What a message names: the words in its quotation marks, and what "is …" is said of at its beginning.
-_NAMED = re.compile(r"'([^']+)'|^(\w+) (?:is|cannot) ")
+_NAMED = re.compile(r"'([^']+?)(?:: [^']*)?'|^(\w+) (?:is|cannot) ")
 _OLD_RUN = "decided:"
 _NO_KEY = "Never write a key into the file: key_variable names the variable of the environment that holds it."
 # The key for a table of prices.
