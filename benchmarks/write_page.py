@@ -431,12 +431,12 @@ def studio_load() -> Iterator[str]:
     rows = []
     for name, one in found.items():
         writes = f"{one['writes']:,} ({one['writes_per_second']:.0f})"
-        pages = f"{one['page_p99_s']:.2f}" if one["page_p99_s"] is not None else "–"
+        pages = f"{1000 * one['page_p99_s']:,.0f}" if one["page_p99_s"] is not None else "–"
         wrong = f"{one['errors']}, {one['lost']}, {one['twice']}"
         around = (
             f"{one['load_before']:.0f}, {one['fsync_ms']:.0f}" if "fsync_ms" in one else f"{one['load_before']:.0f}, –"
         )
-        times = [f"{one[key]:.2f}" for key in ("p50_s", "p99_s")]
+        times = [f"{1000 * one[key]:,.0f}" for key in ("p50_s", "p99_s")]
         cpu = "–" if one["server_cpu_ms_per_write"] is None else f"{one['server_cpu_ms_per_write']:.1f}"
         rows.append([name, str(one["clients"]), writes, *times, pages, wrong, cpu, around])
     processors = next(iter(found.values()))["processors"]
@@ -449,7 +449,7 @@ def studio_load() -> Iterator[str]:
         pace = f"{people['clients']} people at that pace give {due:.0f} answers a second"
         short = f"\n{pace}: the server, one process, had not enough of a\nprocessor for that. People waited; "
         short += "none was refused, and no answer was lost.\n"
-    header = ["", "clients", "answers (a second)", "p50 s", "p99 s", "page p99 s", "errors, lost, twice"]
+    header = ["", "clients", "answers (a second)", "p50 ms", "p99 ms", "page p99 ms", "errors, lost, twice"]
     header += ["server ms", "load, fsync ms"]
     yield f"""## Many people answer in the studio
 
@@ -622,7 +622,7 @@ def _headline_rows() -> Iterator[tuple[str, str, str, str]]:
             )
     if load:
         people = load["300 people, SQLite"]
-        figure = f"{people['p99_s']:.2f} s"
+        figure = f"{1000 * people['p99_s']:,.0f} ms"
         yield (
             "300 people answer every ten seconds: 99 of 100 wait at most",
             figure,

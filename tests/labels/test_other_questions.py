@@ -102,7 +102,7 @@ shows: {answers: What people there answered}
             questions = [row[rows[0].index("question")] for row in rows[1:]]
             assert questions
             assert all("What people there answered" in each for each in questions) == is_shown
-    assert read_draw(tmp_path / "sheets").asked.examples == ["Polite: “Go away.” is **no**: it is rude"]
+    assert read_draw(tmp_path / "sheets").asked.examples == ("Polite: “Go away.” is **no**: it is rude",)
 
 
 def test_labels_of_something_else_correct_no_score(runs: list[Run], polite: Path, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_given_texts_are_scored_right_after_the_empty_thought(small, source):
 
 def test_where_a_thought_cannot_be_left_out_scoring_is_refused_with_the_remedy(small):
     model = dressed(small, made.HIDDEN)
-    with pytest.raises(ModelError, match="add 'thinking' off"):
+    with pytest.raises(ModelError, match="add thinking='off'"):
         check_capabilities(model, frozenset({"score"}), "kalahi/mc")
     check_capabilities(dressed(small, made.HIDDEN, thinking="off"), frozenset({"score"}), "kalahi/mc")
 

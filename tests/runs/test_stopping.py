@@ -100,7 +100,7 @@ def test_a_run_whose_first_requests_all_fail_alike_stops(tmp_path: Path) -> None
     model = TinyModel(fails="what of", log=str(tmp_path / "log"), delay=0.001, cured=str(tmp_path / "cured"))
     with pytest.raises(ModelError, match="first 50 requests all failed: cannot say") as raised:
         run(tmp_path / "runs", Limits(), model)
-    assert "'max_failed' 0" in str(raised.value)
+    assert "max_failed=0" in str(raised.value)
     assert "Run again with the same command" in str(raised.value)
     assert len(asked(tmp_path / "log")) < 400
     assert run(tmp_path / "all", Limits(max_failed=0), model).failed == 400

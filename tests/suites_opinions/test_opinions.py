@@ -192,7 +192,7 @@ def test_a_file_of_replies_is_scored_with_as_many_as_it_holds(tmp_path: Path) ->
 
 def test_options_of_another_way_are_refused(tmp_path: Path) -> None:
     folder = written(tmp_path, "q,Kenya,en,Rain?,Yes;No,60;40,,\n")
-    with pytest.raises(UsageError, match="samples is not an option of 'how' likelihood"):
+    with pytest.raises(UsageError, match="samples is not an option of how='likelihood'"):
         survey(folder, samples=3)
     with pytest.raises(UsageError, match="There is no way 'guess'"):
         survey(folder, how="guess")
