@@ -148,6 +148,13 @@ def read_choice(reply: str, options: Sequence[str], language: str = "en") -> Cho
     return ChoiceRead(None, "none")
 
 
+def encoded_shares(reply: str, options: Sequence[str], language: str) -> str:
+    """Return the model's own turn as :func:`encoded_reply` does, where its numbers are shares and name no option."""
+    known = _options(tuple(options), language)
+    text = without_markup(own_turn(reply))
+    return _without_dropped(known.encoded(text, sharing=True))
+
+
 def encoded_reply(reply: str, options: Sequence[str], language: str) -> str:
     """Return the model's own turn, with a sign for each option that it names (:mod:`kapwa.suites.choices.signs`)."""
     known = _options(tuple(options), language)
