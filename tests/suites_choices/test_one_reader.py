@@ -199,7 +199,7 @@ def test_percentages_are_read_in_any_script_and_dress(reply: str, language: str)
 @pytest.mark.parametrize("share", [0, 1, 2, 3, 5, 20])
 @pytest.mark.parametrize("form", ["A: {}%\nB: {}%", "A: {}\nB: {}", "Option A: {} percent\nOption B: {} percent"])
 def test_a_small_share_of_the_first_option_names_no_option(form: str, share: int) -> None:
-    """A share such as "A: 2%" is no answer that chooses the second option: replies that give A little would all be unreadable."""
+    """A share such as "A: 2%" does not answer with the second option, which would leave all such replies unread."""
     shares = read_percentages(form.format(share, 100 - share), [f"food {number}" for number in "xy"])
     assert shares is not None
     assert tuple(shares) == pytest.approx((share / 100, 1 - share / 100))
