@@ -59,10 +59,9 @@ class ReplayModel(Model):
     said it, or in ``state`` as Kapwa's own exports name it; and ``thought``, what was thought before it.
 
     A row without ``variant`` answers its item in whichever one variant is asked for; ``sample`` counts
-    from 0 and is 0 where left out. A row with an ``error`` is a failed answer, even beside a text, which may be the half
-    of one; a row without either is an empty one. Where
-    variants are a language and a prompt ("en/inst-4"), the two may stand in the columns ``language`` and ``variant``. A
-    request without a row gets the error "no answer in file".
+    from 0 and is 0 where left out. A row with an ``error`` is a failed answer, even beside a text, which may be half of
+    one; a row without either is an empty one. Where variants are a language and a prompt ("en/inst-4"), the two may
+    stand in the columns ``language`` and ``variant``. A request without a row gets the error "no answer in file".
 
     ``samples``: how many answers a prompt has at most.
     """
