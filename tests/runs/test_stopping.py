@@ -11,7 +11,7 @@ from tiny_suite import TinyModel, TinyTask, run_task
 
 from kapwa.errors import ModelError, UsageError
 from kapwa.records import Answer, Message, Request, Response, Usage
-from kapwa.runs.costs import Prices, Spent, cost_line, price_of, read_prices
+from kapwa.runs.costs import Prices, Pricing, Spent, cost_line, price_of, read_prices
 from kapwa.runs.finished_run import Run
 from kapwa.runs.sameness import SameAnswers
 from kapwa.runs.stopping import Limits, Stopping, in_random_order
@@ -197,16 +197,16 @@ def test_thoughts_and_cached_tokens_are_counted_and_priced() -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("p.csv", "model,price_in,price_out,price_cached\nopenai:gpt-x,0.5,2,0.05\nqwen,0,0,\n"),
+        ("p.csv", "model,price_in,price_out,price_cached\nopenai:gpt-x,0.5,2,0.05\nqwen,0,0,0\n"),
         ("p.jsonl", '{"model": "openai:gpt-x", "price_in": "0.5", "price_out": "2", "price_cached": "0.05"}\n'
-         '{"model": "qwen", "price_in": 0, "price_out": 0}\n'),
+         '{"model": "qwen", "price_in": 0, "price_out": 0, "price_cached": 0}\n'),
     ],
 )  # fmt: skip
 def test_prices_of_models_are_read_from_a_table(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     prices = read_prices(tmp_path / name)
     assert price_of("openai:gpt-x", prices) == Prices(0.5, 2.0, 0.05)
-    assert price_of("openai:qwen", prices) == Prices(0.0, 0.0)
+    assert price_of("openai:qwen", prices) == Prices(0.0, 0.0, 0.0)
     assert price_of("openai:other", prices) is None
 
 
@@ -224,6 +224,14 @@ def test_a_bad_table_of_prices_is_refused(tmp_path: Path, text: str, says: str) 
     (tmp_path / "p.csv").write_text(text, encoding="utf-8")
     with pytest.raises(KapwaError, match=says):
         read_prices(tmp_path / "p.csv")
+
+
+@pytest.mark.parametrize(("given", "missing"), [("price_in", "price_out"), ("price_out", "price_in")])
+def test_one_price_without_the_other_is_refused(given: str, missing: str) -> None:
+    """The tokens without a price would count as free, and a limit of cost would not hold."""
+    with pytest.raises(UsageError, match=f"'{given}' needs '{missing}' too"):
+        Pricing(**{given: 1.0})
+    assert Pricing(**{given: 1.0, missing: 0}).of("x") is not None
 
 
 def test_a_limit_of_cost_without_prices_is_refused() -> None:

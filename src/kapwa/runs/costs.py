@@ -49,8 +49,8 @@ class Spent:
 class Prices:
     """Prices of a million tokens read, written, and read from the server's cache (None: as those read)."""
 
-    price_in: float = 0.0
-    price_out: float = 0.0
+    price_in: float
+    price_out: float
     price_cached: float | None = None
 
     def cost(self, spent: Spent) -> float:
@@ -71,7 +71,7 @@ class PriceRow(RowModel):
     model: Filled
     price_in: Price
     price_out: Price
-    price_cached: Annotated[Price | None, BeforeValidator(lambda cell: cell or None)] = None
+    price_cached: Annotated[Price | None, BeforeValidator(lambda cell: None if cell == "" else cell)] = None
 
 
 def read_prices(path: str | Path) -> dict[str, Prices]:
@@ -101,11 +101,17 @@ class Pricing:
             price = getattr(self, name)
             if price is not None and not 0 <= price < math.inf:
                 raise UsageError(f"{name} is {price}; it must be a number of at least 0.")
+        if (self.price_in is None) != (self.price_out is None):
+            given, missing = ("--price-in", "--price-out") if self.price_out is None else ("--price-out", "--price-in")
+            raise UsageError(
+                f"{given} needs {missing} too: without it, those tokens would count as free.",
+                hint=f"Give both prices; if those tokens are free, add {missing} 0.",
+            )
 
     def of(self, model: str) -> Prices | None:
         """Return the prices of a model; None where they are unknown."""
-        if self.price_in is not None or self.price_out is not None:
-            return Prices(self.price_in or 0.0, self.price_out or 0.0)
+        if self.price_in is not None and self.price_out is not None:
+            return Prices(self.price_in, self.price_out)
         return None if self.prices is None else price_of(model, read_prices(self.prices))
 
 
