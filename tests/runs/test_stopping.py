@@ -240,8 +240,8 @@ def test_of_some_answers_tokens_are_counted_and_no_cost_is_named() -> None:
 def test_a_limit_is_refused_where_tokens_are_not_counted_but_not_of_answers_from_a_file() -> None:
     uncounted = [Response("a", text="x")]
     with pytest.raises(ModelError, match="'max_tokens' cannot be kept"):
-        Stopping(Limits(max_tokens=9)).seen(uncounted)
-    Stopping(Limits(max_tokens=9), is_paid=False).seen(uncounted)
+        Stopping(Limits(max_tokens=9), must_count=True).seen(uncounted)
+    Stopping(Limits(max_tokens=9)).seen(uncounted)
 
 
 @pytest.mark.parametrize(("given", "missing"), [("price_in", "price_out"), ("price_out", "price_in")])

@@ -57,7 +57,10 @@ def ask(
     again by the next call. Raises ModelError where the model fails as a whole; what came before stays in the store.
     """
     meter = meter or Meter(silent, model.id, requests.distinct_total)
-    stopping = None if limits is None else Stopping(limits, store.spent(), is_paid=not is_recording(model.fingerprint))
+    stopping = None
+    if limits is not None:
+        must_count = limits.spending and not is_recording(model.fingerprint)
+        stopping = Stopping(limits, store.spent(), must_count=must_count)
     execution = Execution(model, store, meter, cache, stopping, shorter_run)
     # Where batches are planned, the plan says what is asked again, and counts.
     if not model.atomic_batches and (n_answered := _answered(requests, store)):

@@ -57,12 +57,12 @@ class Limits:
 class Stopping:
     """Watches what a process of a run gets and spends; ``spent``: by earlier processes of the run, too.
 
-    ``is_paid``: whether answers cost anything; recorded ones do not. ``stopped``: whether it has ended the asking.
+    ``must_count``: whether a limit needs the tokens of each answer. ``stopped``: whether it has ended the asking.
     """
 
     limits: Limits = field(default_factory=Limits)
     spent: Spent = field(default_factory=Spent)
-    is_paid: bool = True
+    must_count: bool = False
     stopped: bool = False
     _watching: bool = True
     _failed: int = 0
@@ -81,7 +81,7 @@ class Stopping:
 
     def check_limits(self) -> None:
         """Raise LimitReachedError where what was spent has reached a limit, ModelError where nobody knows."""
-        if self.limits.spending and self.is_paid and self.spent.uncounted:
+        if self.must_count and self.spent.uncounted:
             self.stopped = True
             limit = "--max-tokens" if self.limits.max_tokens is not None else "--max-cost"
             message = f"The model does not tell how many tokens its answers took, so {limit} cannot be kept."
