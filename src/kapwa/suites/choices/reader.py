@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from kapwa.languages.phrases import any_of
 from kapwa.languages.words import n_words
+from kapwa.suites.choices.ranked import without_lower_ranks
 from kapwa.suites.choices.rules import (
     ANY_SIGN,
     CORRECTION,
@@ -42,7 +43,7 @@ from kapwa.suites.items import grouped
 from kapwa.suites.turns import own_turn
 
 # The version of the rules by which replies are read; it stands in signatures.
-READER_VERSION = 9
+READER_VERSION = 10
 UNREAD: tuple[How, ...] = ("empty", "none", "several", "contradiction")
 # What a prompt or a habit makes of the answer itself: prose beside it explains.
 _FORMAL = ("json", "boxed")
@@ -148,7 +149,7 @@ def _encoded(text: str, options: OptionSigns) -> str:
     formal = _BOXED.sub(lambda hit: _formal("boxed", hit[1] or hit[2] or "", options) or hit.group(), text)
     if "{" in text or '"' in text or "“" in text:
         formal = _with_fields(formal, options)
-    lines = _without_dropped(options.encoded(formal)).split("\n")
+    lines = _without_dropped(options.encoded(without_lower_ranks(formal, options))).split("\n")
     ticked = [bool(_LISTED.match(line) and _TICK.search(line)) for line in lines]
     if any(ticked):
         marked_lines = zip(lines, ticked, strict=True)
