@@ -75,6 +75,8 @@ def test_of_ranked_options_the_first_is_chosen(reply: str, letter: str | None) -
         ("eleventh", 3, 59),
         ("twelfth", 9, 115),
         ("asides", 0, 55),
+        # Before questions, doubts, suppositions and fields that explain were told from claims, 57 were read wrong.
+        ("claims and doubts", 34, 265),
     ],
 )
 def test_planted_replies_are_never_read_wrong(which: str, most_unread: int, count: int) -> None:
@@ -224,9 +226,25 @@ def test_percentages_are_read_in_any_script_and_dress(reply: str, language: str)
     assert tuple(shares) == pytest.approx((0.335, 0.665))
 
 
+@pytest.mark.parametrize("share", [0, 1, 2, 3, 5, 20])
+@pytest.mark.parametrize("form", ["A: {}%\nB: {}%", "A: {}\nB: {}", "Option A: {} percent\nOption B: {} percent"])
+def test_a_small_share_of_the_first_option_names_no_option(form: str, share: int) -> None:
+    """A share such as "A: 2%" does not answer with the second option, which would leave all such replies unread."""
+    shares = read_percentages(form.format(share, 100 - share), [f"food {number}" for number in "xy"])
+    assert shares is not None
+    assert tuple(shares) == pytest.approx((share / 100, 1 - share / 100))
+
+
 @pytest.mark.parametrize(
     "reply",
-    ["A: 33,50% of 50%\nB: 66,50%", "A: 33%", "A and B: 50%", "About 60% say A, the rest B.", "30%–40% A, 60% B"],
+    [
+        "A: 33,50% of 50%\nB: 66,50%",
+        "A: 33%",
+        "A: 50%\nB: 50%\n\nActually:\nA: 62%\nB: 38%",
+        "A and B: 50%",
+        "About 60% say A, the rest B.",
+        "30%–40% A, 60% B",
+    ],
 )
 def test_other_percentages_are_none(reply: str) -> None:
     assert read_percentages(reply, ("evet", "hayır"), "tr") is None

@@ -32,6 +32,9 @@ _BY_NAME = ("model", "temperature", "top_p", "seed")  # what a server refuses of
 REFUSED_NAME = re.compile(
     r"unsupported|not supported|unrecogni[sz]ed|unknown|unexpected|instead|extra inputs|not permitted|not allowed", re.I
 )
+_MOST_NAMES = 20
+# What may follow a model's name in the name of one of its versions: a date, a number.
+_DATED = re.compile(r"(?:[-.]?v?\d[\d.-]*)?")
 _MERGED = "chat_template_kwargs"  # of which the user's own settings are a part
 
 
@@ -40,7 +43,8 @@ class ServerDialect:
     """What one server accepts; learnt from its answers. ``body`` is the user's own addition to each call.
 
     ``thinking``: what is known of the model's thoughts; ``thinking_settings``: what is sent about them. ``refusals``:
-    settings that are left out. ``continuing``: whether it goes on with a text that met its limit.
+    settings that are left out. ``continuing``: whether it goes on with a text that met its limit. ``answered_as``: the
+    models that its answers name.
     """
 
     model: str
@@ -55,6 +59,7 @@ class ServerDialect:
     length_key: str = ""
     learnt: bool = False
     greedy_asked: bool = False
+    answered_as: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         # OpenAI's newer models refuse max_tokens; many other servers know nothing else.
@@ -166,12 +171,20 @@ class ServerDialect:
             body = begun_with(body, request.begun, "")
         return (await client.call(self.path, lambda: body, lambda reply: _answers([request], client, reply)))[0]
 
+    def hear(self, reply: object, client: Client) -> None:
+        """Note which model an answer names: a router may have sent the call to another one than was asked."""
+        name = reply.get("model") if isinstance(reply, dict) and reply.get("choices") else None
+        if isinstance(name, str) and name.strip() and len(self.answered_as) < _MOST_NAMES:
+            self.answered_as.add(client.quoted(name.strip()))
+
     def manifest_record(self) -> JsonObject:
         """Return what was learnt, for the manifest."""
         thinking = self.thinking.manifest_record(self.thinking_settings)
         record: JsonObject = {"thinking_found": thinking} if thinking else {}
         if self.refusals.learnt:
             record["settings_refused"] = dict(self.refusals.learnt)
+        if self.answered_as:
+            record["answered_as"] = sorted(self.answered_as)
         return record
 
     def learnt_so_far(self) -> Learnt:
@@ -183,12 +196,14 @@ class ServerDialect:
             length_key=self.length_key if self.learnt else "",
             continues=continuing.shown if continuing.learnt else None,
             continued=continuing.times,
+            answered_as=tuple(sorted(self.answered_as)),
         )
 
     def recall(self, learnt: Learnt) -> None:
         """Take what an earlier process learnt of this server."""
         recall(learnt, self.thinking, self.refusals)
         self.groups = self.groups and learnt.groups
+        self.answered_as |= set(learnt.answered_as)
         self.continuing.recall(learnt.continues, learnt.continued)
         if learnt.length_key in LENGTHS:
             self.learnt, self.length_key = True, learnt.length_key
@@ -199,7 +214,30 @@ class ServerDialect:
             *self.thinking.sentences(greedy_asked=self.greedy_asked),
             *self.continuing.sentences(),
             *self.refusals.sentences(),
+            *_of_others(self.model, self.answered_as),
         ]
+
+
+def _of_others(asked: str, named: Iterable[str]) -> Iterator[str]:
+    """Yield a sentence where answers name another model than was asked, or several."""
+    names = sorted(named)
+    others = [name for name in names if not _is_same_model(asked, name)]
+    if others or len(names) > 1:
+        yield (
+            f"Answered by: {', '.join(names)}, as the server says; asked was {asked}. "
+            "If a router chose among models, these scores are of all of them together."
+        )
+
+
+def _is_same_model(asked: str, named: str) -> bool:
+    """Whether two names are of one model: one may hold a folder or an owner, the other a date or a file's ending."""
+    short, long = sorted((_name_of(asked), _name_of(named)), key=len)
+    return long.startswith(short) and _DATED.fullmatch(long[len(short) :]) is not None
+
+
+def _name_of(name: str) -> str:
+    bare = re.split(r"[/\\]", name.strip().lower().rstrip("/\\"))[-1]
+    return re.sub(r"[^a-z0-9.]+", "-", re.sub(r"(?:[-:@]latest|:free|\.gguf)$", "", bare))
 
 
 def content_of(message: Message) -> str | list[Cells]:
@@ -306,6 +344,7 @@ async def ask(client: Client, dialect: ServerDialect, group: Sequence[Request]) 
         return body
 
     def parse(reply: object) -> list[Response]:
+        dialect.hear(reply, client)
         return _answers(group, client, reply, thinks=not thinking_is_off(body))
 
     while True:
@@ -386,9 +425,12 @@ def _response_of(
         ended = hide(f"the server ended the answer with an error{shown}", secrets)[:300]
         raise CallError(ended, retry=not filtered, filtered=filtered)
     content = choice["text"] if "text" in choice else message.get("content")
+    if content is not None and not isinstance(content, str | list):
+        raise CallError(f"the answer's content is of another kind than a text ({_kind(content)})", retry=True)
     text, thought = _content(content), _thought(message, content)
-    if not text and isinstance(message.get("refusal"), str) and message["refusal"]:
-        text, reason = message["refusal"], "declined"
+    refusal = message.get("refusal") or _refusal(content)
+    if not text and isinstance(refusal, str) and refusal:
+        text, reason = refusal, "declined"
     if text is None and thought is not None and not thinks:
         text, thought = thought, None  # a server that parts thoughts filed the answer under them
     if text is None and thought is None:
@@ -403,8 +445,23 @@ def _content(content: object) -> str | None:
     """Return the text of a message; some servers answer in parts, of which thoughts are no text."""
     if not isinstance(content, list):
         return content if isinstance(content, str) else None
-    texts = [piece.get("text") for piece in content if isinstance(piece, dict) and piece.get("type") in _TEXT_PARTS]
+    texts = [
+        piece.get("text") if isinstance(piece, dict) else piece
+        for piece in content
+        if isinstance(piece, str) or (isinstance(piece, dict) and piece.get("type") in _TEXT_PARTS)
+    ]
     return "".join(text for text in texts if isinstance(text, str)) if texts else None
+
+
+def _refusal(content: object) -> str | None:
+    """Return the words of a refusal that stands among the parts of a message."""
+    parts = content if isinstance(content, list) else ()
+    refusals = (piece.get("refusal") for piece in parts if isinstance(piece, dict) and piece.get("type") == "refusal")
+    return next((refusal for refusal in refusals if isinstance(refusal, str)), None)
+
+
+def _kind(value: object) -> str:
+    return {bool: "true or false", int: "a number", float: "a number", dict: "an object"}.get(type(value), "unknown")
 
 
 def _thought(message: Mapping[str, object], content: object) -> str | None:
