@@ -60,13 +60,13 @@ def situations(request: HttpRequest, visit: Visit) -> HttpResponse:
         "fields__language": (_("Language"), [(tag, language(tag).name) for tag, _tag in named(tags)]),
         "author": (_("Writer"), authors_named(visit.project, wrote)),
     }
-    asked = ListFilter(request.GET, choices)
+    asked = ListFilter(request.GET, choices, among=len(about))
     rows = every.filter(**{name: value for name in choices if (value := asked.chosen(name))})
     if words := asked.chosen("q"):
         texts = Q(fields__context__icontains=words) | Q(fields__user__icontains=words)
         rows = rows.filter(texts | Q(fields__personal_situation__icontains=words))
     held = form_of(visit.project).release(visit.project).held(unwilling_authors(visit.project))
-    shown = {"shown": page_of(rows, request.GET), "asked": asked, "any": every.exists()}
+    shown = {"shown": page_of(rows, request.GET), "asked": asked, "any": bool(about)}
     return show(visit, "situations", **shown, held=held if visit.may(COORDINATORS) else ())
 
 
