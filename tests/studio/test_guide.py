@@ -18,6 +18,7 @@ from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.interface import catalog
 from kapwa.studio.core.log import differences
 from kapwa.studio.core.text import key_of
+from kapwa.studio.core.views.listing import FEW
 from kapwa.studio.models import Elicited, Event, Question, Situation, Topic
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -268,6 +269,26 @@ def test_a_list_is_searched_filtered_and_paged(project: Any, people: People) -> 
     assert len(found(edo, "")) == 50
     assert found(edo, "page=2") == ["51", "52", "53"]
     assert "state=in+review&amp;page=2" in edo.get("situations/?state=in+review")
+
+
+FILTERS = 'class="filters"'
+
+
+def test_a_short_list_has_no_filters_unless_something_of_it_is_hidden(project: Any, people: People) -> None:
+    """Of situations, questions and parts of prompts."""
+    edo, ana = people["edo"], people["ana"]
+    people["berto"].act("situations/new/", a_situation("Liza"))
+    ana.act("prompts/identity/", {"identity": "Ugandan"})
+    people["berto"].act("questions/new/", {"language": "fil", "text": "Ano ang almusal?", "topic": "x", "kind": "text"})
+    for who, path in ((edo, "situations/"), (ana, "prompts/identity/"), (ana, "questions/")):
+        assert FILTERS not in who.get(path), path
+        assert FILTERS in who.get(f"{path}?q=nowhere"), path
+    first = Situation.objects.get()
+    for number in range(2, FEW + 1):
+        assert FILTERS not in edo.get("situations/")
+        first.pk, first.number = f"row-{number}", number
+        first.save(force_insert=True)
+    assert FILTERS in edo.get("situations/")
 
 
 def test_questions_are_found_by_their_words_topic_and_state(everyday: Any, askers: People) -> None:

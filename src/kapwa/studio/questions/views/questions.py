@@ -102,7 +102,7 @@ def _looked_for(visit: Visit, rows: list[Any]) -> tuple[ListFilter, list[Any]]:
         "language": (_("Language"), [(tag.tag, tag.name) for tag in languages_of(visit.project)]),
         "author": (_("Writer"), authors_named(visit.project, (question.author for question, _states in rows))),
     }
-    asked = ListFilter(visit.request.GET, choices)
+    asked = ListFilter(visit.request.GET, choices, among=len(rows))
     words, topic, state, tag = (asked.chosen(name).casefold() for name in ("q", "topic", "state", "language"))
     author = asked.chosen("author")
     found = []
