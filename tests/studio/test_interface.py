@@ -263,7 +263,7 @@ def test_every_text_on_a_consent_page_is_approved_or_has_the_english_beside_it(
     word(tala, "Topics", "Mga usap-usapan")
     page = edo.get("consent/")
     assert unread not in page
-    assert f"{shown(agree)} [\u2066{agree}\u2069]" in page
+    assert f"{shown(agree)} \u2066[{agree}]\u2069" in page
     assert "Mga usap-usapan" not in page  # nothing that nobody read is on this page
     assert "Mga usap-usapan" in edo.get("")
     approve(tomas, agree, unread)

@@ -199,7 +199,7 @@ def test_coordinators_see_who_did_how_much_of_those_who_allow_it(reviewed: Peopl
     assert "Berto" not in people["ana"].get("activity/")
     people["berto"].act("consent/", {"version": "1", "agree": "yes", "scope_progress": "yes"})
     page = people["ana"].get("activity/")
-    row = re.search(r"<bdi>Berto</bdi></th><td class=\"n\">(\d+)</td><td><bdi dir=\"ltr\">(\d{4}-\d\d-\d\d)<", page)
+    row = re.search(r"<bdi>Berto</bdi></th><td class=\"n\">(\d+)</td><td><bdi dir=\"ltr\" class=\"unbroken\">(\d{4}-\d\d-\d\d)<", page)
     assert row
     assert row[1] == "2"  # a draft, and that it was sent to review
     assert "4 members did not allow it." in page

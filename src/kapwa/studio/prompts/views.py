@@ -174,7 +174,7 @@ def _shown_parts(visit: Visit, role: str, form: PartForm, judged: ShownForm | No
         role=role,
         title=TITLES[role],
         titles=TITLES,
-        any=bool(parts),
+        any=len(parts),
         asked=asked,
         shown=page_of(found, request.GET),
         open=[(part, _example(visit, part)) for part in _open(visit, parts)[:MOST_SHOWN]],

@@ -18,6 +18,8 @@ SHOWN = 50
 class ListFilter(forms.Form):
     """Words to look for, and what to choose among, such as a topic or a state; what is not among these is no choice."""
 
+    few = 7  # so many are seen at a glance: nobody needs to look for one of them
+
     q = forms.CharField(required=False, max_length=200, widget=forms.TextInput(attrs={"type": "search", "dir": "auto"}))
 
     def __init__(self, asked: Mapping[str, str], choices: Mapping[str, tuple[str, Iterable[tuple[str, str]]]]) -> None:
@@ -28,6 +30,11 @@ class ListFilter(forms.Form):
             field = forms.ChoiceField(required=False, label=label, choices=[("", "–"), *options])
             self.fields[name] = field
         self.full_clean()
+
+    @property
+    def narrows(self) -> bool:
+        """Whether anything is asked for."""
+        return any(self.cleaned_data.values())
 
     def chosen(self, name: str) -> str:
         """Return what is asked for, "" for nothing."""

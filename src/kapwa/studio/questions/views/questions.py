@@ -88,7 +88,7 @@ def questions(request: HttpRequest, visit: Visit) -> HttpResponse:
     wanted = {topic.name: topic.target for topic in topics_of(visit.project)}
     coverage = [(name, written[name], agreed[name], wanted.get(name)) for name in sorted({*written, *wanted} - {""})]
     asked, found = _looked_for(visit, rows)
-    shown = {"shown": page_of(found, request.GET), "asked": asked, "any": bool(rows), "coverage": coverage}
+    shown = {"shown": page_of(found, request.GET), "asked": asked, "any": len(rows), "coverage": coverage}
     return show(visit, "questions", **shown)
 
 
@@ -473,6 +473,7 @@ def _wording(visit: Visit, spoken: InterfaceLanguage, question: Question, **refu
     shown |= {"against": word and word.agreement}
     shown |= {"history": history(question, spoken.tag), "needed": NEEDED, "agrees": visit.may(AGREEING)}
     others = Wording.objects.filter(project=visit.project, language=spoken.tag).exclude(question=question)
+    others = others.exclude(question__language=spoken.tag)  # a text in its own language translates nothing
     alike = earlier([question.text], others.values_list("question__text", "text"))
     shown |= {"kind": KIND_NAMES[question.kind], "terms": terms_in(visit.project, question.text), "earlier": alike}
     shown |= comments_shown(visit, question.id, "discuss_question", question.number)

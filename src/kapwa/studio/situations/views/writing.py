@@ -66,7 +66,7 @@ def situations(request: HttpRequest, visit: Visit) -> HttpResponse:
         texts = Q(fields__context__icontains=words) | Q(fields__user__icontains=words)
         rows = rows.filter(texts | Q(fields__personal_situation__icontains=words))
     held = form_of(visit.project).release(visit.project).held(unwilling_authors(visit.project))
-    shown = {"shown": page_of(rows, request.GET), "asked": asked, "any": every.exists()}
+    shown = {"shown": page_of(rows, request.GET), "asked": asked, "any": len(about)}
     return show(visit, "situations", **shown, held=held if visit.may(COORDINATORS) else ())
 
 
