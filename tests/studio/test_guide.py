@@ -26,7 +26,8 @@ HELP = Path(__file__).parents[2] / "src/kapwa/studio/templates/studio/help"
 
 def first_step(who: Someone) -> tuple[str, str]:
     """The name and the address of what home says that somebody does next."""
-    found = re.search(r'<a class="button" href="([^"]+)">([^<]+?) *(?:<span class="state">\d+</span>)?</a>', who.get(""))
+    button = r'<a class="button" href="([^"]+)">([^<]+?) *(?:<span class="state">\d+</span>)?</a>'
+    found = re.search(button, who.get(""))
     return (html.unescape(found[2]), found[1].removeprefix(f"/p/{who.project}/")) if found else ("", "")
 
 
@@ -268,6 +269,25 @@ def test_a_list_is_searched_filtered_and_paged(project: Any, people: People) -> 
     assert len(found(edo, "")) == 50
     assert found(edo, "page=2") == ["51", "52", "53"]
     assert "state=in+review&amp;page=2" in edo.get("situations/?state=in+review")
+
+
+def test_a_few_rows_have_no_filter_above_them(project: Any, people: People) -> None:
+    """Eight have one, and fewer while somebody looks for something: who finds nothing sees for what they looked."""
+    looks = 'role="search"'
+    for number in range(1, 9):
+        people["berto"].act("situations/new/", a_situation(f"Tao{number}"))
+        assert (looks in people["edo"].get("situations/")) == (number > 7)
+    Situation.objects.filter(number__gt=2).delete()
+    assert looks not in people["edo"].get("situations/")
+    assert looks in people["edo"].get("situations/?q=nowhere")
+    assert looks not in people["ana"].get("questions/")
+
+
+def test_a_question_of_the_questionnaire_is_called_by_its_number(people: People) -> None:
+    people["ana"].client.cookies["django_language"] = "ar"
+    labels = re.findall(r'<label for="id_question_\w+">([^<]+)<', people["ana"].get("settings/"))
+    assert len(set(labels)) == len(labels) > 5
+    assert all(re.fullmatch(r"[^a-z]+ \d", label) for label in labels)
 
 
 def test_questions_are_found_by_their_words_topic_and_state(everyday: Any, askers: People) -> None:
