@@ -21,6 +21,7 @@ from kapwa.studio.core.interface import shipped, speaking
 from kapwa.studio.core.reminders import remind
 from kapwa.studio.models import Event, Membership, Person
 from kapwa.studio.settings import _mail
+from ports import free_port
 
 ADDRESS = "edo@example.org"
 
@@ -160,6 +161,27 @@ def test_digests_are_written_as_files_where_no_server_sends_them(
     assert f"To: {ADDRESS}" in mail.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("KAPWA_EMAIL_PORT", "PORT", "refused"),
+        ("KAPWA_EMAIL_BACKEND", "no.such.Backend", "No module named 'no'"),
+        ("KAPWA_EMAIL_BACKEND", "django.core.mail.backends.filebased.EmailBackend", "FILE_PATH names no folder"),
+    ],
+)
+def test_where_no_mail_can_be_sent_the_command_says_why(
+    reviewed: People, monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv("KAPWA_EMAIL_HOST", "127.0.0.1")
+    monkeypatch.setenv(name, value.replace("PORT", str(free_port())))
+    for setting, chosen in _mail().items():
+        monkeypatch.setattr(settings, setting, chosen, raising=False)
+    assert remind() == (0, 0)
+    reviewed["edo"].act("me/", {"action": "profile", "email": ADDRESS})
+    with pytest.raises(UsageError, match=said):
+        remind()
+
+
 def test_a_mail_server_elsewhere_is_spoken_to_in_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAPWA_EMAIL_HOST", "mail.example.org")
     assert _mail() == {"EMAIL_HOST": "mail.example.org", "EMAIL_USE_TLS": True, "EMAIL_TIMEOUT": 30, "KAPWA_MAIL": True}
@@ -199,7 +221,8 @@ def test_coordinators_see_who_did_how_much_of_those_who_allow_it(reviewed: Peopl
     assert "Berto" not in people["ana"].get("activity/")
     people["berto"].act("consent/", {"version": "1", "agree": "yes", "scope_progress": "yes"})
     page = people["ana"].get("activity/")
-    row = re.search(r"<bdi>Berto</bdi></th><td class=\"n\">(\d+)</td><td><bdi dir=\"ltr\">(\d{4}-\d\d-\d\d)<", page)
+    day = r"<bdi dir=\"ltr\" class=\"unbroken\">\d{4}-\d\d-\d\d<"
+    row = re.search(rf"<bdi>Berto</bdi></th><td class=\"n\">(\d+)</td><td>{day}", page)
     assert row
     assert row[1] == "2"  # a draft, and that it was sent to review
     assert "4 members did not allow it." in page
@@ -229,6 +252,7 @@ def test_each_reads_the_consent_text_in_their_language_and_whose_words_it_is(
         return re.findall(r'<section class="text" lang="([\w-]+)"', re.sub(r"(?s)<details>.*?</details>", "", page))
 
     assert first_read("ko") == ["ko", "en"]
+    assert ana.get("consent/").count("<p>") > 2 * first["ko"].count("\n")  # each line is a paragraph
     assert first_read("en") == ["en"]
     assert first_read("ar") == ["ar", "en"]
     # What the coordinator writes takes a machine's place, and has no mark.

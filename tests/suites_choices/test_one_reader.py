@@ -36,6 +36,36 @@ def test_examples_of_what_is_dropped_choose_what_is_left(reply: str, letter: str
     assert read_choice(reply, FOODS).letter == letter
 
 
+@pytest.mark.parametrize(("reply", "letter"), examples("ranks"))
+def test_examples_of_ranks_choose_the_first(reply: str, letter: str) -> None:
+    assert read_choice(reply, FOODS).letter == letter
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        ("My first choice is B; my second choice would be D.", "B"),
+        ("1st choice: B\n2nd choice: C", "B"),
+        ("first choice = C; second choice = B", "C"),
+        ("Second most likely is A; most likely is B.", "B"),
+        ("Primera opción: B. Segunda opción: C.", "B"),
+        ("Premier choix : B. Deuxième choix : C.", "B"),
+        ("第一候補はB、第二候補はA", "B"),
+        ("Pilihan pertama B, pilihan kedua C", "B"),
+        # Numbers that name an option by its place rank nothing, nor do words for ranks without an option after them.
+        ("First choice: A. Rice\nSecond choice: B. Bread\nThird choice: C. Noodles\nThe answer is C.", "C"),
+        ("The first choice, Rice, is wrong; the second choice, Bread, is right.", "B"),
+        ("The second choice: Bread is right. The first choice: Rice is wrong.", "B"),
+        ("The second choice, B, is right.", "B"),
+        ("First: B is rare. Second: A is daily. Answer: A", "A"),
+        ("B (C would be the runner-up)", "B"),
+        ("It is the second best answer: B", "B"),
+    ],
+)
+def test_of_ranked_options_the_first_is_chosen(reply: str, letter: str | None) -> None:
+    assert read_choice(reply, FOODS).letter == letter
+
+
 # Before the rules for verdicts, ranks and denied options, 2, 3 and 3 were read wrong, and 58, 21 and 29 were not read.
 @pytest.mark.parametrize(
     ("which", "most_unread", "count"),

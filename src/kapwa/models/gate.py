@@ -204,11 +204,17 @@ def text_of(text: str) -> str | None:
     return gate(Response("", text=text)).text
 
 
-def usage_of(read: int, written: int, thought: object, cached: object) -> Usage:
-    """Return a server's counts of tokens, as far as they are whole numbers."""
-    return Usage(read, written, _whole(thought), _whole(cached))
+def usage_of(read: object, written: object, thought: object, cached: object) -> Usage | None:
+    """Return a server's counts of tokens; None where it tells none of what it read or wrote."""
+    n_read, n_written = token_count(read), token_count(written)
+    if n_read is None or n_written is None or not n_read + n_written:
+        return None
+    return Usage(n_read, n_written, token_count(thought), token_count(cached))
 
 
-def _whole(value: Json) -> int | None:
-    known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 2**53
-    return value if known else None
+def token_count(value: object) -> int | None:
+    """Return a server's count of tokens; None for what is no whole number of at least 0 and at most 2**53."""
+    # Beyond 2**53 a float, which tables are made of, cannot tell counts apart.
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 2**53:
+        return value
+    return None

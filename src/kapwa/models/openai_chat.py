@@ -381,9 +381,9 @@ async def ask(client: Client, dialect: ServerDialect, group: Sequence[Request]) 
 def _with_tokens_of(discarded: Sequence[Response], responses: list[Response]) -> list[Response]:
     """Add to the first of ``responses`` what was paid for answers in whose place these stand."""
     paid = [response.usage for response in discarded if response.usage is not None]
-    if not paid:
+    used = responses[0].usage
+    if not paid or used is None:
         return responses
-    used = responses[0].usage or Usage()
     read = used.prompt_tokens + sum(usage.prompt_tokens for usage in paid)
     written = used.completion_tokens + sum(usage.completion_tokens for usage in paid)
     return [replace(responses[0], usage=replace(used, prompt_tokens=read, completion_tokens=written)), *responses[1:]]
@@ -403,9 +403,7 @@ def _answers(group: Sequence[Request], client: Client, reply: Json, *, thinks: b
         raise CallError("the answer's choices are malformed", retry=True)
     choices = sorted(choices, key=lambda choice: choice["index"] if isinstance(choice.get("index"), int) else 0)
     used = reply.get("usage")
-    shares: list[Usage | None] = [None] * len(choices)
-    if isinstance(used, dict):
-        shares = shared_usage(_usage(used), len(choices))
+    shares = shared_usage(_usage(used) if isinstance(used, dict) else None, len(choices))
     return [
         _response_of(r.key, choice, usage, client.text_secrets, thinks=thinks)
         for r, choice, usage in zip(group, choices, shares, strict=False)
@@ -485,7 +483,7 @@ def _content_texts(content: object, *, thoughts: bool = False) -> Iterator[str]:
                 yield from _content_texts(value)
 
 
-def _usage(used: Mapping[str, object]) -> Usage:
+def _usage(used: Mapping[str, object]) -> Usage | None:
     """Return a server's counts of a call; what it does not tell of thoughts and of its cache stays unknown."""
     details = {
         name: value if isinstance(value, dict) else {}
@@ -494,20 +492,15 @@ def _usage(used: Mapping[str, object]) -> Usage:
     }
     thought = details["completion_tokens_details"].get("reasoning_tokens", used.get("reasoning_tokens"))
     cached = details["prompt_tokens_details"].get("cached_tokens", used.get("prompt_cache_hit_tokens"))
-    return usage_of(counted(used.get("prompt_tokens")), counted(used.get("completion_tokens")), thought, cached)
+    return usage_of(used.get("prompt_tokens"), used.get("completion_tokens"), thought, cached)
 
 
-def shared_usage(used: Usage, n: int) -> list[Usage | None]:
+def shared_usage(used: Usage | None, n: int) -> list[Usage | None]:
     """Share a call's counts of tokens out among its ``n`` answers, so that their sums are the call's own counts."""
+    if used is None:
+        return [None] * n
     written, rest = divmod(used.completion_tokens, n)
     thought, more = divmod(used.thinking_tokens or 0, n)
     known = used.thinking_tokens is not None
     first = replace(used, completion_tokens=written + rest, thinking_tokens=thought + more if known else None)
     return [first, *[Usage(0, written, thought if known else None)] * (n - 1)]
-
-
-def counted(value: Json) -> int:
-    """Return a server's count of tokens; 0 (unknown) for what is no whole number of at least 0 and at most 2**53."""
-    # Beyond 2**53 a float, which tables are made of, cannot tell counts apart.
-    known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 2**53
-    return value if known else 0

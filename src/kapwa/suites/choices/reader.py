@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from kapwa.languages.phrases import any_of, spaced_and_not
 from kapwa.languages.words import n_words
+from kapwa.suites.choices.ranked import without_lower_ranks
 from kapwa.suites.choices.rules import (
     ANY_SIGN,
     CORRECTION,
@@ -174,7 +175,8 @@ def _encoded(text: str, options: OptionSigns) -> str:
     formal = _BOXED.sub(lambda hit: _formal("boxed", hit[1] or hit[2] or "", options) or hit.group(), text)
     if "{" in text or '"' in text or "“" in text:
         formal = _with_fields(formal, options)
-    lines = _without_dropped(_without_questions(options.encoded(formal))).split("\n")
+    named = options.encoded(without_lower_ranks(formal, options))
+    lines = _without_dropped(_without_questions(named)).split("\n")
     ticked = [bool(_LISTED.match(line) and _TICK.search(line)) for line in lines]
     if any(ticked):
         marked_lines = zip(lines, ticked, strict=True)

@@ -181,7 +181,7 @@ class OptionSigns:
             return
         for hit in numbered().finditer(text):
             group = str(hit.lastgroup)
-            number, beside = _number(hit[group]), group.partition("_")[0]
+            number, beside = number_of(hit[group]), group.partition("_")[0]
             unmarked = beside != "option" and any(map(_DIGIT.search, self.texts))
             unmarked = unmarked or (beside == "choice" and not counting)
             unmarked = unmarked or (
@@ -314,7 +314,7 @@ def _first_words() -> frozenset[str]:
     return frozenset(word.partition(" ")[0] for word in numerals())
 
 
-def _number(written: str) -> int:
+def number_of(written: str) -> int:
     """The number that figures of any script, or words for numbers, say."""
     figures = ascii_digits(written)
     if figures.isascii() and figures.isdigit():
