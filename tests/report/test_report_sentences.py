@@ -19,6 +19,7 @@ from kapwa.report.sentences.analysis import (
     headline,
     names_itself,
 )
+from kapwa.report.sentences.notes import _moment
 from kapwa.report.sentences.scores import (
     ScoreReading,
     comparison_sentence,
@@ -390,3 +391,10 @@ def test_small_numbers_get_the_decimals_they_need() -> None:
     assert span(0.0009, 0.0014) == "0.0009 to 0.0014"
     assert span(-0.02, 0.0014) == "−0.020 to 0.001"
     assert span(None, 0.1) == ""
+
+
+def test_a_time_is_read_as_people_write_it() -> None:
+    assert _moment("2026-11-30T21:05:01+02:00") == "30 November 2026, 19:05 UTC"
+    assert _moment("2026-11-03T06:01:20Z") == "3 November 2026, 06:01 UTC"
+    assert _moment("2026-11-03T06:01:20") == "3 November 2026, 06:01"
+    assert _moment("some day") == "some day"

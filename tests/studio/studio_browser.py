@@ -27,6 +27,38 @@ PATIENCE = 240_000  # milliseconds: a busy machine is no fault of the code
 ELSEWHERE = ("testserver", "studio.test")
 
 
+# What a reader sees amiss on a page that holds every rule: words that a line's end tears, days that are torn or turned
+# around beside Arabic letters, fields that cut their text, commands that are wider than the screen.
+AMISS = """() => {
+  const found = [], range = document.createRange();
+  const walk = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+  const boxes = (node, start, end) => {
+    range.setStart(node, start);
+    range.setEnd(node, end);
+    return [...range.getClientRects()].filter((box) => box.width > 0);
+  };
+  const lines = (node, start, end) => new Set(boxes(node, start, end).map((box) => Math.round(box.bottom))).size;
+  while (walk.nextNode()) {
+    const node = walk.currentNode, place = node.parentElement;
+    const hidden = place.closest('thead') && getComputedStyle(place.closest('thead')).position === 'absolute';
+    if (!place.checkVisibility() || hidden || place.closest('textarea, option, .unseen')) continue;
+    for (const day of node.data.matchAll(/\\d{4}-\\d\\d-\\d\\d/g)) {
+      const [first] = boxes(node, day.index, day.index + 1), [last] = boxes(node, day.index + 9, day.index + 10);
+      if (lines(node, day.index, day.index + 10) > 1 || first.left > last.left) found.push(`day ${node.data}`);
+    }
+    if (!place.closest('th, td, label, button, summary, legend, h1, h2, h3, .button, .state, .pages, .code')) continue;
+    for (const word of node.data.matchAll(/[\\p{L}\\p{M}]{1,20}/gu))
+      if (lines(node, word.index, word.index + word[0].length) > 1) found.push(`torn ${word[0]}`);
+  }
+  for (const field of document.querySelectorAll('textarea, pre')) {
+    if (!field.checkVisibility()) continue;
+    if (field.scrollWidth > field.clientWidth) found.push(`wide ${field.textContent}`);
+    if (field.scrollHeight > field.clientHeight + 1) found.push(`cut ${field.textContent}`);
+  }
+  return found;
+}"""
+
+
 def kapwa(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     done = warm.kapwa(*arguments, cwd=cwd, KAPWA_CONFIG=str(cwd / "config"))
     assert done.returncode == 0, done.stderr
@@ -90,6 +122,7 @@ def look(page: Any, label: str, *, colours: bool = True) -> None:
     assert violations(page, colours=colours) == [], label
     wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert wide <= 0, f"{label} scrolls sideways by {wide}"
+    assert page.evaluate(AMISS) == [], label
     if PICTURES:
         file = re.sub(r"\W+", "-", f"{label}-{page.viewport_size['width']}").strip("-")
         page.screenshot(path=Path(PICTURES) / f"{file}.png", full_page=True)

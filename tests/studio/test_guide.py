@@ -27,7 +27,8 @@ HELP = Path(__file__).parents[2] / "src/kapwa/studio/templates/studio/help"
 
 def first_step(who: Someone) -> tuple[str, str]:
     """The name and the address of what home says that somebody does next."""
-    found = re.search(r'<a class="button" href="([^"]+)">([^<]+)</a>', who.get(""))
+    button = r'<a class="button" href="([^"]+)">([^<]+?) *(?:<span class="state">\d+</span>)?</a>'
+    found = re.search(button, who.get(""))
     return (html.unescape(found[2]), found[1].removeprefix(f"/p/{who.project}/")) if found else ("", "")
 
 
@@ -291,6 +292,13 @@ def test_a_short_list_has_no_filters_unless_something_of_it_is_hidden(project: A
     assert FILTERS in edo.get("situations/")
 
 
+def test_a_question_of_the_questionnaire_is_called_by_its_number(people: People) -> None:
+    people["ana"].client.cookies["django_language"] = "ar"
+    labels = re.findall(r'<label for="id_question_\w+">([^<]+)<', people["ana"].get("settings/"))
+    assert len(set(labels)) == len(labels) > 5
+    assert all(re.fullmatch(r"[^a-z]+ \d", label) for label in labels)
+
+
 def test_questions_are_found_by_their_words_topic_and_state(everyday: Any, askers: People) -> None:
     ask(everyday, "아침에 무엇을 먹나요?", "ar")
     askers["minji"].act("questions/new/", {"text": "언제 자나요?", "language": "ko", "topic": "Sleep", "kind": "text"})
@@ -501,7 +509,7 @@ def test_topics_are_read_in_the_language_of_the_page_and_kept_as_they_are(
 
 
 def test_a_label_has_the_english_beside_it_where_people_agree_and_nowhere_else(project: Any, people: People) -> None:
-    doubled = re.compile(r"Magpatuloy \[")
+    doubled = re.compile("Magpatuloy \u2066\\[")
     stranger, edo = Someone(""), people["edo"]
     stranger.client.cookies["django_language"] = edo.client.cookies["django_language"] = "fil"
     page = stranger.get("/join/0000-0000-0000-0000/")
@@ -513,6 +521,6 @@ def test_a_label_has_the_english_beside_it_where_people_agree_and_nowhere_else(p
     people["ana"].client.cookies["django_language"] = "fil"
     link = opened(people["ana"], "writer")
     asks(link, "Lito")
-    assert "Papasukin sila [\u2066Let them in\u2069]" in people["ana"].get("people/link/")
+    assert "Papasukin sila \u2066[Let them in]\u2069" in people["ana"].get("people/link/")
     arrives(link, stranger)
-    assert "[\u2066Coordinators may see this name, to decide" in stranger.get("/ask/")
+    assert "\u2066[Coordinators may see this name, to decide" in stranger.get("/ask/")

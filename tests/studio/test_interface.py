@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
-from django.utils.translation import ngettext
+from django.utils.translation import gettext, ngettext
 from studio_people import People, Someone, enter, files_with
 
 from kapwa import studio
@@ -148,6 +148,14 @@ def test_a_text_worded_in_the_studio_shows_at_once_and_a_second_person_approves_
     word(tala, "Sign in", "Tuloy", status=409)
 
 
+def test_lists_have_the_marks_of_the_reader_s_language(project: Any, people: People) -> None:
+    for language, mark in (("en", ", "), ("ar", "، "), ("am", "፣ ")):
+        people["carla"].client.cookies["django_language"] = language
+        with interface.speaking(language, project):
+            roles = mark.join(gettext(role) for role in ("writer", "reviewer"))
+        assert roles in people["carla"].get("me/")
+
+
 def test_another_project_keeps_its_own_words(project: Any, translators: tuple[Someone, Someone]) -> None:
     other = enter(commands.new_project("iba", language="fil"), "Iba", "translator")
     other.act("/language/", {"language": "fil"})
@@ -181,6 +189,7 @@ def test_a_language_that_kapwa_lacks_is_begun_in_the_studio(
     assert '<html lang="ilo" dir="ltr">' in page
     assert "Dagiti topiko" in page
     assert "What you can do now" in page  # the rest is English
+    assert "interface/am/django.po" in tala.post("interface/", {"tag": "አማርኛ"})  # by its name, too
     for tag in ("qaa-x-baryo", "qaa-x-Arab"):
         word(tala, "Topics", f"Paksa {tag}", tag=tag)
     edo.act("/language/", {"language": "qaa-x-baryo"})
@@ -263,7 +272,7 @@ def test_every_text_on_a_consent_page_is_approved_or_has_the_english_beside_it(
     word(tala, "Topics", "Mga usap-usapan")
     page = edo.get("consent/")
     assert unread not in page
-    assert f"{shown(agree)} [\u2066{agree}\u2069]" in page
+    assert f"{shown(agree)} \u2066[{agree}]\u2069" in page
     assert "Mga usap-usapan" not in page  # nothing that nobody read is on this page
     assert "Mga usap-usapan" in edo.get("")
     approve(tomas, agree, unread)

@@ -27,6 +27,7 @@ from kapwa.studio.quality.material import Material, material
 from kapwa.studio.quality.signals import _copies, _gaps, signals_of
 from kapwa.studio.ratings.drawing import draw
 from kapwa.studio.ratings.views import _sets, result_tables
+from kapwa.studio.templatetags.studio import rounded
 
 
 def check(project: Any, question: Any, *texts: str) -> None:
@@ -181,6 +182,13 @@ def test_times_of_files_and_pauses_are_no_times(everyday: Any) -> None:
     noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
     moments = [noon + timedelta(seconds=n) for n in (0, 0.01, 0.02, 20, 4000, 4030)]
     assert _gaps(moments) == pytest.approx([19.98, 30])
+
+
+def test_a_number_has_a_true_minus_and_stands_apart_from_the_text_around_it() -> None:
+    assert rounded(-0.204, 2) == '<bdi dir="ltr">\u22120.20</bdi>'
+    assert rounded(3.0, 0) == '<bdi dir="ltr">3</bdi>'
+    assert rounded(-0.001, 2) == '<bdi dir="ltr">0.00</bdi>'
+    assert rounded(None, 2) == ""
 
 
 def test_answers_that_only_two_people_wrote_so_are_counted(everyday: Any) -> None:

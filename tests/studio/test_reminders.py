@@ -221,7 +221,8 @@ def test_coordinators_see_who_did_how_much_of_those_who_allow_it(reviewed: Peopl
     assert "Berto" not in people["ana"].get("activity/")
     people["berto"].act("consent/", {"version": "1", "agree": "yes", "scope_progress": "yes"})
     page = people["ana"].get("activity/")
-    row = re.search(r"<bdi>Berto</bdi></th><td class=\"n\">(\d+)</td><td><bdi dir=\"ltr\">(\d{4}-\d\d-\d\d)<", page)
+    day = r"<bdi dir=\"ltr\" class=\"unbroken\">\d{4}-\d\d-\d\d<"
+    row = re.search(rf"<bdi>Berto</bdi></th><td class=\"n\">(\d+)</td><td>{day}", page)
     assert row
     assert row[1] == "2"  # a draft, and that it was sent to review
     assert "4 members did not allow it." in page
@@ -251,6 +252,7 @@ def test_each_reads_the_consent_text_in_their_language_and_whose_words_it_is(
         return re.findall(r'<section class="text" lang="([\w-]+)"', re.sub(r"(?s)<details>.*?</details>", "", page))
 
     assert first_read("ko") == ["ko", "en"]
+    assert ana.get("consent/").count("<p>") > 2 * first["ko"].count("\n")  # each line is a paragraph
     assert first_read("en") == ["en"]
     assert first_read("ar") == ["ar", "en"]
     # What the coordinator writes takes a machine's place, and has no mark.

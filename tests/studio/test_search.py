@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from studio_answers import ask
 from studio_people import People, Someone, a_situation, enter, recorded, send_to_review
 
 from kapwa.studio import commands
@@ -159,6 +160,14 @@ def test_earlier_translations_of_like_sentences_stand_beside_a_text(
     people["berto"].act("situations/new/", first)
     assert "What shall I do?" in people["carla"].post("check/", a_situation("Ben"))
     assert "What shall I do?" not in people["carla"].post("check/", a_situation("Ben", instruction_en="What now?"))
+
+
+def test_a_text_in_its_own_language_translates_nothing(everyday: Any, askers: People) -> None:
+    for meal in ("아침", "저녁"):
+        ask(everyday, f"{meal}에 무엇을 먹나요?", "ar")
+    first = Question.objects.get(text__startswith="아침")
+    assert "저녁에 무엇을 먹나요?" not in askers["huda"].get(f"translate/ko/{first.number}/")
+    assert "저녁에 무엇을 먹나요? (ar)" in askers["huda"].get(f"translate/ar/{first.number}/")
 
 
 @pytest.mark.parametrize("text", ["Ano ang kinakain ng mga tao sa umaga?", "早上人们一般都吃些什么东西？"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import product
 
 import polars as pl
@@ -252,6 +253,16 @@ def title(views: Sequence[TaskView]) -> str:
     return f"{subject_words} of {wording.count(len(cultures), 'culture')}" if cultures else subject_words
 
 
+def _moment(written: str) -> str:
+    """A time of a manifest as people read it; one that is no time as it was written."""
+    try:
+        moment = datetime.fromisoformat(written)
+    except ValueError:
+        return clean(written)
+    moment, zone = (moment.astimezone(UTC), " UTC") if moment.tzinfo else (moment, "")
+    return f"{moment.day} {moment:%B %Y, %H:%M}{zone}"
+
+
 def origin(views: Sequence[TaskView]) -> tuple[str, list[tuple[str, str]], str]:
     """Models, tasks and cultures in a line; versions of what made the runs; the runs' folders, and when they ended.
 
@@ -271,5 +282,5 @@ def origin(views: Sequence[TaskView]) -> tuple[str, list[tuple[str, str]], str]:
             versions.setdefault(clean(name), {})[clean(value)] = None
     ended = max((str(run.manifest.get("finished") or "") for run in runs), default="")
     made = f"Runs: {some_names([isolate(clean(run.path.name)) for run in runs])}."
-    made += f" Last answer {clean(ended)}." if ended else ""
+    made += f" Last answer: {_moment(ended)}." if ended else ""
     return f"{lead}.", [(name, ", ".join(values)) for name, values in versions.items()], made

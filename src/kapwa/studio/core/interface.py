@@ -166,7 +166,8 @@ def beside_english(texts: polib.POFile, *, guarded: bool) -> polib.POFile:
     for entry in texts:
         if not guards(entry) or APPROVED in entry.tcomment.split() or (is_label(entry) and not guarded):
             continue
-        english = f" [\u2066{entry.msgid_plural or entry.msgid}\u2069]"  # from left to right in any text
+        # From left to right in any text, its brackets, too.
+        english = f" \u2066[{entry.msgid_plural or entry.msgid}]\u2069"
         if entry.msgid_plural:
             entry.msgstr_plural = {n: text and text + english for n, text in entry.msgstr_plural.items()}
         else:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 import hashlib
 import unicodedata
+from collections.abc import Iterable
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +60,12 @@ def pieces(before: str, after: str) -> Pieces:
         parts = [("same", old[a:b])] if kind == "equal" else [("gone", old[a:b]), ("new", new[c:d])]
         changes += [(name, " ".join(words)) for name, words in parts if words]
     return changes
+
+
+def joined(texts: Iterable[str]) -> str:
+    """Return texts one after the other, with what stands between them in the reader's language, such as commas."""
+    every = [*texts] or [""]
+    return reduce(lambda before, text: _("%(before)s, %(next)s") % {"before": before, "next": text}, every)
 
 
 def titled(question: Any) -> str:

@@ -10,18 +10,18 @@ from typing import Any
 
 from django import template
 from django.forms import BaseForm, BoundField
-from django.template.defaultfilters import date
-from django.utils.html import format_html, strip_tags
+from django.template.defaultfilters import date, floatformat
+from django.utils.html import format_html, format_html_join, strip_tags
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
 
-from kapwa.report.wording import decimal
+from kapwa.report.wording import MINUS, decimal
 from kapwa.studio.core.describe import as_markdown
 from kapwa.studio.core.forms import topic_name
 from kapwa.studio.core.interface import Interface
 from kapwa.studio.core.kinds import ACTS
 from kapwa.studio.core.languages import InterfaceLanguage, language
-from kapwa.studio.core.text import titled, wording_state
+from kapwa.studio.core.text import joined, titled, wording_state
 from kapwa.studio.situations.fields import best_response, words
 
 register = template.Library()
@@ -104,7 +104,7 @@ def act_name(kind: str) -> str:
 @register.filter
 def role_names(roles: Iterable[str]) -> str:
     """Return roles as people read them."""
-    return ", ".join(_(role) for role in roles)
+    return joined(_(role) for role in roles)
 
 
 @register.filter
@@ -114,9 +114,26 @@ def told(severity: str) -> str:
 
 
 @register.filter
-def day(moment: datetime | None, form: str = "Y-m-d") -> str:
-    """Return a moment as people of any script read it, apart from the text around it; "" for none."""
-    return format_html('<bdi dir="ltr">{}</bdi>', date(moment, form)) if moment else ""
+def day(moment: datetime | str | None, form: str = "Y-m-d") -> str:
+    """Return a moment, or a day that is written so, as people of any script read it; "" for none.
+
+    It stands apart from the text around it, and on one line: after Arabic letters its parts would change places.
+    """
+    written = moment if isinstance(moment, str) else date(moment, form)
+    return format_html('<bdi dir="ltr" class="unbroken">{}</bdi>', written) if moment else ""
+
+
+@register.filter
+def rounded(value: float | None, digits: int) -> str:
+    """Return a number with a true minus sign, which stays where it is beside letters of any script."""
+    shown = floatformat(value, digits)
+    return format_html('<bdi dir="ltr">{}</bdi>', shown.replace("-", MINUS)) if shown else ""
+
+
+@register.filter
+def paragraphs(text: str) -> str:
+    """Return a text whose lines are each a paragraph."""
+    return format_html_join("", "<p>{}</p>", ((line,) for line in text.splitlines() if line.strip()))
 
 
 @register.filter

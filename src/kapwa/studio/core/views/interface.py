@@ -17,7 +17,7 @@ from django.utils.translation import gettext_noop as _n
 from kapwa.errors import UsageError
 from kapwa.studio.core.interface import SOURCE, fault, forms_of, overlaid, spoken
 from kapwa.studio.core.kinds import RefusedError
-from kapwa.studio.core.languages import checked_tag, known, language
+from kapwa.studio.core.languages import known, language, tag_of
 from kapwa.studio.core.posted import PageForm, SetText, posted, pressed
 from kapwa.studio.core.roles import INTERPRETERS
 from kapwa.studio.core.security import Visit, page
@@ -103,7 +103,7 @@ def interface_languages(request: HttpRequest, visit: Visit) -> HttpResponse:
 
 
 def _tag(typed: str) -> str:
-    tag = checked_tag(typed)
+    tag = tag_of(typed)
     if tag.partition("-")[0].lower() == SOURCE:
         raise UsageError(_("The other languages are translated from English."), hint=_("Choose another language."))
     return tag

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlencode
@@ -198,9 +199,11 @@ class QuestionnaireForm(PageForm):
         super().__init__(posted)
         questionnaire = form_of(project).questionnaire
         self.ours = {question.key: question.text for question in questionnaire(project, ours=True)}
+        asked: Counter[str] = Counter()
         for question in questionnaire(project):
+            asked[question.kind] += 1
             look = forms.Textarea(attrs={"rows": 2, "dir": "auto"})
-            name, label = f"question_{question.key}", f"{question.kind} ({question.key})"
+            name, label = f"question_{question.key}", f"{question.kind} {asked[question.kind]}"
             self.fields[name] = forms.CharField(
                 required=False, max_length=1000, initial=question.text, label=label, widget=look
             )

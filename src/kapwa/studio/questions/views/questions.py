@@ -473,6 +473,7 @@ def _wording(visit: Visit, spoken: InterfaceLanguage, question: Question, **refu
     shown |= {"against": word and word.agreement}
     shown |= {"history": history(question, spoken.tag), "needed": NEEDED, "agrees": visit.may(AGREEING)}
     others = Wording.objects.filter(project=visit.project, language=spoken.tag).exclude(question=question)
+    others = others.exclude(question__language=spoken.tag)  # a text in its own language translates nothing
     alike = earlier([question.text], others.values_list("question__text", "text"))
     shown |= {"kind": KIND_NAMES[question.kind], "terms": terms_in(visit.project, question.text), "earlier": alike}
     shown |= comments_shown(visit, question.id, "discuss_question", question.number)
