@@ -136,7 +136,7 @@ def _saved(visit: Visit, row: Situation, form: SituationForm) -> HttpResponse:
     if not form.cleaned_data["send"]:
         return redirect("situation", project=visit.project.slug, number=row.number)
     if any(finding.severity == "error" for finding in check_fields(row.fields)):
-        return redirect(f"{visit.link('edit_situation', row.number)}#told")
+        return redirect(f"{visit.link('edit_situation', row.number)}?unsent=yes#told")
     if row.state == DRAFT:  # it is in review, where the form was sent twice
         record(visit.project, "situation.submitted", {}, actor=visit.member.author, subject=row.id)
     return to_next_draft(visit)
@@ -177,7 +177,8 @@ def edit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpRespo
             body |= {name: form.cleaned_data[name] for name in ("reason", "note")}
         act(visit, "situation.revised", body, subject=row.id)
         return _saved(visit, situation_or_404(visit, number), form)
-    return _desk(visit, form, row.fields, row, situation=row, reasons=REASONS if explained else ())
+    about = {"reasons": REASONS if explained else (), "unsent": row.state == DRAFT and "unsent" in request.GET}
+    return _desk(visit, form, row.fields, row, situation=row, **about)
 
 
 def tells_best(visit: Visit, situation: Situation) -> bool:
