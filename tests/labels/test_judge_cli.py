@@ -52,13 +52,13 @@ def test_a_judge_is_never_shown_without_the_words_not_calibrated(stub, judged_ru
 def test_a_dry_run_asks_and_writes_nothing(stub, judged_runs, tmp_path: Path) -> None:
     server = stub(judge={})
     words = ("judge", judged_runs[0], "--judge", "openai:stub", "--rubric", "correct", "--system", "Be strict.")
-    done = kapwa(*words, "--dry-run", "--price-in", 1, cwd=tmp_path, url=server.url)
+    done = kapwa(*words, "--dry-run", "--price-in", 1, "--price-out", 0, cwd=tmp_path, url=server.url)
     assert done.returncode == 0, done.stderr
     assert "[system]\nBe strict." in done.stdout
     assert 'Reply with JSON only, of the form {"right": "…"}' in done.stdout
     assert "at the given prices" in done.stderr
     assert "Nothing was asked or written." in done.stderr
-    program = kapwa(*words, "--dry-run", "--json", "--price-in", 1, cwd=tmp_path, url=server.url)
+    program = kapwa(*words, "--dry-run", "--json", "--price-in", 1, "--price-out", 0, cwd=tmp_path, url=server.url)
     plan = json.loads(program.stdout)
     assert plan["first"]["messages"][0] == {"role": "system", "content": "Be strict.", "media": []}
     assert plan["prompts"] == plan["answers"] > 0

@@ -310,7 +310,7 @@ def test_what_may_be_a_language_is_taken_for_no_misspelt_verb(word: str) -> None
         ("yue-HK", "Cantonese is read by the file of Chinese: 'kapwa languages show zh'"),
         ("arz", "Egyptian Arabic is read by the file of Arabic: 'kapwa languages show ar'"),
         ("ceb", "Cebuano is read by what Unicode and libraries know: 'kapwa languages ceb'"),
-        ("qaa", "Available: am, ar"),
+        ("qaa", "Available: af, am, ar"),
         ("Cebuano", "Did you mean 'ceb'?"),
     ],
 )

@@ -124,6 +124,18 @@ def test_marks_that_somebody_writes_of_stay(opening, closing):
         ("<think>B</think>\n<answer>A", "A"),
         ("Here's my thought process: B. Here is my response: A", "A"),
         ("HERE IS MY THOUGHT PROCESS: B", ""),
+        ("<|assistant_think|>B<|/assistant_think|>A", "A"),
+        ("<|startofthink|>B<|endofthink|>A", "A"),
+        ("<|thought_start|>B<|thought_end|>A", "A"),
+        ("<reasoning_trace>B</reasoning_trace>A", "A"),
+        ("<reasoning-content>B</reasoning-content>A", "A"),
+        ("<思考>B</思考>A", "A"),
+        ("<생각>B</생각>A", "A"),
+        ("[BEGIN_THOUGHT]B[END_THOUGHT]A", "A"),
+        ("B it may be<|endofthink|>A", "A"),
+        ("<think>B<\\/think>A", "A"),
+        ("**Razonamiento:**\nB\n\n**Respuesta:** A", "A"),
+        ("思考过程：B。\n最终答案：A", "A"),
         ("<think>\nthe code\n```\n</think>\nx\n```\n</think>\nA", "A"),
     ],
 )  # fmt: skip
@@ -134,7 +146,9 @@ def test_single_replies(text, answer):
 @pytest.mark.parametrize(
     "text",
     ["", " ", "tea\n", "  a < b and c > d ", "analysis of rice", "analysis: rice", "Analysis", "An analysis", "[x]",
-     "<b>tea</b>", "x<y", "{\"a\": [1]}", "Here is my response: tea", "<answer>tea</answer>", "</s>tea", "5 < 6 > 4"],
+     "<b>tea</b>", "x<y", "{\"a\": [1]}", "Here is my response: tea", "<answer>tea</answer>", "</s>tea", "5 < 6 > 4",
+     "<no_think>tea", "<reasoning_effort>low</reasoning_effort>tea", "<|no_thinking|>tea", "Thinking... tea it is.",
+     "<details><summary>Thoughts</summary>tea", "<SUMMARY>tea</SUMMARY>", "```think\ntea", "【思考】tea"],
 )  # fmt: skip
 def test_texts_without_a_thought_stay_as_they_are(text):
     assert split_thought(text) == (text, None, False, False)

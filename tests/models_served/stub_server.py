@@ -216,6 +216,8 @@ class Stub:
             if "prompt" in asked:
                 answer["choices"][0] = {"index": 0, "finish_reason": ended, "text": said}
             answer["usage"] = counts
+        if "counts" in self.config:
+            answer["usage"] = self.config["counts"]
         if asked.get("stream"):
             events = events_of(answer)
             if fault == "cut":

@@ -39,6 +39,14 @@ def test_rows_are_matched_by_item_variant_and_sample(tmp_path):
     assert model.capabilities == {"generate", "n_samples", "media"}
 
 
+def test_a_text_beside_an_error_is_half_an_answer_and_none(tmp_path):
+    rows = "1,The answer is B,timeout\n2,B,\n3,B,None\n4,B,False\n5,,HTTP 500\n"
+    model = open_(write(tmp_path, f"item_id,text,error\n{rows}"))
+    answers = list(model.generate([ask(str(number)) for number in range(1, 6)]))
+    assert [answer.error for answer in answers] == ["timeout", None, None, None, "HTTP 500"]
+    assert [answer.text for answer in answers] == [None, "B", "B", "B", None]
+
+
 def test_a_row_without_variant_answers_one_variant_only(tmp_path):
     model = open_(write(tmp_path, "item_id,text\n1,oo\n"))
     assert next(model.generate([ask("1", "partial")])).text == "oo"

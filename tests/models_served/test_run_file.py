@@ -145,6 +145,7 @@ FAULTS: list[tuple[str, int, str, str]] = [
     ("tasks: [kalahi/mc]\nmodels: [smollm2]\nseed: often", 3, "seed", "without quotes"),
     ("tasks: [kalahi/mc]\nmodels: [{model: smollm2, thinking: off}]", 2, "models.thinking", "quotes"),
     ("tasks: [kalahi/mc]\nmodels: [{model: smollm2, max_cost: 3}]", 2, "models", "'price_in'"),
+    ("tasks: [kalahi/mc]\nmodels:\n  - model: smollm2\n    price_in: 3", 4, "models.price_in", "'price_out: 0'"),
     ("tasks: [kalahi/mc]\nmodels: [{model: smollm2, replicas: 3}]", 2, "models.replicas", "'engine: ray'"),
     ("tasks: [kalahi/mc]\nuntil: 7\nmodels: [smollm2]", 2, "until", "0.05"),
     ("tasks: [kalahi/mc]\nmodels:\n  - smollm2\n  - smollm2", 3, "models", "'label:'"),
@@ -349,6 +350,7 @@ def test_a_model_has_its_own_settings_before_the_tasks_and_the_files(tmp_path: P
 until: 0.1
 max_tokens: 100
 price_in: 1
+price_out: 0
 engine: ray
 tasks:
   - task: kalahi/mc

@@ -145,6 +145,21 @@ def test_a_run_tells_what_it_cost_and_ends_at_a_limit(stub, kapwa, data, tmp_pat
     kapwa(*asking(data, server.url, "--max-cost", "1"), status=2)
 
 
+@pytest.mark.parametrize("counts", [None, {}, {"prompt_tokens": 0, "completion_tokens": 0}, {"prompt_tokens": "7"}])
+def test_where_tokens_are_not_counted_the_cost_is_unknown_and_no_limit_is_promised(stub, kapwa, data, tmp_path, counts):
+    server = stub(says="rice", counts=counts)
+    priced = ("--price-in", "1000", "--price-out", "2000")
+    refused = kapwa(*asking(data, server.url, *priced, "--max-cost", "0.3"), status=2)
+    assert "does not tell how many tokens its answers took, so --max-cost cannot be kept" in refused
+    printed = kapwa(*asking(data, server.url, *priced))
+    cost = manifest(tmp_path)["cost"]
+    assert manifest(tmp_path)["status"] == "complete"
+    assert (cost["uncounted"], cost["read"], cost["cost"], cost["cost_per_1000_items"]) == (60, 0, None, None)
+    report = next(tmp_path.glob("runs/*/report.html")).read_text()
+    assert "Tokens: not told by the server" in report
+    assert "Cost: 0" not in printed + report
+
+
 def test_a_run_counts_its_own_calls_where_one_model_makes_several(stub, connect, data, tmp_path):
     server = stub(faults={"500": 0.3})
     model = connect(server.url)

@@ -90,6 +90,13 @@ CASES: dict[str, tuple[list[Any], float | None, str, str, int | None]] = {
     "error, then an answer": ([broken("The ans"), message("A")], 1.0, "right", "answered", 2),
     "error for ever": ([broken("")], None, "failed", "failed", 3),
     "half an answer": ([broken("The answer is B")], None, "failed", "failed", 3),
+    "refusal among parts": ([message([{"type": "refusal", "refusal": "No."}])], 0.0, "refused", "declined", 1),
+    "parts without types": ([message(["A"])], 1.0, "right", "answered", 1),
+    "an object": ([message({"answer": "A"})], None, "failed", "failed", 3),
+    "a number": ([message(1)], None, "failed", "failed", 3),
+    "malformed call": ([message("", "MALFORMED_FUNCTION_CALL")], None, "failed", "failed", 3),
+    "out of time": ([message("A", "time_limit")], 1.0, "right", "unfinished", 1),
+    "filtered with a hyphen": ([message("half", "content-filter")], None, "filtered", "filtered", 1),
     "filtered": ([message("half", "content_filter")], None, "filtered", "filtered", 1),
     "filtered by name": ([message(None, "content_filter: PROHIBITED_CONTENT")], None, "filtered", "filtered", 1),
     "safety": ([message(None, "SAFETY")], None, "filtered", "filtered", 1),
@@ -154,6 +161,33 @@ def test_each_reply_is_in_its_state_and_counts_as_it_should(stub: Callable[..., 
     assert {name: asked(server, name) for name in names} == {
         name: case[4] * (2 if name in failed else 1) for name, case in CASES.items()
     }
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["stub", "stub-2024-08-06"], ["stub", "stub-2024-08-06"]),
+        (["org/Stub", "org/Stub"], []),
+        (["stub:latest", "stub:latest"], []),
+        (["stub-20240806", "stub-20240806"], []),
+        (["stub-mini", "stub-mini"], ["stub-mini"]),
+        (["stub", "another"], ["another", "stub"]),
+    ],
+)
+def test_answers_by_another_model_than_was_asked_are_told(
+    stub: Callable[..., Any], tmp_path: Path, names: list[str], told: list[str]
+) -> None:
+    """A router may send a call to another model: its scores would be read as those of the one asked."""
+    said = [message("A"), message("A")]
+    for (_, body), name in zip(said, names, strict=True):
+        body["model"] = name
+    server = stub(replies=replies({"one": said[:1], "two": said[1:]}))
+    data = folder_of(tmp_path / "data", ["one", "two"])
+    for _ in range(2):  # asked, and read again from what was kept
+        done, result = run(data, server.url, tmp_path / "runs")
+        assert (f"Answered by: {', '.join(told)}, " in " ".join(done.stderr.split())) is bool(told), done.stderr
+        notes = result.manifest["model"]["description"]["notes"]
+        assert any(f"Answered by: {', '.join(told)}, " in note for note in notes) is bool(told)
 
 
 def test_an_answer_is_not_filed_under_the_thought_where_thinking_was_off(

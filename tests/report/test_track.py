@@ -18,7 +18,15 @@ from scipy.stats import t as student
 import kapwa
 from kapwa.errors import UsageError
 from kapwa.report.page.sections import write_track
-from kapwa.report.tables.track import checkpoint_frame, culture_table, flip_table, track_block, track_record
+from kapwa.report.tables.track import (
+    _cost_sentence,
+    checkpoint_frame,
+    cost_table,
+    culture_table,
+    flip_table,
+    track_block,
+    track_record,
+)
 from kapwa.report.view.track import Track
 from kapwa.runs.checkpoints import Order, Series, series_of
 from kapwa.stats.series import ERROR, change, items_of_run, level_at, trend
@@ -258,6 +266,14 @@ def test_the_record_for_programs_has_all_of_it(falling: Track) -> None:
     assert record["trend"]["shown"] in (None, "down")
     assert len(record["flips"]) == falling.flips.height
     assert record["sentences"] == track_block(falling).sentences
+
+
+def test_tokens_that_a_server_did_not_count_are_in_no_sum() -> None:
+    runs = [checkpoint("step-1"), checkpoint("step-2")]
+    runs[1].manifest["cost"] |= {"uncounted": 3, "cost": None}
+    track = tracked(runs)
+    assert [(row["read"], row["written"]) for row in cost_table(track).frame.to_dicts()] == [(9000, 400), (None, None)]
+    assert "tokens not known" in _cost_sentence(track)
 
 
 def test_a_series_needs_no_registered_suite() -> None:

@@ -11,7 +11,7 @@ from tiny_suite import TinyModel, TinyTask, run_task
 
 from kapwa.errors import ModelError, UsageError
 from kapwa.records import Answer, Message, Request, Response, Usage
-from kapwa.runs.costs import Prices, Spent, cost_line, price_of, read_prices
+from kapwa.runs.costs import Prices, Pricing, Spent, as_record, cost_line, price_of, read_prices
 from kapwa.runs.finished_run import Run
 from kapwa.runs.sameness import SameAnswers
 from kapwa.runs.stopping import Limits, Stopping, in_random_order
@@ -190,6 +190,7 @@ def test_thoughts_and_cached_tokens_are_counted_and_priced() -> None:
         ]
     )
     assert spent == Spent(answers=2, read=110, written=55, thought=40, cached=80)
+    assert spent.plus([Response("d", text="x")]) == replace(spent, answers=3, uncounted=1)
     assert Prices(1e6, 2e6).cost(spent) == 110 + 110
     assert Prices(1e6, 2e6, 1e5).cost(spent) == 30 + 8 + 110
 
@@ -197,16 +198,16 @@ def test_thoughts_and_cached_tokens_are_counted_and_priced() -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("p.csv", "model,price_in,price_out,price_cached\nopenai:gpt-x,0.5,2,0.05\nqwen,0,0,\n"),
+        ("p.csv", "model,price_in,price_out,price_cached\nopenai:gpt-x,0.5,2,0.05\nqwen,0,0,0\n"),
         ("p.jsonl", '{"model": "openai:gpt-x", "price_in": "0.5", "price_out": "2", "price_cached": "0.05"}\n'
-         '{"model": "qwen", "price_in": 0, "price_out": 0}\n'),
+         '{"model": "qwen", "price_in": 0, "price_out": 0, "price_cached": 0}\n'),
     ],
 )  # fmt: skip
 def test_prices_of_models_are_read_from_a_table(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     prices = read_prices(tmp_path / name)
     assert price_of("openai:gpt-x", prices) == Prices(0.5, 2.0, 0.05)
-    assert price_of("openai:qwen", prices) == Prices(0.0, 0.0)
+    assert price_of("openai:qwen", prices) == Prices(0.0, 0.0, 0.0)
     assert price_of("openai:other", prices) is None
 
 
@@ -224,6 +225,31 @@ def test_a_bad_table_of_prices_is_refused(tmp_path: Path, text: str, says: str) 
     (tmp_path / "p.csv").write_text(text, encoding="utf-8")
     with pytest.raises(KapwaError, match=says):
         read_prices(tmp_path / "p.csv")
+
+
+def test_of_some_answers_tokens_are_counted_and_no_cost_is_named() -> None:
+    record = as_record(Spent(answers=3, read=10, written=20, uncounted=1), Prices(1.0, 2.0), {"requests": 3}, 3)
+    assert record["cost"] is None
+    line = cost_line(record)
+    assert line.startswith(
+        "10 input tokens, 20 output tokens, without those of 1 of 3 answers, which the server did not"
+    )
+    assert line.endswith("3 requests. Cost: unknown, because tokens were not counted.")
+
+
+def test_a_limit_is_refused_where_tokens_are_not_counted_but_not_of_answers_from_a_file() -> None:
+    uncounted = [Response("a", text="x")]
+    with pytest.raises(ModelError, match="'max_tokens' cannot be kept"):
+        Stopping(Limits(max_tokens=9), must_count=True).seen(uncounted)
+    Stopping(Limits(max_tokens=9)).seen(uncounted)
+
+
+@pytest.mark.parametrize(("given", "missing"), [("price_in", "price_out"), ("price_out", "price_in")])
+def test_one_price_without_the_other_is_refused(given: str, missing: str) -> None:
+    """The tokens without a price would count as free, and a limit of cost would not hold."""
+    with pytest.raises(UsageError, match=f"'{given}' needs '{missing}' too"):
+        Pricing(**{given: 1.0})
+    assert Pricing(**{given: 1.0, missing: 0}).of("x") is not None
 
 
 def test_a_limit_of_cost_without_prices_is_refused() -> None:

@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +107,14 @@ def violations(page: Any, *, colours: bool) -> list[Any]:
     run = f"axe.run({{resultTypes: ['violations'], preload: false, rules: {rules}}})"
     broken: list[Any] = page.evaluate(f"{run}.then(r => r.violations.map(v => [v.id, v.nodes.map(n => n.html)]))")
     return broken
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Wait up to two minutes until something holds."""
+    end = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.1)
 
 
 def look(page: Any, label: str, *, colours: bool = True) -> None:

@@ -71,11 +71,24 @@ def test_a_draft_is_sent_as_it_is_saved(people: People) -> None:
     assert Event.objects.filter(kind="situation.submitted").count() == 1
     # What is not finished is kept, and the page says what is missing.
     answer = berto.client.post(berto.full("situations/new/"), {**a_situation("Rosa"), "best": "", "send": "yes"})
-    assert answer["Location"] == "/p/baryo/situations/2/edit/#told"
+    assert answer["Location"] == "/p/baryo/situations/2/edit/?kept=unfinished#lacks"
+    assert "not sent to review" not in berto.get("situations/2/edit/")
     assert Situation.objects.get(number=2).state == "draft"
     revision = Situation.objects.get(number=2).revision
     berto.act("situations/2/edit/", {**a_situation("Rosa"), "base": revision, "send": "yes"})
     assert Situation.objects.get(number=2).state == "in review"
+
+
+def test_a_draft_that_lacks_something_says_that_it_was_not_sent_and_what_it_lacks(people: People) -> None:
+    """Above all, with a link to each field, and beside the field."""
+    berto = people["berto"]
+    page = berto.post("situations/new/", {**a_situation("Rosa"), "best": "", "topic": "", "send": "yes"})
+    alert = page.partition('id="lacks"')[2].partition("</div>")[0]
+    assert "It is saved, but it was not sent to review yet." in alert
+    assert re.findall('href="#([^"]+)"', alert) == ["topic", "found-best"]
+    for name, message in (("topic", "this field is empty."), ("best", "no relevant response is chosen")):
+        assert message in page.partition(f'id="found-{name}"')[2].partition("</div>")[0]
+    assert "lacks" not in berto.get("situations/1/edit/").partition("<main")[2]
 
 
 def test_who_does_not_allow_publication_is_asked_before_a_draft_is_sent(project: Any, people: People) -> None:

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
+from django.templatetags.static import static
 from studio_answers import answer, answerers, ask
-from studio_browser import CHROMIUM, ELSEWHERE, PHONE, look, signed_in
+from studio_browser import CHROMIUM, ELSEWHERE, PHONE, look, signed_in, wait_until
 from studio_people import People, Someone, enter
 
 from kapwa.studio import commands
@@ -192,7 +193,7 @@ def test_nothing_typed_is_lost_at_desks_of_prompts(studio: Any, browser: Any, ad
 
 # What the databases of everybody on the phone hold.
 EVERYTHING = """async () => {
-  const { openDB } = await import("/static/studio/vendor/idb-8.0.3.js");
+  const { openDB } = await import("IDB");
   const found = await Promise.all((await indexedDB.databases()).map(async ({ name }) => {
     const database = await openDB(name);
     const facts = await database.getAll("facts");
@@ -200,7 +201,7 @@ EVERYTHING = """async () => {
     return facts;
   }));
   return JSON.stringify(found);
-}"""
+}""".replace("IDB", static("studio/vendor/idb-8.0.3.js"))
 
 
 def test_what_is_kept_is_its_authors_alone_and_goes_when_they_leave(project: Any, people: People, phone: Phone) -> None:
@@ -243,7 +244,7 @@ def test_what_is_kept_is_its_authors_alone_and_goes_when_they_leave(project: Any
     page.get_by_label("I am sure.").check()
     page.get_by_role("button", name="Withdraw").click()
     page.get_by_text("What you asked for has been done").wait_for()
-    page.wait_for_function(f"async () => !(await ({EVERYTHING})()).includes('hindi')")
+    wait_until(lambda: "hindi" not in page.evaluate(EVERYTHING))
 
 
 def test_the_page_says_which_it_is_in_the_readers_language(people: People, phone: Phone) -> None:

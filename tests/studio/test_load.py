@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 import warm
+from kapwa.studio.settings import static_address
 
 ROOT = Path(__file__).resolve().parents[2]
+ICON = f"{static_address()}studio/icon.svg"
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +65,7 @@ def test_more_browsers_than_a_hundred_may_keep_their_connections(host_and_port: 
     try:
         for _ in range(130):
             kept.append(socket.create_connection((host, port), timeout=120))
-            kept[-1].sendall(f"GET /static/studio/icon.svg HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            kept[-1].sendall(f"GET {ICON} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
             assert kept[-1].recv(12) == b"HTTP/1.1 200"
     finally:
         for connection in kept:
@@ -90,7 +92,7 @@ def test_head_then_get_on_the_same_connection(host_and_port: tuple[str, int]) ->
         "/p/none/",
         "/none",
         "/leave/",
-        "/static/studio/icon.svg",
+        ICON,
     ):
         head, after = ask(path)
         line, length = head.split("\r\n", 1)[0], re.search(r"Content-Length: (\d+)", head)

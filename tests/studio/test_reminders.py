@@ -21,6 +21,7 @@ from kapwa.studio.core.interface import shipped, speaking
 from kapwa.studio.core.reminders import remind
 from kapwa.studio.models import Event, Membership, Person
 from kapwa.studio.settings import _mail
+from ports import free_port
 
 ADDRESS = "edo@example.org"
 
@@ -158,6 +159,27 @@ def test_digests_are_written_as_files_where_no_server_sends_them(
     assert remind() == (1, 1)
     (mail,) = (tmp_path / "mails").iterdir()
     assert f"To: {ADDRESS}" in mail.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("KAPWA_EMAIL_PORT", "PORT", "refused"),
+        ("KAPWA_EMAIL_BACKEND", "no.such.Backend", "No module named 'no'"),
+        ("KAPWA_EMAIL_BACKEND", "django.core.mail.backends.filebased.EmailBackend", "FILE_PATH names no folder"),
+    ],
+)
+def test_where_no_mail_can_be_sent_the_command_says_why(
+    reviewed: People, monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv("KAPWA_EMAIL_HOST", "127.0.0.1")
+    monkeypatch.setenv(name, value.replace("PORT", str(free_port())))
+    for setting, chosen in _mail().items():
+        monkeypatch.setattr(settings, setting, chosen, raising=False)
+    assert remind() == (0, 0)
+    reviewed["edo"].act("me/", {"action": "profile", "email": ADDRESS})
+    with pytest.raises(UsageError, match=said):
+        remind()
 
 
 def test_a_mail_server_elsewhere_is_spoken_to_in_secret(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import shutil
 import socket
 from datetime import timedelta
 from itertools import product
@@ -11,6 +12,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db.models import F
 from django.http import HttpResponse
 from django.test import Client
@@ -43,7 +45,7 @@ from kapwa.studio.models import (
     Wording,
     WrongCode,
 )
-from kapwa.studio.settings import secret_of, settings_of
+from kapwa.studio.settings import HERE, secret_of, settings_of, static_address
 from kapwa.studio.situations.views import overview
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "OPTIONS")  # of those that no page has, two
@@ -484,8 +486,25 @@ def test_no_browser_keeps_a_page_of_somebody(filled: dict[str, str], people: Peo
             seen += answer.status_code == 200
     assert seen > 30
     assert people["ana"].client.post("/p/baryo/topics/", {"name": ""}).headers["Cache-Control"] == "no-store"
-    sheet = people["ana"].client.get("/static/studio/studio.css")
-    assert "max-age" in sheet.headers["Cache-Control"]
+
+
+def test_a_static_file_is_kept_for_good_and_lies_elsewhere_once_it_holds_something_else(tmp_path: Path) -> None:
+    """What a page asks for is what this version has; none of an earlier one is there in its place."""
+    browser = Client()
+    for name in re.findall(r'(?:src|href)="(/static/[^"]+)"', browser.get("/enter/").content.decode()):
+        answer = browser.get(name)
+        assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "max-age=315360000, public, immutable")
+    assert browser.get("/static/studio/studio.css").status_code == 404
+    folder = tmp_path / "static"
+    shutil.copytree(HERE / "static", folder)
+    assert static_address(folder) == settings.STATIC_URL
+    places = {settings.STATIC_URL}
+    for name in ("studio.css", "form.js", "vendor/idb-8.0.3.js"):
+        with (folder / "studio" / name).open("a") as file:
+            file.write("\n")
+        places.add(static_address(folder))
+    (folder / "studio" / "keys.js").rename(folder / "studio" / "keyboard.js")
+    assert len(places | {static_address(folder)}) == 5
 
 
 def test_a_character_that_no_database_keeps_is_no_fault_of_ours(filled: dict[str, str], people: People) -> None:

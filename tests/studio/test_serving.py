@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import stat
 import subprocess
 import sys
@@ -136,11 +137,21 @@ def page_of(port: int, headers: dict[str, str], process: subprocess.Popen[str]) 
             time.sleep(0.2)
 
 
-def stop(process: subprocess.Popen[str]) -> None:
-    """End what was started here, and what it started; of one that has ended itself the number may be another's."""
+def stop(process: subprocess.Popen[str], port: int | None = None) -> None:
+    """End what was started here, and what it started; of one that has ended itself the number may be another's.
+
+    With a ``port``, wait until nobody answers there: the next to start must not be taken for this one.
+    """
     if process.poll() is None:
         os.killpg(process.pid, 9)
         process.wait()
+    end = time.monotonic() + 60
+    while port is not None:
+        with socket.socket() as asking:
+            if asking.connect_ex(("127.0.0.1", port)):
+                return
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def at_a_port(home: Path, port: int) -> None:
@@ -168,7 +179,7 @@ def test_the_steps_of_the_container_without_a_container(server: Path, tmp_path: 
             assert "max-age" in answer.headers["Strict-Transport-Security"]
             assert all("Secure" in cookie for cookie in answer.headers.get_all("Set-Cookie"))
         finally:
-            stop(process)
+            stop(process, port)
         codes.append((home / "first-code.txt").read_text())
     assert (home / "secret.key").read_text().strip() == secret
     assert stat.S_IMODE((home / "secret.key").stat().st_mode) == 0o600
@@ -209,7 +220,7 @@ def test_the_starter_of_a_laptop_opens_an_empty_folder_in_the_browser_and_shares
                 assert address == (home / "open.html").as_uri()
                 leads = (home / "open.html").read_text()
         finally:
-            stop(process)
+            stop(process, port)
         assert (home / "open.html").is_file() is not begun  # the next start removes what a killed one left
         link = re.search(rf"http://127.0.0.1:{port}/join/[-\d]{{19}}/", leads)
         assert link

@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 from django.db import transaction
+from django.templatetags.static import static
 from studio_answers import ask
 from studio_people import People, Someone, enter, erase
 
@@ -183,9 +184,9 @@ def test_the_page_that_browsers_keep_says_nothing_of_anybody(project: Any, food:
     assert page == other.get("phone/")
     for personal in ("Gina", "csrfmiddlewaretoken", answerer.client.cookies["kapwa_here"].value):
         assert personal not in page
-    worker = answerer.client.get("/static/studio/worker.js")
+    worker = answerer.client.get(static("studio/worker.js"))
     assert (worker.status_code, worker.headers["Service-Worker-Allowed"]) == (200, "/p/")
-    assert "Service-Worker-Allowed" not in answerer.client.get("/static/studio/phone.js").headers
+    assert "Service-Worker-Allowed" not in answerer.client.get(static("studio/phone.js")).headers
     manifest = answerer.client.get("/p/baryo/phone/manifest.json")
     assert (manifest.json()["start_url"], manifest.json()["name"]) == ("/p/baryo/phone/", "Baryo")
     assert "manifest-src 'self'" in manifest.headers["Content-Security-Policy"]

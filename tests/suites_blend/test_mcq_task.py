@@ -75,7 +75,7 @@ def test_it_is_a_task_and_its_items_say_who_and_what(built: Path) -> None:
         "en",
     )
     assert (item.suite, item.category, item.topic) == ("blend", "Food", "Food")
-    assert task.options == {"how": "generate", "max_new_tokens": 128, "reader": 9}
+    assert task.options == {"how": "generate", "max_new_tokens": 128, "reader": 10}
     assert task.needs == {"generate"}
     assert task.headline == ("mcq_acc",)
     assert set(task.headline) <= set(task.metrics)

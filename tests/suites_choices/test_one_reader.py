@@ -36,6 +36,36 @@ def test_examples_of_what_is_dropped_choose_what_is_left(reply: str, letter: str
     assert read_choice(reply, FOODS).letter == letter
 
 
+@pytest.mark.parametrize(("reply", "letter"), examples("ranks"))
+def test_examples_of_ranks_choose_the_first(reply: str, letter: str) -> None:
+    assert read_choice(reply, FOODS).letter == letter
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        ("My first choice is B; my second choice would be D.", "B"),
+        ("1st choice: B\n2nd choice: C", "B"),
+        ("first choice = C; second choice = B", "C"),
+        ("Second most likely is A; most likely is B.", "B"),
+        ("Primera opción: B. Segunda opción: C.", "B"),
+        ("Premier choix : B. Deuxième choix : C.", "B"),
+        ("第一候補はB、第二候補はA", "B"),
+        ("Pilihan pertama B, pilihan kedua C", "B"),
+        # Numbers that name an option by its place rank nothing, nor do words for ranks without an option after them.
+        ("First choice: A. Rice\nSecond choice: B. Bread\nThird choice: C. Noodles\nThe answer is C.", "C"),
+        ("The first choice, Rice, is wrong; the second choice, Bread, is right.", "B"),
+        ("The second choice: Bread is right. The first choice: Rice is wrong.", "B"),
+        ("The second choice, B, is right.", "B"),
+        ("First: B is rare. Second: A is daily. Answer: A", "A"),
+        ("B (C would be the runner-up)", "B"),
+        ("It is the second best answer: B", "B"),
+    ],
+)
+def test_of_ranked_options_the_first_is_chosen(reply: str, letter: str | None) -> None:
+    assert read_choice(reply, FOODS).letter == letter
+
+
 # Before the rules for verdicts, ranks and denied options, 2, 3 and 3 were read wrong, and 58, 21 and 29 were not read.
 @pytest.mark.parametrize(
     ("which", "most_unread", "count"),
@@ -45,6 +75,8 @@ def test_examples_of_what_is_dropped_choose_what_is_left(reply: str, letter: str
         ("eleventh", 3, 59),
         ("twelfth", 9, 115),
         ("asides", 0, 55),
+        # Before questions, doubts, suppositions and fields that explain were told from claims, 57 were read wrong.
+        ("claims and doubts", 34, 265),
     ],
 )
 def test_planted_replies_are_never_read_wrong(which: str, most_unread: int, count: int) -> None:
@@ -194,9 +226,25 @@ def test_percentages_are_read_in_any_script_and_dress(reply: str, language: str)
     assert tuple(shares) == pytest.approx((0.335, 0.665))
 
 
+@pytest.mark.parametrize("share", [0, 1, 2, 3, 5, 20])
+@pytest.mark.parametrize("form", ["A: {}%\nB: {}%", "A: {}\nB: {}", "Option A: {} percent\nOption B: {} percent"])
+def test_a_small_share_of_the_first_option_names_no_option(form: str, share: int) -> None:
+    """A share such as "A: 2%" does not answer with the second option, which would leave all such replies unread."""
+    shares = read_percentages(form.format(share, 100 - share), [f"food {number}" for number in "xy"])
+    assert shares is not None
+    assert tuple(shares) == pytest.approx((share / 100, 1 - share / 100))
+
+
 @pytest.mark.parametrize(
     "reply",
-    ["A: 33,50% of 50%\nB: 66,50%", "A: 33%", "A and B: 50%", "About 60% say A, the rest B.", "30%–40% A, 60% B"],
+    [
+        "A: 33,50% of 50%\nB: 66,50%",
+        "A: 33%",
+        "A: 50%\nB: 50%\n\nActually:\nA: 62%\nB: 38%",
+        "A and B: 50%",
+        "About 60% say A, the rest B.",
+        "30%–40% A, 60% B",
+    ],
 )
 def test_other_percentages_are_none(reply: str) -> None:
     assert read_percentages(reply, ("evet", "hayır"), "tr") is None

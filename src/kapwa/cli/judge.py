@@ -186,14 +186,19 @@ def _note_tokens(judges: Sequence[Cells], pricing: Pricing) -> None:
     from kapwa.runs.costs import Spent, amount
 
     for judged in judges:
-        counts = {name: judged.get(f"tokens_{name}", 0) for name in ("read", "written", "thought", "cached")}
+        counts = {
+            name: judged.get(f"tokens_{name}", 0) for name in ("read", "written", "thought", "cached", "uncounted")
+        }
         spent = Spent(**counts)
         prices = pricing.of(judged["rater"].partition("@")[0])
         thinking = f" ({spent.thought:,} of them for thinking)" if spent.thought else ""
         if judged.get("cut_off"):
             cut = f"{judged['cut_off']:,} of {judged['prompts']:,} replies were cut off at the token limit."
             note(f"{judged['rater']}: {cut} Allow more tokens for thinking: --thinking-tokens.")
-        cost = "" if prices is None else f", at a cost of about {amount(prices.cost(spent))}"
+        if spent.uncounted:
+            untold = f"for {spent.uncounted:,} replies the server told no tokens; their cost is unknown."
+            note(f"{judged['rater']}: {untold}")
+        cost = "" if prices is None or spent.uncounted else f", at a cost of about {amount(prices.cost(spent))}"
         note(f"{judged['rater']}: {spent.read:,} input and {spent.written:,} output tokens{thinking}{cost}.")
 
 

@@ -247,10 +247,16 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Show the first prompts and count requests and tokens; ask and write nothing.")
 ]
 PriceIn = Annotated[
-    float | None, typer.Option(min=0, metavar="PRICE", rich_help_panel=COST, help="Price of a million input tokens.")
+    float | None,
+    typer.Option(
+        min=0, metavar="PRICE", rich_help_panel=COST, help="Price of a million input tokens. Needs --price-out."
+    ),
 ]
 PriceOut = Annotated[
-    float | None, typer.Option(min=0, metavar="PRICE", rich_help_panel=COST, help="Price of a million output tokens.")
+    float | None,
+    typer.Option(
+        min=0, metavar="PRICE", rich_help_panel=COST, help="Price of a million output tokens. Needs --price-in."
+    ),
 ]
 Prices = Annotated[
     Path | None,

@@ -188,10 +188,13 @@ def invite(
     """Make sign-in codes and links; each works for one person and is shown only now."""
     commands = open_studio(home, database)
     project = commands.find_project(name)
+    from kapwa.studio.core.inviting import too_many_invited
     from kapwa.studio.settings import remembered_address
 
     invitations = commands.invite_people(project, parse_list(role), count, url or remembered_address())
     show_table(("code", "link"), [(invitation.code, invitation.link) for invitation in invitations])
+    for sentence in too_many_invited(project):
+        note(sentence)
     if qr or output is not None:
         from kapwa.studio.core import members
 

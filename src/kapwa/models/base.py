@@ -259,7 +259,11 @@ def former_fingerprints(model: Model, recorded: Iterable[Mapping[str, object]]) 
     return former
 
 
-@cache
+def is_recording(fingerprint: Mapping[str, object]) -> bool:
+    """Whether a model's answers come from a file: it can be asked for no others, and they cost nothing."""
+    return fingerprint.get("backend") == "replay"
+
+
 def flaw(response: Response, request: Request) -> str | None:
     """Say what makes ``response`` no answer to ``request``, or None when it is one (or is an error)."""
     kinds = [name for name in ("text", "logprobs", "error") if getattr(response, name) is not None]
@@ -285,6 +289,7 @@ def sample_seed(request: Request) -> int | None:
     return None if request.params.seed is None else request.params.seed + request.sample
 
 
+@cache
 def processor() -> str:
     """Return the kind of this machine's processor, as its system names it; its architecture where it has no name."""
     try:

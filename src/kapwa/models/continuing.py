@@ -113,7 +113,10 @@ def begun_with(body: JsonMapping, begun: Response, length_key: str) -> JsonObjec
 
 def joined(begun: Response, rest: Response, *, paid: bool) -> Response:
     """Return the whole answer; ``paid``: its beginning was asked for in this run, else it was in another one."""
-    before, after = begun.usage or Usage(), rest.usage or Usage()
+    text = f"{begun.text}{rest.text or ''}"
+    before, after = begun.usage, rest.usage
+    if before is None or after is None:
+        return replace(rest, text=text, usage=None)
     known = before.thinking_tokens is not None and after.thinking_tokens is not None
     usage = Usage(
         after.prompt_tokens + (before.prompt_tokens if paid else 0),
@@ -121,4 +124,4 @@ def joined(begun: Response, rest: Response, *, paid: bool) -> Response:
         (before.thinking_tokens or 0) + (after.thinking_tokens or 0) if known else None,
         after.cached_tokens,
     )
-    return replace(rest, text=f"{begun.text}{rest.text or ''}", usage=usage, begun=0 if paid else _written(begun))
+    return replace(rest, text=text, usage=usage, begun=0 if paid else _written(begun))

@@ -7,6 +7,7 @@ here, so that an answer of yesterday is read by today's tables: ``thinking.csv``
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -32,6 +33,7 @@ _FEW_WORDS = 3
 # Of a source's answers, so large a share closes a thought that the prompt opened: then one that was cut off without
 # such a mark was cut off within its thought, and one that ended by itself ended within it.
 _MOST, _NEARLY_ALL = 0.5, 0.95
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SETTINGS_OFF: dict[str, tuple[Json, ...]] = {
     **{"enable_thinking": (False,), "thinking": (False, "disabled", "off"), "think": (False,)},
     **{"reasoning_effort": ("none",), "effort": ("none",), "enabled": (False,), "type": ("disabled",)},
@@ -120,8 +122,10 @@ def _is_short(text: str) -> bool:
 @lru_cache(maxsize=1024)
 def ending_of(finish_reason: str | None) -> Ending:
     """Return what a server's word for the end of an answer means; "unknown" for none and for one nobody knows."""
-    reason = (finish_reason or "").strip().lower()
-    first = reason.split(":")[0].split(".")[-1].strip()
+    # "content-filter", "maxTokens" and "MAX_TOKENS" are one spelling or another of what the table has.
+    spelt = _CAMEL.sub("_", (finish_reason or "").strip())
+    reason = spelt.lower().replace("-", "_").replace(" ", "_")
+    first = reason.split(":")[0].split(".")[-1].strip("_")
     return _ENDINGS.get(reason) or _ENDINGS.get(first) or _ENDINGS.get(first.removeprefix("finish_reason_"), "unknown")
 
 
@@ -200,11 +204,17 @@ def text_of(text: str) -> str | None:
     return gate(Response("", text=text)).text
 
 
-def usage_of(read: int, written: int, thought: object, cached: object) -> Usage:
-    """Return a server's counts of tokens, as far as they are whole numbers."""
-    return Usage(read, written, _whole(thought), _whole(cached))
+def usage_of(read: object, written: object, thought: object, cached: object) -> Usage | None:
+    """Return a server's counts of tokens; None where it tells none of what it read or wrote."""
+    n_read, n_written = token_count(read), token_count(written)
+    if n_read is None or n_written is None or not n_read + n_written:
+        return None
+    return Usage(n_read, n_written, token_count(thought), token_count(cached))
 
 
-def _whole(value: Json) -> int | None:
-    known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 2**53
-    return value if known else None
+def token_count(value: object) -> int | None:
+    """Return a server's count of tokens; None for what is no whole number of at least 0 and at most 2**53."""
+    # Beyond 2**53 a float, which tables are made of, cannot tell counts apart.
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 2**53:
+        return value
+    return None

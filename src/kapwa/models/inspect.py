@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, cast
 from kapwa.errors import ModelError, UsageError, need_package
 from kapwa.models.background import BackgroundLoop, Stream
 from kapwa.models.base import Capability, Model, ModelOptions, Responses, named_key, sample_seed
-from kapwa.models.gate import is_filter, usage_of
+from kapwa.models.gate import is_filter, token_count, usage_of
 from kapwa.models.inspect_settings import BATCH_BLOCK, OF_REQUESTS, InspectSettings, settings_of
 from kapwa.models.learnt import Learnt, learnt_of, recall
-from kapwa.models.openai_chat import answer, counted, grouped, shared_usage
+from kapwa.models.openai_chat import answer, grouped, shared_usage
 from kapwa.models.openai_client import FATAL, QUOTA, CallError, advice, checked_url, hide, long_secrets, secret_forms
 from kapwa.models.refusals import SYSTEM, Refusals, merged_system, setting_of, too_long
 from kapwa.models.stop_strings import stopped
@@ -30,7 +30,7 @@ from kapwa.value_types import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from inspect_ai.event import ModelEvent
-    from inspect_ai.model import ChatCompletionChoice, ChatMessage, Content, ModelOutput
+    from inspect_ai.model import ChatCompletionChoice, ChatMessage, Content, ModelOutput, ModelUsage
     from inspect_ai.model import Model as InspectsModel
 
 # Providers that may give several samples of a prompt in one call; whether they do, the first answer tells.
@@ -298,15 +298,20 @@ def responses_of(requests: Sequence[Request], output: ModelOutput, secrets: Sequ
         reason = " ".join(hide(str(output.error or "no reason is given"), secrets).split())[:300]
         return [Response(requests[0].key, error=f"the answer holds no text ({reason})")]
     chosen = output.choices[: len(requests)]
-    shares: list[Usage | None] = [None] * len(chosen)
-    if (used := output.usage) is not None:
-        input_tokens = used.input_tokens, used.input_tokens_cache_read or 0, used.input_tokens_cache_write or 0
-        read, written = counted(sum(map(counted, input_tokens))), counted(used.output_tokens)
-        shares = shared_usage(usage_of(read, written, used.reasoning_tokens, used.input_tokens_cache_read), len(chosen))
+    shares = shared_usage(_usage(output.usage), len(chosen))
     return [
         _response(request, choice, share, secrets)
         for request, choice, share in zip(requests, chosen, shares, strict=False)
     ]
+
+
+def _usage(used: ModelUsage | None) -> Usage | None:
+    """Return a provider's counts of a call; what was written to its cache, or read from there, was read."""
+    if used is None:
+        return None
+    cached = used.input_tokens_cache_read, used.input_tokens_cache_write
+    read = used.input_tokens + sum(token_count(n) or 0 for n in cached)
+    return usage_of(read, used.output_tokens, used.reasoning_tokens, used.input_tokens_cache_read)
 
 
 def _response(request: Request, choice: ChatCompletionChoice, usage: Usage | None, secrets: Sequence[str]) -> Response:

@@ -17,7 +17,8 @@ class Learnt:
     tokens of a thought for which the server has room; None: as many as are asked. ``refused``: settings that it
     refuses, with the values that were asked first. ``groups``: whether one call may ask for several samples.
     ``length_key``: its name for the limit on an answer; "" where it is the usual one. ``continues``: whether it goes on
-    with an answer that met its limit; None: nobody tried. ``continued``: how many answers were.
+    with an answer that met its limit; None: nobody tried. ``continued``: how many answers were. ``answered_as``: the
+    models that its answers named.
     """
 
     model: str
@@ -29,11 +30,12 @@ class Learnt:
     length_key: str = ""
     continues: bool | None = None
     continued: int = 0
+    answered_as: tuple[str, ...] = ()
 
     def as_record(self) -> JsonObject:
         """Return plain values to keep; {} where nothing was learnt."""
         nothing = self == Learnt(self.model, self.base_url)
-        return {} if nothing else {**asdict(self), "refused": dict(self.refused)}
+        return {} if nothing else {**asdict(self), "refused": dict(self.refused), "answered_as": list(self.answered_as)}
 
     @classmethod
     def read(cls, record: JsonMapping, model: str, base_url: str) -> Learnt:
@@ -46,6 +48,7 @@ class Learnt:
             return nothing
         if record.get("base_url") != base_url:
             return cls(model, base_url, thinks=record["thinks"])
+        named = record.get("answered_as")
         room, refused, groups, key = (record.get(name) for name in ("room", "refused", "groups", "length_key"))
         return cls(
             model,
@@ -57,7 +60,12 @@ class Learnt:
             length_key=key if isinstance(key, str) else "",
             continues=record["continues"] if isinstance(record.get("continues"), bool) else None,
             continued=record["continued"] if isinstance(record.get("continued"), int) else 0,
+            answered_as=tuple(filter(_is_text, named)) if isinstance(named, list) else (),
         )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def learnt_of(model: str, base_url: str, thinking: ServedThinking, refusals: Refusals, *, groups: bool) -> Learnt:

@@ -32,6 +32,9 @@ _BY_NAME = ("model", "temperature", "top_p", "seed")  # what a server refuses of
 REFUSED_NAME = re.compile(
     r"unsupported|not supported|unrecogni[sz]ed|unknown|unexpected|instead|extra inputs|not permitted|not allowed", re.I
 )
+_MOST_NAMES = 20
+# What may follow a model's name in the name of one of its versions: a date, a number.
+_DATED = re.compile(r"(?:[-.]?v?\d[\d.-]*)?")
 _MERGED = "chat_template_kwargs"  # of which the user's own settings are a part
 
 
@@ -40,7 +43,8 @@ class ServerDialect:
     """What one server accepts; learnt from its answers. ``body`` is the user's own addition to each call.
 
     ``thinking``: what is known of the model's thoughts; ``thinking_settings``: what is sent about them. ``refusals``:
-    settings that are left out. ``continuing``: whether it goes on with a text that met its limit.
+    settings that are left out. ``continuing``: whether it goes on with a text that met its limit. ``answered_as``: the
+    models that its answers name.
     """
 
     model: str
@@ -55,6 +59,7 @@ class ServerDialect:
     length_key: str = ""
     learnt: bool = False
     greedy_asked: bool = False
+    answered_as: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         # OpenAI's newer models refuse max_tokens; many other servers know nothing else.
@@ -166,12 +171,20 @@ class ServerDialect:
             body = begun_with(body, request.begun, "")
         return (await client.call(self.path, lambda: body, lambda reply: _answers([request], client, reply)))[0]
 
+    def hear(self, reply: object, client: Client) -> None:
+        """Note which model an answer names: a router may have sent the call to another one than was asked."""
+        name = reply.get("model") if isinstance(reply, dict) and reply.get("choices") else None
+        if isinstance(name, str) and name.strip() and len(self.answered_as) < _MOST_NAMES:
+            self.answered_as.add(client.quoted(name.strip()))
+
     def manifest_record(self) -> JsonObject:
         """Return what was learnt, for the manifest."""
         thinking = self.thinking.manifest_record(self.thinking_settings)
         record: JsonObject = {"thinking_found": thinking} if thinking else {}
         if self.refusals.learnt:
             record["settings_refused"] = dict(self.refusals.learnt)
+        if self.answered_as:
+            record["answered_as"] = sorted(self.answered_as)
         return record
 
     def learnt_so_far(self) -> Learnt:
@@ -183,12 +196,14 @@ class ServerDialect:
             length_key=self.length_key if self.learnt else "",
             continues=continuing.shown if continuing.learnt else None,
             continued=continuing.times,
+            answered_as=tuple(sorted(self.answered_as)),
         )
 
     def recall(self, learnt: Learnt) -> None:
         """Take what an earlier process learnt of this server."""
         recall(learnt, self.thinking, self.refusals)
         self.groups = self.groups and learnt.groups
+        self.answered_as |= set(learnt.answered_as)
         self.continuing.recall(learnt.continues, learnt.continued)
         if learnt.length_key in LENGTHS:
             self.learnt, self.length_key = True, learnt.length_key
@@ -199,7 +214,30 @@ class ServerDialect:
             *self.thinking.sentences(greedy_asked=self.greedy_asked),
             *self.continuing.sentences(),
             *self.refusals.sentences(),
+            *_of_others(self.model, self.answered_as),
         ]
+
+
+def _of_others(asked: str, named: Iterable[str]) -> Iterator[str]:
+    """Yield a sentence where answers name another model than was asked, or several."""
+    names = sorted(named)
+    others = [name for name in names if not _is_same_model(asked, name)]
+    if others or len(names) > 1:
+        yield (
+            f"Answered by: {', '.join(names)}, as the server says; asked was {asked}. "
+            "If a router chose among models, these scores are of all of them together."
+        )
+
+
+def _is_same_model(asked: str, named: str) -> bool:
+    """Whether two names are of one model: one may hold a folder or an owner, the other a date or a file's ending."""
+    short, long = sorted((_name_of(asked), _name_of(named)), key=len)
+    return long.startswith(short) and _DATED.fullmatch(long[len(short) :]) is not None
+
+
+def _name_of(name: str) -> str:
+    bare = re.split(r"[/\\]", name.strip().lower().rstrip("/\\"))[-1]
+    return re.sub(r"[^a-z0-9.]+", "-", re.sub(r"(?:[-:@]latest|:free|\.gguf)$", "", bare))
 
 
 def content_of(message: Message) -> str | list[Cells]:
@@ -306,6 +344,7 @@ async def ask(client: Client, dialect: ServerDialect, group: Sequence[Request]) 
         return body
 
     def parse(reply: object) -> list[Response]:
+        dialect.hear(reply, client)
         return _answers(group, client, reply, thinks=not thinking_is_off(body))
 
     while True:
@@ -342,9 +381,9 @@ async def ask(client: Client, dialect: ServerDialect, group: Sequence[Request]) 
 def _with_tokens_of(discarded: Sequence[Response], responses: list[Response]) -> list[Response]:
     """Add to the first of ``responses`` what was paid for answers in whose place these stand."""
     paid = [response.usage for response in discarded if response.usage is not None]
-    if not paid:
+    used = responses[0].usage
+    if not paid or used is None:
         return responses
-    used = responses[0].usage or Usage()
     read = used.prompt_tokens + sum(usage.prompt_tokens for usage in paid)
     written = used.completion_tokens + sum(usage.completion_tokens for usage in paid)
     return [replace(responses[0], usage=replace(used, prompt_tokens=read, completion_tokens=written)), *responses[1:]]
@@ -364,9 +403,7 @@ def _answers(group: Sequence[Request], client: Client, reply: Json, *, thinks: b
         raise CallError("the answer's choices are malformed", retry=True)
     choices = sorted(choices, key=lambda choice: choice["index"] if isinstance(choice.get("index"), int) else 0)
     used = reply.get("usage")
-    shares: list[Usage | None] = [None] * len(choices)
-    if isinstance(used, dict):
-        shares = shared_usage(_usage(used), len(choices))
+    shares = shared_usage(_usage(used) if isinstance(used, dict) else None, len(choices))
     return [
         _response_of(r.key, choice, usage, client.text_secrets, thinks=thinks)
         for r, choice, usage in zip(group, choices, shares, strict=False)
@@ -388,9 +425,12 @@ def _response_of(
         ended = hide(f"the server ended the answer with an error{shown}", secrets)[:300]
         raise CallError(ended, retry=not filtered, filtered=filtered)
     content = choice["text"] if "text" in choice else message.get("content")
+    if content is not None and not isinstance(content, str | list):
+        raise CallError(f"the answer's content is of another kind than a text ({_kind(content)})", retry=True)
     text, thought = _content(content), _thought(message, content)
-    if not text and isinstance(message.get("refusal"), str) and message["refusal"]:
-        text, reason = message["refusal"], "declined"
+    refusal = message.get("refusal") or _refusal(content)
+    if not text and isinstance(refusal, str) and refusal:
+        text, reason = refusal, "declined"
     if text is None and thought is not None and not thinks:
         text, thought = thought, None  # a server that parts thoughts filed the answer under them
     if text is None and thought is None:
@@ -405,8 +445,23 @@ def _content(content: object) -> str | None:
     """Return the text of a message; some servers answer in parts, of which thoughts are no text."""
     if not isinstance(content, list):
         return content if isinstance(content, str) else None
-    texts = [piece.get("text") for piece in content if isinstance(piece, dict) and piece.get("type") in _TEXT_PARTS]
+    texts = [
+        piece.get("text") if isinstance(piece, dict) else piece
+        for piece in content
+        if isinstance(piece, str) or (isinstance(piece, dict) and piece.get("type") in _TEXT_PARTS)
+    ]
     return "".join(text for text in texts if isinstance(text, str)) if texts else None
+
+
+def _refusal(content: object) -> str | None:
+    """Return the words of a refusal that stands among the parts of a message."""
+    parts = content if isinstance(content, list) else ()
+    refusals = (piece.get("refusal") for piece in parts if isinstance(piece, dict) and piece.get("type") == "refusal")
+    return next((refusal for refusal in refusals if isinstance(refusal, str)), None)
+
+
+def _kind(value: object) -> str:
+    return {bool: "true or false", int: "a number", float: "a number", dict: "an object"}.get(type(value), "unknown")
 
 
 def _thought(message: Mapping[str, object], content: object) -> str | None:
@@ -428,7 +483,7 @@ def _content_texts(content: object, *, thoughts: bool = False) -> Iterator[str]:
                 yield from _content_texts(value)
 
 
-def _usage(used: Mapping[str, object]) -> Usage:
+def _usage(used: Mapping[str, object]) -> Usage | None:
     """Return a server's counts of a call; what it does not tell of thoughts and of its cache stays unknown."""
     details = {
         name: value if isinstance(value, dict) else {}
@@ -437,20 +492,15 @@ def _usage(used: Mapping[str, object]) -> Usage:
     }
     thought = details["completion_tokens_details"].get("reasoning_tokens", used.get("reasoning_tokens"))
     cached = details["prompt_tokens_details"].get("cached_tokens", used.get("prompt_cache_hit_tokens"))
-    return usage_of(counted(used.get("prompt_tokens")), counted(used.get("completion_tokens")), thought, cached)
+    return usage_of(used.get("prompt_tokens"), used.get("completion_tokens"), thought, cached)
 
 
-def shared_usage(used: Usage, n: int) -> list[Usage | None]:
+def shared_usage(used: Usage | None, n: int) -> list[Usage | None]:
     """Share a call's counts of tokens out among its ``n`` answers, so that their sums are the call's own counts."""
+    if used is None:
+        return [None] * n
     written, rest = divmod(used.completion_tokens, n)
     thought, more = divmod(used.thinking_tokens or 0, n)
     known = used.thinking_tokens is not None
     first = replace(used, completion_tokens=written + rest, thinking_tokens=thought + more if known else None)
     return [first, *[Usage(0, written, thought if known else None)] * (n - 1)]
-
-
-def counted(value: Json) -> int:
-    """Return a server's count of tokens; 0 (unknown) for what is no whole number of at least 0 and at most 2**53."""
-    # Beyond 2**53 a float, which tables are made of, cannot tell counts apart.
-    known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 2**53
-    return value if known else 0

@@ -19,6 +19,8 @@ from kapwa.value_types import JsonMapping
 log = logging.getLogger(__name__)
 REQUIRED = ("item_id", "text")
 _SHEETS = (".csv", ".tsv", ".tab", *WORKBOOKS)
+# What programs write where there was no error.
+_NO_ERROR = ("false", "0", "0.0", "no", "{}", "[]", "ok", "none", "null")
 NO_ANSWER = "no answer in file"
 
 
@@ -57,9 +59,9 @@ class ReplayModel(Model):
     said it, or in ``state`` as Kapwa's own exports name it; and ``thought``, what was thought before it.
 
     A row without ``variant`` answers its item in whichever one variant is asked for; ``sample`` counts
-    from 0 and is 0 where left out. A row without a text is an empty answer, or with an ``error`` a failed one. Where
-    variants are a language and a prompt ("en/inst-4"), the two may stand in the columns ``language`` and ``variant``. A
-    request without a row gets the error "no answer in file".
+    from 0 and is 0 where left out. A row with an ``error`` is a failed answer, even beside a text, which may be half of
+    one; a row without either is an empty one. Where variants are a language and a prompt ("en/inst-4"), the two may
+    stand in the columns ``language`` and ``variant``. A request without a row gets the error "no answer in file".
 
     ``samples``: how many answers a prompt has at most.
     """
@@ -152,7 +154,8 @@ def _answers(path: Path, rows: Sequence[TextRow]) -> dict[tuple[str, str, int], 
             raise DataError("is empty.", path=path, row=number, column="item_id")
         text = without_nul(cells["text"])  # so that it is judged as an export of it is, which cannot hold NUL
         finish, lost = _finish(path, number, cells)
-        error = "" if text or finish else cells.get("error", "").strip() or lost
+        # A text beside an error is what came before it, and no answer.
+        error = _error(cells) or ("" if text or finish else lost)
         thought = cells.get("thought", "").strip()
         row = ReplayRow(
             number=number,
@@ -179,6 +182,11 @@ def _answers(path: Path, rows: Sequence[TextRow]) -> dict[tuple[str, str, int], 
     if odd:
         _warn_of_no_cells(path, odd)
     return answers
+
+
+def _error(cells: Mapping[str, str]) -> str:
+    error = cells.get("error", "").strip()
+    return "" if error in NO_CELL or error.lower() in _NO_ERROR else error
 
 
 def _warn_of_no_cells(path: Path, odd: Sequence[ReplayRow]) -> None:

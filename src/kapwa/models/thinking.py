@@ -7,9 +7,13 @@ Columns of the table: ``family`` (marks of one family close each other), ``kind`
 ``mark``    a tag or special token, in any case, wherever it stands
 ``glued``   words that special tokens leave when they are skipped: "analysisThe user asks …assistantfinalA"
 ``words``   words that begin a reply
+``paired``  marks that begin a reply and count only where their closing mark follows, for they may be words of an answer
 ``heading`` headings of a line each: one begins the reply, and the last that names the answer ends the thought
 ``frame``   marks around an answer, which are taken off it
 ``end``     marks of the end of a turn, taken off the end of an answer that followed a thought
+
+New makers write new marks: a tag or special token whose name holds a word for a thought (``<|assistant_think|>``,
+``<reasoning_trace>``, ``[BEGIN_THOUGHT]``) is one without a row, of the family "named".
 
 Marks in code or in quotation marks are what somebody writes of, and stay; so does a mark that is only mentioned.
 """
@@ -56,7 +60,7 @@ def _read() -> tuple[Family, ...]:
 
 FAMILIES = _read()
 # Without one of these signs a text holds no mark of the kind "mark".
-_SIGNS = ("<", "[", "◁", "＜", "&lt;")
+_SIGNS = ("<", "[", "【", "◁", "＜", "&lt;", "...done thinking")
 _OPENING_QUOTES, _CLOSING_QUOTES = "\"'`“‘«‹„「『(", "\"'`”’»›“」』)"
 _TAG = re.compile(r"<(/?)([A-Za-z]\w*(?::\w+)?)>")
 _OPEN, _SHUT = r"(?:[<＜]|&lt;)\s{0,2}", r"\s{0,2}(?:[>＞]|&gt;)"
@@ -80,13 +84,19 @@ def _pattern(mark: str) -> str:
     tag = _TAG.fullmatch(mark)
     if tag:
         slash, name = tag.groups()
-        before, after = (r"/\s{0,2}", "") if slash else ("", r"(?:\s[^<>]{0,200})?")
+        # A slash may be escaped, as JSON allows it.
+        before, after = (r"\\?/\s{0,2}", "") if slash else ("", r"(?:\s[^<>]{0,200})?")
         # Makers put their name before the word, as in <seed:think>, or an attribute after it.
         maker = "" if ":" in name else r"(?:[\w-]{1,20}:)?"
         return rf"{_OPEN}{before}{maker}{re.escape(name)}(?::[\w.-]{{1,40}})?{after}{_SHUT}"
     if "=" in mark and mark.startswith("<") and "|" not in mark:
         return f"{re.escape(mark)}[^<>]{{0,200}}>"
     return re.escape(mark).replace(r"\|", "[|｜]")
+
+
+def _spaced(mark: str) -> str:
+    """Return what matches a mark with any white space, or none, where it has a space."""
+    return r"\s*".join(map(re.escape, mark.split()))
 
 
 def _marks() -> dict[str, _Mark]:
@@ -101,7 +111,36 @@ def _marks() -> dict[str, _Mark]:
     return marks
 
 
-_MARKS = _marks()
+_THOUGHTS = (
+    r"(?:think(?:ing)?|thoughts?|reasoning|rationale|reflection|scratchpad|monologue|chain_of_thought"
+    r"|思考(?:过程|過程)?|推理(?:过程|過程)?|思维链|推論|생각|추론)"
+)
+# "no_think" and "reasoning_effort" switch something, and hold nothing.
+_SWITCH = (
+    r"(?![^<>|\[\]]{0,40}(?:effort|budget|mode|level|toggle))"
+    r"(?!(?:no|not|non|skip|disable|without)(?:[_:. -]|think))"
+)
+_CLOSES = r"(?:/|end|stop|close|eo)"
+_PART, _NAMED = r"[^\W\d_]{1,16}", frozenset({"named"})
+
+
+def _named_marks() -> dict[str, _Mark]:
+    """Return the patterns of marks that no row has: tags and special tokens that are named after a thought."""
+    before, after = rf"(?:{_PART}[_:.-]){{0,2}}", rf"(?:[_:.-]{_PART}){{0,2}}"
+    name = f"{before}{_THOUGHTS}{after}"
+    begins, ends = r"(?:begin|start|open)(?:[_ -]?of)?[_ -]?", rf"{_CLOSES}(?:[_ -]?of)?[_ -]?"
+    opening, closing = _Mark(_NAMED, opens=True, bare=True), _Mark(_NAMED, opens=False, bare=True)
+    return {
+        rf"<\|(?:{ends}{name}|{before}{_THOUGHTS}[_ -](?:end|stop|close))\|>": closing,
+        rf"<\|{_SWITCH}(?:{begins})?{name}\|>": opening,
+        rf"{_OPEN}\\?/\s{{0,2}}{_SWITCH}{name}{_SHUT}": closing,
+        rf"{_OPEN}{_SWITCH}{name}{_SHUT}": opening,
+        rf"\[{ends}{_THOUGHTS}\]": closing,
+        rf"\[{begins}{_THOUGHTS}\]": opening,
+    }
+
+
+_MARKS = _marks() | _named_marks()
 _BY_GROUP = {f"m{place}": mark for place, mark in enumerate(_MARKS.values())}
 _ANY_MARK = "|".join(f"(?P<m{place}>{pattern})" for place, pattern in enumerate(_MARKS))
 _CODE = r"(?P<code>^[ \t]{0,9}(?:```|~~~).*?^[ \t]{0,9}(?:```|~~~)|(?<!`)`[^`\n]+`(?!`))"
@@ -122,10 +161,10 @@ _WORDS_CLOSE = re.compile("|".join(re.escape(row.closing) for row in _WORDS), re
 _HEADINGS = [row for row in FAMILIES if row.kind == "heading"]
 # A line that begins with one of the NAMES as a heading, in bold, in double brackets, or with a colon.
 _HEADING = (
-    r"(?:#{1,6}[ \t]*(?:NAMES)[ \t]*:?[ \t]*$"
-    r"|\*\*[ \t]*(?:NAMES)[ \t]*(?::[ \t]*\*\*|\*\*[ \t]*:?)"
+    r"(?:#{1,6}[ \t]*(?:NAMES)[ \t]*[:：]?[ \t]*$"
+    r"|\*\*[ \t]*(?:NAMES)[ \t]*(?:[:：][ \t]*\*\*|\*\*[ \t]*[:：]?)"
     r"|\[\[ ?## ?(?:NAMES) ?## ?\]\]"
-    r"|(?:NAMES)[ \t]*:)"
+    r"|(?:NAMES)[ \t]*[:：])"
 )
 _HEADING_OPENS, _HEADING_CLOSES = (
     re.compile(before + _HEADING.replace("NAMES", "|".join(map(re.escape, names))), re.IGNORECASE | re.MULTILINE)
@@ -134,8 +173,15 @@ _HEADING_OPENS, _HEADING_CLOSES = (
         (r"^[ \t]*", sorted({row.closing for row in _HEADINGS}, reverse=True)),
     )
 )
+_PAIRED = [
+    (re.compile(rf"\s*{_spaced(row.opening)}", re.IGNORECASE), re.compile(_spaced(row.closing), re.IGNORECASE))
+    for row in FAMILIES
+    if row.kind == "paired"
+]
 _GLUED = [row for row in FAMILIES if row.kind == "glued"]
-_BEGINNINGS = tuple(dict.fromkeys(row.opening[:4].lower() for row in FAMILIES if row.kind in ("words", "glued")))
+_BEGINNINGS = tuple(
+    dict.fromkeys(row.opening[:4].lower() for row in FAMILIES if row.kind in ("words", "glued", "paired"))
+)
 _GLUED_CLOSINGS = tuple(row.closing for row in _GLUED)
 
 
@@ -177,6 +223,11 @@ def _by_words(text: str, *, starts_in_thought: bool) -> Parted | None:
         if end is None:
             return Parted("", text[begins.end() :], unclosed=True)
         return Parted(text[end.end() :], text[begins.end() : end.start()])
+    for opening, closes in _PAIRED:
+        begins = opening.match(text)
+        end = closes.search(text, begins.end()) if begins else None
+        if begins and end:
+            return Parted(text[end.end() :], text[begins.end() : end.start()])
     for row in _GLUED:
         before, closing, answer = text.partition(row.closing)
         begun = before.lstrip().startswith(row.opening)

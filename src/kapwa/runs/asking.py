@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kapwa.errors import KapwaError, ModelError
-from kapwa.models.base import Model
+from kapwa.models.base import Model, is_recording
 from kapwa.records import Kind, Request, Response
 from kapwa.runs.cache import AnswerCache
 from kapwa.runs.execute import KINDS, Execution
@@ -57,7 +57,10 @@ def ask(
     again by the next call. Raises ModelError where the model fails as a whole; what came before stays in the store.
     """
     meter = meter or Meter(silent, model.id, requests.distinct_total)
-    stopping = None if limits is None else Stopping(limits, store.spent())
+    stopping = None
+    if limits is not None:
+        must_count = limits.spending and not is_recording(model.fingerprint)
+        stopping = Stopping(limits, store.spent(), must_count=must_count)
     execution = Execution(model, store, meter, cache, stopping, shorter_run)
     # Where batches are planned, the plan says what is asked again, and counts.
     if not model.atomic_batches and (n_answered := _answered(requests, store)):

@@ -39,8 +39,9 @@ class Checkpoint:
 
     def spent(self, name: str) -> float | None:
         """Return what the run cost, as run.json says it: requests, read, written, seconds, cost; None if not known."""
-        value = self.run.manifest.get("cost", {}).get(name)
-        return None if value is None else float(value)
+        record = self.run.manifest.get("cost", {})
+        is_partial = name in ("read", "written") and record.get("uncounted")
+        return None if is_partial or record.get(name) is None else float(record[name])
 
 
 @dataclass(frozen=True, slots=True)

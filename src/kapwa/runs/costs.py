@@ -22,7 +22,7 @@ MILLION = 1e6
 class Spent:
     """Tokens of ``answers`` answers: ``read`` (``cached`` of them at hand already), ``written`` (``thought`` of them).
 
-    What a server does not count is 0.
+    ``uncounted``: answers whose tokens nobody counted; they are in none of the sums.
     """
 
     answers: int = 0
@@ -30,13 +30,16 @@ class Spent:
     written: int = 0
     thought: int = 0
     cached: int = 0
+    uncounted: int = 0
 
     def plus(self, responses: Iterable[Response]) -> Spent:
         """Return what was spent with ``responses``, too; failed ones are no answers, and what was begun was paid."""
-        counts = [self.answers, self.read, self.written, self.thought, self.cached]
+        counts = [self.answers, self.read, self.written, self.thought, self.cached, self.uncounted]
         for response in responses:
             counts[0] += not response.failed
-            if response.usage is not None:
+            if response.usage is None:
+                counts[5] += not response.failed
+            else:
                 usage = response.usage
                 counts[1] += usage.prompt_tokens
                 counts[2] += usage.completion_tokens - response.begun
@@ -49,8 +52,8 @@ class Spent:
 class Prices:
     """Prices of a million tokens read, written, and read from the server's cache (None: as those read)."""
 
-    price_in: float = 0.0
-    price_out: float = 0.0
+    price_in: float
+    price_out: float
     price_cached: float | None = None
 
     def cost(self, spent: Spent) -> float:
@@ -71,7 +74,7 @@ class PriceRow(RowModel):
     model: Filled
     price_in: Price
     price_out: Price
-    price_cached: Annotated[Price | None, BeforeValidator(lambda cell: cell or None)] = None
+    price_cached: Annotated[Price | None, BeforeValidator(lambda cell: None if cell == "" else cell)] = None
 
 
 def read_prices(path: str | Path) -> dict[str, Prices]:
@@ -101,11 +104,17 @@ class Pricing:
             price = getattr(self, name)
             if price is not None and not 0 <= price < math.inf:
                 raise UsageError(f"{name} is {price}; it must be a number of at least 0.")
+        if (self.price_in is None) != (self.price_out is None):
+            given, missing = ("--price-in", "--price-out") if self.price_out is None else ("--price-out", "--price-in")
+            raise UsageError(
+                f"{given} needs {missing} too: without it, those tokens would count as free.",
+                hint=f"Give both prices; if those tokens are free, add {missing} 0.",
+            )
 
     def of(self, model: str) -> Prices | None:
         """Return the prices of a model; None where they are unknown."""
-        if self.price_in is not None or self.price_out is not None:
-            return Prices(self.price_in or 0.0, self.price_out or 0.0)
+        if self.price_in is not None and self.price_out is not None:
+            return Prices(self.price_in, self.price_out)
         return None if self.prices is None else price_of(model, read_prices(self.prices))
 
 
@@ -113,27 +122,33 @@ def as_record(spent: Spent, prices: Prices | None, usage: Mapping[str, object], 
     """Return what run.json says of the cost; ``usage``: requests, retries and seconds. Prices only where known."""
     record: Cells = {**asdict(spent), **usage}
     if prices is not None:
-        cost = prices.cost(spent)
-        record |= {**asdict(prices), "cost": cost, "cost_per_1000_items": 1000 * cost / items if items else None}
+        cost = None if spent.uncounted else prices.cost(spent)
+        per_1000 = None if cost is None or not items else 1000 * cost / items
+        record |= {**asdict(prices), "cost": cost, "cost_per_1000_items": per_1000}
     return record
 
 
 def cost_line(record: Row) -> str:
     """Return what a run cost: "1,204 input tokens, 3,400 output tokens (2,900 for thinking); 20 requests …".
 
-    A server that counts no tokens, as some do not while they stream, is said to tell none.
+    Where a server counted no tokens, as some do not while they stream, the line says so and names no cost.
     """
     cached = f" ({record['cached']:,} from the server's cache)" if record.get("cached") else ""
     thinking = f" ({record['thought']:,} of them for thinking)" if record.get("thought") else ""
     tokens = f"{record['read']:,} input tokens{cached}, {record['written']:,} output tokens{thinking}"
+    uncounted = record.get("uncounted") or 0
     if not (record["read"] or record["written"]):
         tokens = "Tokens: not told by the server"
+    elif uncounted:
+        tokens += f", without those of {uncounted:,} of {record['answers']:,} answers, which the server did not tell"
     line = f"{tokens}; {record['requests']:,} requests"
     line += f", {record['retries']:,} of them repeated" if record.get("retries") else ""
     if record.get("cost") is not None:
         line += f". Cost: {amount(record['cost'])}"
         if record.get("cost_per_1000_items") is not None:
             line += f", {amount(record['cost_per_1000_items'])} for 1,000 items"
+    elif uncounted and record.get("price_in") is not None:
+        line += ". Cost: unknown, because tokens were not counted"
     return f"{line}."
 
 

@@ -148,8 +148,9 @@ def as_answered(tokens: Tokens, requests: Sequence[Request], out: Path, task: st
                 spent = store.spent()
         except RunError:
             continue  # in use, or damaged: another may tell
-        if spent.answers >= ENOUGH and spent.written:
+        n_counted = spent.answers - spent.uncounted
+        if n_counted >= ENOUGH and spent.written:
             texts = sum(request.kind == "generate" for request in requests)
-            how = f"{tokens.how}; written as {spent.answers:,} answers in {folder.name} took"
-            return replace(tokens, written=round(texts * spent.written / spent.answers), how=how, measured=True)
+            how = f"{tokens.how}; written as {n_counted:,} answers in {folder.name} took"
+            return replace(tokens, written=round(texts * spent.written / n_counted), how=how, measured=True)
     return tokens

@@ -57,11 +57,12 @@ class Limits:
 class Stopping:
     """Watches what a process of a run gets and spends; ``spent``: by earlier processes of the run, too.
 
-    ``stopped``: whether it has ended the asking.
+    ``must_count``: whether a limit needs the tokens of each answer. ``stopped``: whether it has ended the asking.
     """
 
     limits: Limits = field(default_factory=Limits)
     spent: Spent = field(default_factory=Spent)
+    must_count: bool = False
     stopped: bool = False
     _watching: bool = True
     _failed: int = 0
@@ -79,7 +80,12 @@ class Stopping:
             self.check_limits()
 
     def check_limits(self) -> None:
-        """Raise LimitReachedError where what was spent has reached a limit."""
+        """Raise LimitReachedError where what was spent has reached a limit, ModelError where nobody knows."""
+        if self.must_count and self.spent.uncounted:
+            self.stopped = True
+            limit = "--max-tokens" if self.limits.max_tokens is not None else "--max-cost"
+            message = f"The model does not tell how many tokens its answers took, so {limit} cannot be kept."
+            raise ModelError(message, hint=f"Leave out {limit}, or ask fewer items: --limit.")
         reached = self._limit_reached(self.spent)
         if reached:
             self.stopped = True

@@ -317,6 +317,7 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
         begun = "coalesce(json_extract(payload, '$.begun'), 0)"
         sums_of = (read, f"{written} - {begun}", f"max({thought} - {begun}, 0)", cached_tokens)
         sums = ", ".join(f"coalesce(sum({expression}), 0)" for expression in sums_of)
+        sums += ", count(*) FILTER (WHERE json_extract(payload, '$.usage') IS NULL)"
         condition = f"NOT failed AND coalesce(session, -1) NOT IN ({','.join(cached)})"
         counts = self.rows(f"SELECT count(*), {sums} FROM responses WHERE {condition}")[0]  # noqa: S608
         return Spent(*map(int, counts))

@@ -7,6 +7,7 @@ import re
 import secrets
 import tempfile
 import tomllib
+from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -71,9 +72,24 @@ def _let_worker_serve_pages(headers: Any, path: str, url: str) -> None:
         headers["Service-Worker-Allowed"] = "/p/"
 
 
+def static_address(files: Path = HERE / "static") -> str:
+    """Return where the static files in a folder are served: another place once any of them holds something else.
+
+    So browsers keep them for good, and none is of another version than the page that asks for it. They move together,
+    because scripts name each other by where they lie.
+    """
+    held = blake2b(digest_size=6)
+    for path in sorted(path for path in files.rglob("*") if path.is_file()):
+        for part in (path.relative_to(files).as_posix().encode(), path.read_bytes()):
+            held.update(len(part).to_bytes(8))
+            held.update(part)
+    return f"/static/{held.hexdigest()}/"
+
+
 # What is the same for every studio.
 _SAME_EVERYWHERE: JsonObject = tomllib.loads((HERE / "django.toml").read_text(encoding="utf-8")) | {
     "LOGGING_CONFIG": None,
+    "STATIC_URL": static_address(),
     "WHITENOISE_ADD_HEADERS_FUNCTION": _let_worker_serve_pages,
 }
 

@@ -15,7 +15,9 @@ _QUESTION_LABEL = regex.compile(
 )
 # What comes after is another speaker's, or the model speaking for one.
 _TURN_END = regex.compile(
-    r"(?<=\S)\s*(?:<\|(?:im_end|eot_id|endoftext|end|user)\|>|</s>|<(?:end_of_turn|eos)>|\[INST\])"
+    r"(?<=\S)\s*(?:<\|(?:im_(?:start|end)|eot_id|eom_id|start_header_id|endoftext|end_of_text|end|user|system)\|>|</s>"
+    r"|<(?:end_of_turn|start_of_turn|eos)>|<｜(?:User|Assistant|end▁of▁sentence)｜>|\[INST\]"
+    r"|\n#{1,4}[ \t]*(?:Instruction|Input|Human|User)s?[ \t]*:?[ \t]*(?=\n|\Z))"
 )
 
 

@@ -167,6 +167,7 @@ def ask_judge(
         "tokens_written": spent.written,
         "tokens_thought": spent.thought,
         "tokens_cached": spent.cached,
+        "tokens_uncounted": spent.uncounted,
     }
     return JudgeResult(rater, record, frames.pop(AS_IS.name), frames)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kapwa.models.base import is_recording
 from kapwa.records import MISSING
 from kapwa.report import wording
 from kapwa.report.view.reference_scores import SHOW_BOUNDS_ABOVE, is_first_items_only, share_of
@@ -141,7 +142,7 @@ def again_words(manifest: Mapping[str, object]) -> str:
 
 def is_recorded(manifest: JsonMapping) -> bool:
     """Whether the answers came from a file, so that this program can ask for no others."""
-    return bool(manifest.get("model", {}).get("fingerprint", {}).get("backend") == "replay")
+    return is_recording(manifest.get("model", {}).get("fingerprint", {}))
 
 
 def _limit_words(manifest: Mapping[str, object]) -> str:

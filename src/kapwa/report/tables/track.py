@@ -380,7 +380,8 @@ def _cost_sentence(track: Track) -> str:
         name: sum(point.spent(name) or 0 for point in points) for name in ("requests", "read", "written", "seconds")
     }
     tokens = f"{sums['read']:,.0f} input and {sums['written']:,.0f} output tokens"
-    if not (sums["read"] or sums["written"]):
+    is_partial = any(point.spent(name) is None for point in points for name in ("read", "written"))
+    if is_partial or not (sums["read"] or sums["written"]):
         tokens = "tokens not known"
     cost_words = f"Cost: {sums['requests']:,.0f} requests, {tokens}, {wording.duration(sums['seconds'])}."
     saved = sum(point.not_asked for point in points)

@@ -13,6 +13,7 @@ import polars as pl
 from kapwa.datasets.card import version_of
 from kapwa.errors import UsageError, nearest
 from kapwa.files import digest
+from kapwa.models.base import is_recording
 from kapwa.report.view.tasks import TaskView
 from kapwa.report.wording import count, is_share, label_text
 from kapwa.runs.finished_run import Run
@@ -198,7 +199,7 @@ class Releases:
             # Recorded answers to two releases are two files.
             passed = (
                 (*_OF_RELEASE, "model")
-                if all(each["model"]["fingerprint"].get("backend") == "replay" for each in pair)
+                if all(is_recording(each["model"]["fingerprint"]) for each in pair)
                 else _OF_RELEASE
             )
             if names := [field for field, *_ in differing(*pair) if field not in passed]:

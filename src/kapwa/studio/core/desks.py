@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from kapwa.errors import UsageError
 from kapwa.studio.core.assigning import finish
 from kapwa.studio.core.kinds import KINDS
+from kapwa.studio.core.languages import language
 from kapwa.studio.core.log import record
 from kapwa.studio.core.reading import once_a_page
 from kapwa.studio.core.tables import Event, Membership, Project
@@ -175,6 +176,11 @@ def offered(member: Membership) -> list[Desk]:
 def waiting(member: Membership) -> list[tuple[Desk, int]]:
     """Return the desks that are offered to a member, each with how many tasks wait."""
     return [(desk, desk.left(member)) for desk in offered(member)]
+
+
+def work_in_another(tag: str) -> str:
+    """Return the sentence that offers work in a language in which a member is not asked."""
+    return f"{_('There is work in another language, if you speak it:')} \u2068{language(tag).name}\u2069"
 
 
 def desk_of(member: Membership, name: str) -> Desk:

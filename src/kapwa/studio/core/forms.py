@@ -98,7 +98,8 @@ class Form:
     ``decided``: the kinds of events by which people decide on items, such as votes, and write none.
     ``named``: what items are called, and their pages, by
     id, for who may read them. ``places``: of roles for which there is not always work, for how many
-    people there is.
+    people there is. ``languages_wanted``: the languages in which enough people have done all, and those in which people
+    are wanted.
     """
 
     release: type[ReleaseForm]
@@ -125,6 +126,7 @@ class Form:
     decided: Collection[str] = ()
     named: Callable[[Visit, Collection[str]], Mapping[str, ItemNamed]] = lambda visit, items: {}
     places: Callable[[Project], Mapping[str, int]] = lambda project: {}
+    languages_wanted: Callable[[Project], tuple[Sequence[str], Sequence[str]]] = lambda project: ((), ())
 
     def take_in(self, project: Project, data: str | Path) -> str:
         """Take items in from a file, folder or sample pack; return a sentence that says what is new."""

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop, ngettext
 
 from kapwa.studio.core.aside import asides_of
 from kapwa.studio.core.consent import unwilling_authors
-from kapwa.studio.core.desks import waiting
+from kapwa.studio.core.desks import waiting, work_in_another
 from kapwa.studio.core.evaluating import evaluations
 from kapwa.studio.core.forms import PATHS, Guide, Stage, Todo, form_of, release_of
 from kapwa.studio.core.joining import waiting_requests
@@ -39,9 +39,8 @@ def guide(visit: Visit) -> Guide:
             sentence = ngettext("You have %(n)s task to do", "You have %(n)s tasks to do", left) % {"n": left}
             todos.append(Todo(f"{desk.title()} ({left})", visit.link("work_desk", desk.name), f"{sentence}."))
         for tag in [] if left else desk.languages_open(visit.member):
-            also = _("There is work in another language, if you speak it:")
             title = f"{desk.title()}: \u2068{language(tag).name}\u2069"
-            todos.append(Todo(title, visit.link("work_desk", desk.name), f"{also} {language(tag).name}", 0))
+            todos.append(Todo(title, visit.link("work_desk", desk.name), work_in_another(tag), 0))
     for aside in asides_of(visit.project) if visit.may(MODERATORS) else ():
         if not aside.agreed and visit.member.author not in (aside.author, aside.who):
             about = _("Somebody asks to set one person's answers aside. A second person decides.")

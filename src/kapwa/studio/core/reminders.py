@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from urllib.parse import urljoin
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.core.mail import EmailMessage, get_connection
+from django.core.mail.backends.base import BaseEmailBackend
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -50,7 +52,8 @@ def as_message(
 def remind() -> tuple[int, int]:
     """Send everybody who asked for it, and for whom something waits or is new, a digest, without a name in it.
 
-    Returns how many of them the mail server took, and how many there were. Raises UsageError where no server is set.
+    Returns how many of them the mail server took, and how many there were. Raises UsageError where no server is set, or
+    it cannot be reached.
     """
     if not settings.KAPWA_MAIL:
         raise UsageError("No mail server is set.", hint="Set KAPWA_EMAIL_HOST and KAPWA_DEFAULT_FROM_EMAIL.")
@@ -58,8 +61,24 @@ def remind() -> tuple[int, int]:
     wanting = wanting.annotate(unread=UNREAD_OF_MEMBERS)
     members = [member for member in wanting.select_related("person", "project") if agreed(member)]
     mails = [mail for member in members if (mail := _mail_for(member))]
-    with get_connection(fail_silently=True) as connection:
+    if not mails:
+        return 0, 0
+    with _connected() as connection:
+        connection.fail_silently = True  # one address that the server refuses keeps no other from its e-mail
         return sum(connection.send_messages([mail]) or 0 for mail in mails), len(mails)
+
+
+def _connected() -> BaseEmailBackend:
+    """Return what sends e-mails, ready to; raise UsageError that says why it is not."""
+    try:
+        connection = get_connection()
+        connection.open()
+    except TypeError:  # of the backend that writes files, without a folder
+        raise UsageError("No e-mail can be sent: KAPWA_EMAIL_FILE_PATH names no folder.", hint="Set it.") from None
+    except (OSError, ImproperlyConfigured, ImportError) as error:
+        hint = "Check the variables KAPWA_EMAIL_…, and that the server runs."
+        raise UsageError(f"No e-mail can be sent: {error}.", hint=hint) from None
+    return connection
 
 
 def _mail_for(member: Membership) -> EmailMessage | None:

@@ -174,7 +174,7 @@ def _shown_parts(visit: Visit, role: str, form: PartForm, judged: ShownForm | No
         role=role,
         title=TITLES[role],
         titles=TITLES,
-        any=len(parts),
+        any=bool(parts),
         asked=asked,
         shown=page_of(found, request.GET),
         open=[(part, _example(visit, part)) for part in _open(visit, parts)[:MOST_SHOWN]],
@@ -194,7 +194,7 @@ def _looked_for(visit: Visit, role: str, parts: list[PromptPart]) -> tuple[ListF
         choices["topic"] = (_("Topic"), named(part.fields.get("topic", "") for part in parts))
     else:
         choices["state"] = (_("State"), [(state, wording_state(state)) for state in (APPROVED, PROPOSED)])
-    asked = ListFilter(visit.request.GET, choices)
+    asked = ListFilter(visit.request.GET, choices, among=len(parts))
     words, topic = asked.chosen("q").casefold(), asked.chosen("topic")
     author, state = asked.chosen("author"), asked.chosen("state")
     found = [

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from django.db.models import QuerySet
+from django.db.models import Min, QuerySet
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
@@ -164,6 +164,14 @@ def _languages_asked(project: Project) -> set[str]:
     """Return the languages of the project in which anything is asked."""
     asked = askable(project, *project.languages).order_by()
     return set(asked.values_list("language", flat=True).distinct())
+
+
+def languages_wanted(project: Project) -> tuple[list[str], list[str]]:
+    """Return the languages in which enough people have answered all that is asked, and those in which they have not."""
+    asked = askable(project, *project.languages).order_by().values_list("language")
+    fewest = dict(asked.annotate(fewest=Min("people")))
+    done = [tag for tag in project.languages if fewest.get(tag, 0) >= project.people_each]
+    return done, [tag for tag in project.languages if tag in fewest and tag not in done]
 
 
 class Answered(NamedTuple):

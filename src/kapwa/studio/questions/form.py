@@ -7,6 +7,7 @@ from django.utils.translation import gettext_noop as _n
 from kapwa.studio.core.forms import FORMS, Form
 from kapwa.studio.core.roles import ANSWERER
 from kapwa.studio.questions import answer_events, answering, events  # noqa: F401 - each fills a list
+from kapwa.studio.questions.answering import languages_wanted
 from kapwa.studio.questions.importing import QuestionTables, add_prompts
 from kapwa.studio.questions.proposals import take_proposals
 from kapwa.studio.questions.release import EverydayRelease
@@ -34,6 +35,7 @@ FORMS["blend"] = Form(
     # BLEnD's own.
     topics=("Food", "Sport", "Family", "Education", "Holidays/Celebration/Leisure", "Work life"),
     places=lambda project: {ANSWERER: project.people_each * len(project.languages)},
+    languages_wanted=languages_wanted,
     written=lambda project: set(
         Wording.objects.filter(project=project).exclude(author="").values_list("language", flat=True)
     ),

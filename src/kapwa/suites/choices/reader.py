@@ -19,8 +19,9 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import NamedTuple
 
-from kapwa.languages.phrases import any_of
+from kapwa.languages.phrases import any_of, spaced_and_not
 from kapwa.languages.words import n_words
+from kapwa.suites.choices.ranked import without_lower_ranks
 from kapwa.suites.choices.rules import (
     ANY_SIGN,
     CORRECTION,
@@ -42,7 +43,7 @@ from kapwa.suites.items import grouped
 from kapwa.suites.turns import own_turn
 
 # The version of the rules by which replies are read; it stands in signatures.
-READER_VERSION = 9
+READER_VERSION = 10
 UNREAD: tuple[How, ...] = ("empty", "none", "several", "contradiction")
 # What a prompt or a habit makes of the answer itself: prose beside it explains.
 _FORMAL = ("json", "boxed")
@@ -70,16 +71,35 @@ _KEYS = (
     r"(?!a\b)(?:answer[_ -]?choice|final[_ -]?answer|correct[_ -]?(?:answer|option|choice)|selected[_ -]?\w*"
     rf"|{any_of('answer')}|{any_of('option')})"
 )
+# Fields of an object that may hold its answer where none is called so, and those that explain it.
+_OTHER_KEYS = (
+    r"(?:output|result|final(?:[_ -]\w+)?|response|predict(?:ion|ed(?:[_ -]\w+)?)|label|solution|decision|verdict"
+    r"|conclusion|guess|pick|letter|best(?:[_ -]\w+)?)"
+)
+_EXPLAINS = re.compile(
+    r"[\"'“](?:[\w-]*(?:reason|think|thought|expla|rational|analy|justif|why|comment|note|evidence|step|chain|consider"
+    r"|reflect|eliminat|incorrect|wrong|alternativ|second|runner|other|worst|not_|context|background|summary)[\w-]*"
+    r"|cot)[\"'”]\s*:\s*(?:\"(?:[^\"\\]|\\.)*(?:\"|\Z)|\[[^\]]*(?:\]|\Z))",
+    re.IGNORECASE,
+)
 _QUOTED = r"\"[^\"\n]*\"|'[^'\n]*'|“[^”\n]*”|\[[^\]\n]*\]"
 _FIELD = pattern(rf"[\"'“]?\b(?:{_KEYS})[\"'”]?\s*[:=]\s*(?P<value>{_QUOTED}|[^\s\"'{{}},][^,}}\n]*)")
+_OTHER_FIELD = pattern(rf"[\"'“]{_OTHER_KEYS}[\"'”]\s*:\s*(?P<value>{_QUOTED}|[^\s\"'{{}},][^,}}\n]*)")
 _OBJECT = re.compile(r"\{[^{}]*\}")
 _BOXED = re.compile(
     r"\\?\bf?boxed\s*\{+\s*([^{}]*?)\s*\}+|<(?:final_?)?answer>\s*(.*?)\s*</(?:final_?)?answer>", re.I | re.DOTALL
 )
 _STOP = re.compile(r"[.!?。！？।።؟\n]")
-_CLAUSE = re.compile(r"[,;:.!?。！？।።؟\n、，،؛፣፤·]|\bbut\b")
+# A comma before "that" parts no clause from the doubt in it: "сомневаюсь, что".
+_CLAUSE = re.compile(r",(?!\s+(?:dass|что|що|że|že|hogy|da)\b)|[;:.!?。！？।።؟\n、，،؛፣፤·]|\bbut\b")
 _SENTENCE_END = re.compile(rf"(?<!\b[A-Za-z])(?<![{ANY_SIGN}])[.!?](?=\s)|[。！？।።؟\n]")
 _NEGATION = pattern(any_of("negation"))
+_LACKS_SPACED, _LACKS_UNSPACED = spaced_and_not("lacks")
+_LACKS = pattern(rf"(?:(?<!\w)(?:{_LACKS_SPACED})\s+|(?:{_LACKS_UNSPACED}))(?:(?:{any_of('article')})\s+)?\Z")
+# A sentence with its stop; what it asks or only supposes, it does not say.
+_SENTENCE = re.compile(r"[^.!?。！？।።؟\n]+[.!?。！？।።؟\n]*")
+_ASKS, _SUPPOSES = pattern(any_of("asks")), pattern(any_of("supposes"))
+_ANSWERED = pattern(rf"[^\w{ANY_SIGN}]*(?:{any_of('yes')}|{any_of('wrong')})\s*(?:[.,;:!。，！،]|\Z)")
 # "The correct answer is": nothing but an article and one word before an answer that opens a reply.
 _OPENING = pattern(rf"[^\w{ANY_SIGN}]*(?:(?:{any_of('article')})\s+(?:\w+\s+)?)?")
 _CONCLUSION, _CONTRAST = pattern(any_of("conclusion")), pattern(any_of("contrast"))
@@ -129,6 +149,13 @@ def read_choice(reply: str, options: Sequence[str], language: str = "en") -> Cho
     return ChoiceRead(None, "none")
 
 
+def encoded_shares(reply: str, options: Sequence[str], language: str) -> str:
+    """Return the model's own turn as :func:`encoded_reply` does, where its numbers are shares and name no option."""
+    known = _options(tuple(options), language)
+    text = without_markup(own_turn(reply))
+    return _without_dropped(known.encoded(text, sharing=True))
+
+
 def encoded_reply(reply: str, options: Sequence[str], language: str) -> str:
     """Return the model's own turn, with a sign for each option that it names (:mod:`kapwa.suites.choices.signs`)."""
     known = _options(tuple(options), language)
@@ -148,12 +175,28 @@ def _encoded(text: str, options: OptionSigns) -> str:
     formal = _BOXED.sub(lambda hit: _formal("boxed", hit[1] or hit[2] or "", options) or hit.group(), text)
     if "{" in text or '"' in text or "“" in text:
         formal = _with_fields(formal, options)
-    lines = _without_dropped(options.encoded(formal)).split("\n")
+    named = options.encoded(without_lower_ranks(formal, options))
+    lines = _without_dropped(_without_questions(named)).split("\n")
     ticked = [bool(_LISTED.match(line) and _TICK.search(line)) for line in lines]
     if any(ticked):
         marked_lines = zip(lines, ticked, strict=True)
         lines = [_TICK.sub(" ", line) for line, tick in marked_lines if tick or not _LISTED.match(line)]
     return "\n".join(lines)
+
+
+def _without_questions(text: str) -> str:
+    """The text without sentences that name an option and only ask ("Is it B?") or suppose ("if this were China, B")."""
+    asks, supposes = "?" in text or "؟" in text, _SUPPOSES.search(text) is not None
+    if not (asks or supposes) or not _SIGN.search(text):
+        return text
+    pieces = []
+    for hit in _SENTENCE.finditer(text):
+        sentence = hit.group()
+        stop = sentence.rstrip()[-1:]
+        question = stop in ("?", "؟") and _ASKS.search(sentence) and not _ANSWERED.match(text, hit.end())
+        empty = _SIGN.search(sentence) and (question or (supposes and _SUPPOSES.search(sentence)))
+        pieces.append(f" {_GAP} {sentence[len(sentence.rstrip()) :]}" if empty else sentence)
+    return text[: len(text) - len(text.lstrip(".!?。！？।።؟\n"))] + "".join(pieces)
 
 
 def _without_dropped(text: str) -> str:
@@ -176,8 +219,11 @@ def _with_fields(text: str, options: OptionSigns) -> str:
     """The text with the answers of JSON objects and fields, sound or broken, as signs."""
 
     def of_object(hit: re.Match[str]) -> str:
-        every = (_formal("json", field["value"], options) for field in _FIELD.finditer(hit.group()))
-        return f" {next(filter(None, reversed(list(every))), '')} "
+        for known in (_FIELD, _OTHER_FIELD):
+            every = [_formal("json", field["value"], options) for field in known.finditer(hit.group())]
+            if any(every):
+                return f" {next(filter(None, reversed(every)))} "
+        return " "
 
     def of_field(hit: re.Match[str]) -> str:
         # Outside braces and without quotes it is prose, which has rules of its own.
@@ -185,6 +231,7 @@ def _with_fields(text: str, options: OptionSigns) -> str:
         letters = _formal("json", hit["value"], options) if opened or hit.group()[0] in "\"'“" else ""
         return letters or hit.group()
 
+    text = _EXPLAINS.sub('""', text)
     read = _OBJECT.sub(of_object, text)
     # What stands inside a JSON object that was read ("reason": "A is ...") is no statement of its own.
     read = read if _SIGN.search(read) else text
@@ -242,6 +289,8 @@ def _is_denied(rule: Rule, hit: re.Match[str]) -> bool:
         return True
     if not rule.negated:
         return False
+    if _LACKS.search(hit.string, max(0, hit.start("o") - _FAR * 2), hit.start("o")):
+        return True
     clause = _CLAUSE.split(hit.string[max(0, hit.start() - rule.negated) : hit.start()])[-1]
     return _NEGATION.search(clause + (groups.get("cue") or "")) is not None
 

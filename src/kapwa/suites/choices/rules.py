@@ -175,6 +175,12 @@ def _word_patterns() -> Mapping[str, str]:
 
 
 @cache
+def ranks(kind: Literal["ranked", "below"]) -> re.Pattern[str]:
+    """What says that options are ranked: by numbers, the group "n" or "m", or as one that comes after the first."""
+    return pattern(filled(_table()["ranks"][kind]["pattern"]))
+
+
+@cache
 def numbered() -> re.Pattern[str]:
     """What names an option by its place; the group of the number is called "option_0", "answer_4", after its row."""
     rows = enumerate(_table()["numbers"])
@@ -201,7 +207,9 @@ def verdict() -> re.Pattern[str]:
 
 def examples(kind: str) -> list[tuple[str, str]]:
     """The examples of a part of the table, such as "numbers" or "shares", each with what is read in it."""
-    return [example for row in _table()[kind] for example in _examples(row["gives"])]
+    rows = _table()[kind]
+    rows = rows.values() if isinstance(rows, dict) else rows
+    return [example for row in rows for example in _examples(row["gives"])]
 
 
 @cache

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kapwa.languages.folding import ascii_digits
-from kapwa.suites.choices.reader import encoded_reply
+from kapwa.suites.choices.reader import encoded_shares
 from kapwa.suites.choices.rules import letters_of_signs, share_forms
 from kapwa.suites.items import ALL_LETTERS
 
@@ -24,7 +24,7 @@ def read_percentages(reply: str, options: Sequence[str], language: str = "en") -
     Options are named as in :func:`kapwa.suites.choices.reader.read_choice`. Figures of any script count, with a point
     or a comma before decimals and the sign for "per cent" on either side; it may be left out, if it is everywhere.
     """
-    text = ascii_digits(encoded_reply(reply, options, language)).replace("٪", "%").replace("٫", ".")
+    text = ascii_digits(encoded_shares(reply, options, language)).replace("٪", "%").replace("٫", ".")
     text = _PER_CENT.sub("%", text)
     for order in share_forms(signed="%" in text):
         pairs = sorted(("".join(letters_of_signs(hit["o"])), hit["n"] or hit["m"]) for hit in order.finditer(text))

@@ -105,15 +105,19 @@ class OptionSigns:
         """``text`` as option texts are compared: in the language's spelling, no signs around it."""
         return self._spell(self._spelled_out(text).replace("’", "'")).strip(" .,:;!?\"'`*_()[]{}。！？“”‘«»|$\\")
 
-    def encoded(self, text: str) -> str:
-        """``text`` with a sign for each option that it names, and without the dress of the rest."""
+    def encoded(self, text: str, *, sharing: bool = False) -> str:
+        """``text`` with a sign for each option that it names, and without the dress of the rest.
+
+        ``sharing``: its numbers are shares, but beside a word for "option".
+        """
         if not _WORD.search(text):
             return _DRESS.sub("", text)
         text = _SPACES.sub(" ", self._spelled_out(text))
         spans = list(self._found_texts(text)) if len(text) > 1 or text.isdigit() else []
         spans_taken = [(span.start, span.end) for span in spans]
         letters = list(self._found_letters(text))
-        others = (*self._numbers(text, counting=not spans and not letters), *letters)
+        numbers = self._numbers(text, counting=not spans and not letters, sharing=sharing)
+        others = (*numbers, *letters)
         spans += [one for one in others if not any(start < one.end and one.start < end for start, end in spans_taken)]
         pieces: list[str] = []
         last = 0
@@ -166,19 +170,23 @@ class OptionSigns:
             positions += [start + min(i, length - 1) for i in range(len(spelt))]
         return "".join(pieces), [*positions, len(text)]
 
-    def _numbers(self, text: str, *, counting: bool) -> Iterator[_Span]:
+    def _numbers(self, text: str, *, counting: bool, sharing: bool) -> Iterator[_Span]:
         """Options that are named by number: beside a word for "option", or alone where no option holds a number.
 
-        ``counting``: numbers beside a word for choosing count the options of the question.
+        ``counting``: numbers beside a word for choosing count the options of the question. ``sharing``: only those
+        beside a word for "option" do.
         """
         named = _FIGURE.search(text) or _first_words() & set(_WORD.findall(text.lower()))
         if not named or any(map(str.isdigit, self.texts)):
             return
         for hit in numbered().finditer(text):
             group = str(hit.lastgroup)
-            number, beside = _number(hit[group]), group.partition("_")[0]
+            number, beside = number_of(hit[group]), group.partition("_")[0]
             unmarked = beside != "option" and any(map(_DIGIT.search, self.texts))
             unmarked = unmarked or (beside == "choice" and not counting)
+            unmarked = unmarked or (
+                beside != "option" and (sharing or _PER_CENT.match(text, hit.end(group)) is not None)
+            )
             if 1 <= number <= len(self.letters) and not unmarked:
                 start, end = hit.span(group) if beside in ("answer", "choice") else hit.span()
                 yield _Span(start, end, sign("marked", number - 1))
@@ -229,6 +237,7 @@ _BRACKET = re.compile(r"[*_`\"“”'‘’«»(\[{$（【「『|\\]")
 _SURE_MARK, _CLOSING = re.compile(r"[*`$\\]"), re.compile(r"[)\]）】]")
 _END = re.compile(r"\s*(?:$|[.,:;!?()\]\n。，：；！？、।።؟،–—-])")
 _CHUNK = re.compile(rf"(?P<word>[\w{VOWELS}\u0300-\u036f\u064b-\u065f]+)|(?s:.)")
+_PER_CENT = pattern(r"\s*(?:[%٪]|per\s?cent)")
 _DIGIT, _SPACES = re.compile(r"\d"), re.compile(r"[ \t]{2,}")
 _FIGURE, _WORD = re.compile(r"[\d一二三四五六七八九十፩-፲]"), re.compile(rf"[\w{VOWELS}]+")
 _ACCENT = re.compile(r"(?<!n)[\u0300-\u036f]")
@@ -305,7 +314,7 @@ def _first_words() -> frozenset[str]:
     return frozenset(word.partition(" ")[0] for word in numerals())
 
 
-def _number(written: str) -> int:
+def number_of(written: str) -> int:
     """The number that figures of any script, or words for numbers, say."""
     figures = ascii_digits(written)
     if figures.isascii() and figures.isdigit():

@@ -25,7 +25,19 @@ from django.views.decorators.gzip import gzip_page
 
 from kapwa.errors import DataError, UsageError
 from kapwa.studio.core.assigning import AT_HAND, give_back, leases_of, take_along
-from kapwa.studio.core.desks import BUTTON, DESKS, Desk, DeskTask, Work, deliver, desk_of, offered, task_of, waiting
+from kapwa.studio.core.desks import (
+    BUTTON,
+    DESKS,
+    Desk,
+    DeskTask,
+    Work,
+    deliver,
+    desk_of,
+    offered,
+    task_of,
+    waiting,
+    work_in_another,
+)
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.gate import MOST_RECORDS, WORK, brought
 from kapwa.studio.core.guide import guide
@@ -318,8 +330,11 @@ def sync(request: HttpRequest, visit: Visit) -> HttpResponse:
             if sent.held is not None:
                 give_back(device_of(request), visit.project, sent.held)
         return _json({"records": answers})
-    desks = [{"name": desk.name, "title": desk.title(), "left": left} for desk, left in waiting(visit.member)]
-    return _json({"person": token, "csrf": get_token(request), "desks": desks})
+    offered_here = waiting(visit.member)
+    desks = [{"name": desk.name, "title": desk.title(), "left": left} for desk, left in offered_here]
+    others = {tag for desk, left in offered_here if not left for tag in desk.languages_open(visit.member)}
+    also = " ".join(work_in_another(tag) for tag in visit.project.languages if tag in others)
+    return _json({"person": token, "csrf": get_token(request), "desks": desks, "also": also})
 
 
 @page("work/<slug:desk>/batch/", read=EVERYONE, api=True)

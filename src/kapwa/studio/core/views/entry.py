@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from kapwa.studio.core import joining
 from kapwa.studio.core.assigning import give_back
 from kapwa.studio.core.intake import device_of, token_of
+from kapwa.studio.core.inviting import too_many_invited
 from kapwa.studio.core.log import lock_project, record
 from kapwa.studio.core.members import count_wrong, hashed, invite, join, must_wait, refuse_taken, usable
 from kapwa.studio.core.posted import PageForm, SetText, damaged, posted, resumed
@@ -158,7 +159,8 @@ def join_project(request: HttpRequest) -> HttpResponse:
     login(request, person)
     made = _invited(request, member)
     onward = reverse("home", args=[invitation.project.slug])
-    return show_code(request, member, code, onward, made=made) if code or made else redirect(onward)
+    shown = {"made": made, "too_many_invited": too_many_invited(member.project) if made else []}
+    return show_code(request, member, code, onward, **shown) if code or made else redirect(onward)
 
 
 def _invited(request: HttpRequest, member: Membership) -> list[CodeShown]:

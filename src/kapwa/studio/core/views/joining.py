@@ -15,6 +15,7 @@ from django.utils.translation import gettext_noop as _n
 from kapwa.studio.core import consent as texts
 from kapwa.studio.core import joining
 from kapwa.studio.core.interface import SOURCE
+from kapwa.studio.core.inviting import too_many_invited
 from kapwa.studio.core.members import hashed
 from kapwa.studio.core.posted import PageForm, SetText, posted, pressed
 from kapwa.studio.core.roles import COORDINATORS
@@ -144,6 +145,7 @@ def group_links(request: HttpRequest, visit: Visit) -> HttpResponse:
         return redirect("group_links", project=project.slug)
     rows = [_shown(request, link, project) for link in joining.open_links(project)]
     shown: Keywords = {"links": rows, "waiting": list(asked.rows.values()), "made": made, "asked": asked}
+    shown["too_many_invited"] = too_many_invited(project)
     shown |= {"offered": joining.ROLES_OFFERED, "days": _DAYS}
     return show(visit, "group_links", 400 if request.method == "POST" else 200, **shown)
 

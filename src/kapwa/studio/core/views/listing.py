@@ -13,32 +13,34 @@ from kapwa.studio.core.members import names
 from kapwa.studio.core.tables import Project
 
 SHOWN = 50
+FEW = 10  # a list of fewer rows is read faster than it is filtered
 
 
 class ListFilter(forms.Form):
     """Words to look for, and what to choose among, such as a topic or a state; what is not among these is no choice."""
 
-    few = 7  # so many are seen at a glance: nobody needs to look for one of them
-
     q = forms.CharField(required=False, max_length=200, widget=forms.TextInput(attrs={"type": "search", "dir": "auto"}))
 
-    def __init__(self, asked: Mapping[str, str], choices: Mapping[str, tuple[str, Iterable[tuple[str, str]]]]) -> None:
-        """Read what is ``asked``; ``choices``: by name, a label and the values with their texts."""
+    def __init__(
+        self, asked: Mapping[str, str], choices: Mapping[str, tuple[str, Iterable[tuple[str, str]]]], *, among: int
+    ) -> None:
+        """Read what is ``asked``; ``choices``: by name, a label and values with their texts; ``among``: of how many."""
         super().__init__(asked)
+        self.among = among
         self.fields["q"].label = _("Search")
         for name, (label, options) in choices.items():
             field = forms.ChoiceField(required=False, label=label, choices=[("", "–"), *options])
             self.fields[name] = field
         self.full_clean()
 
-    @property
-    def narrows(self) -> bool:
-        """Whether anything is asked for."""
-        return any(self.cleaned_data.values())
-
     def chosen(self, name: str) -> str:
         """Return what is asked for, "" for nothing."""
         return str(self.cleaned_data.get(name, ""))
+
+    @property
+    def useful(self) -> bool:
+        """Whether the page offers it: for a list that is not short, and where something of it is hidden."""
+        return self.among >= FEW or any(self.cleaned_data.values())
 
 
 def authors_named(project: Project, authors: Iterable[str]) -> list[tuple[str, str]]:

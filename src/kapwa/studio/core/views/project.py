@@ -22,6 +22,7 @@ from kapwa.errors import DataError, UsageError
 from kapwa.studio.core import consent as texts
 from kapwa.studio.core.desks import nameless_kinds
 from kapwa.studio.core.forms import form_of
+from kapwa.studio.core.inviting import too_many_invited
 from kapwa.studio.core.joining import waiting_requests
 from kapwa.studio.core.languages import known, language, shown_name, tag_of, tags_of
 from kapwa.studio.core.members import ask_back, checked_roles, invite
@@ -29,7 +30,7 @@ from kapwa.studio.core.posted import PageForm, SetText, posted, pressed
 from kapwa.studio.core.reading import members_of
 from kapwa.studio.core.roles import COORDINATOR, COORDINATORS, MODERATORS, ROLES
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.tables import ID, Event, Invitation, Membership, Project, change
+from kapwa.studio.core.tables import ID, Event, Membership, Project, change
 from kapwa.studio.core.text import tidy, tidy_line
 from kapwa.studio.core.views.common import CodeShown, act, show, shown_code
 from kapwa.studio.core.views.fields import checked
@@ -102,22 +103,11 @@ def people(request: HttpRequest, visit: Visit) -> HttpResponse:
             act(visit, "member.roles", {"roles": member.roles}, subject=member.author)
             return redirect("people", project=visit.project.slug)
     members = members_of(visit.project)
-    crowded = [
-        (role, places, n)
-        for role, places in form_of(visit.project).places(visit.project).items()
-        if (n := _with_role(visit.project, role)) > places
-    ]
     alone = sum(not MODERATORS.isdisjoint(member.roles) for member in members if member.left is None) == 1
-    shown = {"members": members, "roles": ROLES, "made": made, "alone": alone, "crowded": crowded, "invitation": form}
+    shown = {"members": members, "roles": ROLES, "made": made, "alone": alone, "invitation": form}
+    shown["too_many_invited"] = too_many_invited(visit.project)
     shown["asking"] = waiting_requests(visit.project).count()
     return show(visit, "people", 400 if form.errors else 200, **shown)
-
-
-def _with_role(project: Project, role: str) -> int:
-    """Return how many people have a role, or are invited to it."""
-    members = [member.roles for member in members_of(project) if member.left is None]
-    invited = Invitation.objects.filter(project=project, used=None, member=None).values_list("roles", flat=True)
-    return sum(role in roles for roles in (*members, *invited))
 
 
 class SettingsForm(forms.ModelForm):

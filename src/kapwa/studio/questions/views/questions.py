@@ -88,7 +88,7 @@ def questions(request: HttpRequest, visit: Visit) -> HttpResponse:
     wanted = {topic.name: topic.target for topic in topics_of(visit.project)}
     coverage = [(name, written[name], agreed[name], wanted.get(name)) for name in sorted({*written, *wanted} - {""})]
     asked, found = _looked_for(visit, rows)
-    shown = {"shown": page_of(found, request.GET), "asked": asked, "any": len(rows), "coverage": coverage}
+    shown = {"shown": page_of(found, request.GET), "asked": asked, "any": bool(rows), "coverage": coverage}
     return show(visit, "questions", **shown)
 
 
@@ -102,7 +102,7 @@ def _looked_for(visit: Visit, rows: list[Any]) -> tuple[ListFilter, list[Any]]:
         "language": (_("Language"), [(tag.tag, tag.name) for tag in languages_of(visit.project)]),
         "author": (_("Writer"), authors_named(visit.project, (question.author for question, _states in rows))),
     }
-    asked = ListFilter(visit.request.GET, choices)
+    asked = ListFilter(visit.request.GET, choices, among=len(rows))
     words, topic, state, tag = (asked.chosen(name).casefold() for name in ("q", "topic", "state", "language"))
     author = asked.chosen("author")
     found = []

@@ -46,6 +46,7 @@ from kapwa.suites.kalahi.form import CATEGORIES, PARTS
 from kapwa.value_types import JsonObject
 
 _LINES = "<!-- lines -->"
+UNFINISHED = "unfinished"  # in the address of a draft that was to go to review, and is only kept
 
 
 @page("situations/", read=READERS)
@@ -60,13 +61,13 @@ def situations(request: HttpRequest, visit: Visit) -> HttpResponse:
         "fields__language": (_("Language"), [(tag, language(tag).name) for tag, _tag in named(tags)]),
         "author": (_("Writer"), authors_named(visit.project, wrote)),
     }
-    asked = ListFilter(request.GET, choices)
+    asked = ListFilter(request.GET, choices, among=len(about))
     rows = every.filter(**{name: value for name in choices if (value := asked.chosen(name))})
     if words := asked.chosen("q"):
         texts = Q(fields__context__icontains=words) | Q(fields__user__icontains=words)
         rows = rows.filter(texts | Q(fields__personal_situation__icontains=words))
     held = form_of(visit.project).release(visit.project).held(unwilling_authors(visit.project))
-    shown = {"shown": page_of(rows, request.GET), "asked": asked, "any": len(about)}
+    shown = {"shown": page_of(rows, request.GET), "asked": asked, "any": bool(about)}
     return show(visit, "situations", **shown, held=held if visit.may(COORDINATORS) else ())
 
 
@@ -136,7 +137,7 @@ def _saved(visit: Visit, row: Situation, form: SituationForm) -> HttpResponse:
     if not form.cleaned_data["send"]:
         return redirect("situation", project=visit.project.slug, number=row.number)
     if any(finding.severity == "error" for finding in check_fields(row.fields)):
-        return redirect(f"{visit.link('edit_situation', row.number)}?unsent=yes#told")
+        return redirect(f"{visit.link('edit_situation', row.number)}?kept={UNFINISHED}#lacks")
     if row.state == DRAFT:  # it is in review, where the form was sent twice
         record(visit.project, "situation.submitted", {}, actor=visit.member.author, subject=row.id)
     return to_next_draft(visit)
@@ -177,8 +178,7 @@ def edit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpRespo
             body |= {name: form.cleaned_data[name] for name in ("reason", "note")}
         act(visit, "situation.revised", body, subject=row.id)
         return _saved(visit, situation_or_404(visit, number), form)
-    about = {"reasons": REASONS if explained else (), "unsent": row.state == DRAFT and "unsent" in request.GET}
-    return _desk(visit, form, row.fields, row, situation=row, **about)
+    return _desk(visit, form, row.fields, row, situation=row, reasons=REASONS if explained else ())
 
 
 def tells_best(visit: Visit, situation: Situation) -> bool:
@@ -215,6 +215,7 @@ def _desk(
         topics=dict.fromkeys(filter(None, [*(named or form_of(visit.project).topics), fields.get("topic")])),
         categories=dict.fromkeys(filter(None, [*CATEGORIES, fields.get("category")])),
         variations=[(variation, tells_best(visit, variation)) for variation in alike.order_by("number")],
+        lacks=checks["missing"] if visit.request.GET.get("kept") == UNFINISHED else (),
         **checks,
         **context,
     )
@@ -240,7 +241,12 @@ def checks_and_previews(visit: Visit, fields: Fields, near: Situation | None) ->
     written = any(fields.get(name) for name in TEXT_FIELDS)
     if not written:
         findings = []
-    told = {"findings": findings, "missing": yet, "written": written, "places": [*TEXT_FIELDS, "best"]}
+    told = {
+        "findings": findings,
+        "missing": yet,
+        "written": written,
+        "places": [*TEXT_FIELDS, "best", "topic", "category"],
+    }
     return {**told, **translations(visit, fields), **reading(visit, fields)}
 
 

@@ -55,6 +55,9 @@ async function show() {
     return make("li", {}, button);
   }));
   place("none").hidden = batches.length > 0;
+  const also = (await store.fact("also")) || ""; // sentences on work that waits in other languages
+  place("also").hidden = batches.length > 0 || !also;
+  place("also").firstElementChild.textContent = also;
   place("outbox").hidden = !refused.length;
   place("export").hidden = !records.length;
   place("refused").replaceChildren(...refused.map(refusal));
@@ -183,6 +186,7 @@ async function exchange(own) {
     }
   }
   await refill(own, who.desks);
+  await own.setFact("also", who.also);
   await own.setFact("last", Date.now());
   tell("");
 }
