@@ -46,6 +46,7 @@ def test_reply_without_its_dressing(text: str, said: str) -> None:
         ("Do people drink tea? Yes, tea.", "Do people drink tea? Yes, tea"),
         ("What do people drink? Tea.", "What do people drink? Tea"),
         ("If I had to choose, I would say tea.", "If I had to choose, I would say tea"),
+        ("Tea if it was brewed well", "Tea if it was brewed well"),
     ],
 )
 def test_what_is_asked_struck_out_or_supposed_is_not_said(text: str, said: str) -> None:
