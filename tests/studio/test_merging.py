@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from kapwa.cli.main import app
 from kapwa.errors import DataError
 from kapwa.labels.audits.correction import PROPOSAL_SCHEMA
+from kapwa.report.wording import decimal
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.log import RefusedError, differences, snapshot
 from kapwa.studio.core.text import key_of
@@ -274,7 +275,7 @@ def test_agreement_on_the_page_is_that_of_kapwa_agreement_on_the_table(blend: An
     assert list(found.values()) == agreed(blend, merged(blend, "ko"))
     assert found["percent"]["units"] <= 7  # the changed question's answers do not count
     for name in ("percent", "krippendorff-nominal"):
-        assert f"{found[name]['value']:.2f}" in page
+        assert decimal(found[name]["value"], 2) in page
     assert f"{found['percent']['low']:.2f} to {found['percent']['high']:.2f}" in page
     # Whoever reads it learns codes, never the log's or the studio's names for people.
     assert not any(who.author.encode() in table or who.pseudonym.encode() in table for who in people)
