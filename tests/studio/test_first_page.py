@@ -286,6 +286,20 @@ def test_situations_and_runs_are_drawn_by_a_button(people: People, tmp_path: Pat
     people["berto"].post("results/", {"run": ""}, 403)
 
 
+def test_a_draw_whose_answer_was_lost_is_one_draw(people: People, tmp_path: Path, monkeypatch: Any) -> None:
+    """A browser that heard nothing sends it again; a further form draws what is left."""
+    monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
+    a_release(people, 2)
+    ana = people["ana"]
+    number = re.search(r'name="uuid" value="([^"]+)"', ana.get("results/"))
+    assert number
+    for _twice in range(2):
+        ana.act("results/", {"run": "", "sample": "1", "uuid": number[1]})
+    assert TaskSet.objects.count() == 1
+    ana.act("results/", {"run": "", "sample": "1", "uuid": "11111111-1111-4111-8111-111111111111"})
+    assert TaskSet.objects.count() == 2
+
+
 def wait(who: Someone, path: str) -> str:
     end = time.monotonic() + 500
     while "running" in (page := who.get(path)):

@@ -19,7 +19,7 @@ from kapwa.studio.ratings.drawing import draw
 
 MOST = 15  # queries of a page
 # Of somebody who has every role, for whom work of every kind is looked for.
-MOST_OF_ALL_ROLES = 20
+MOST_OF_ALL_ROLES = 18
 
 
 def asked_by(who: Someone, path: str) -> int:

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,22 @@ def test_many_people_on_a_server(server: str, tmp_path: Path) -> None:
     found = bench.measure(tmp_path, clients=5, seconds=600, most=30, database=server, through="sync", questions=40)
     assert (found["errors"], found["lost"], found["twice"]) == (0, 0, 0), found["first_errors"]
     assert found["writes"] >= 30
+
+
+def test_of_starts_at_the_same_moment_one_makes_the_project(server: str, tmp_path: Path) -> None:
+    """In containers of their own, which have the database alone in common."""
+    assert BIN is not None
+    subprocess.run([BIN / "createdb", "-h", server.partition("host=")[2], "-U", "kapwa", "together"], check=True)
+    url = server.replace("/studio?", "/together?")
+
+    def start(place: int) -> tuple[int, str]:
+        done = warm.kapwa("studio", "new", "baryo", "--home", f"home-{place}", "--database", url, cwd=tmp_path)
+        return done.returncode, done.stderr
+
+    with ThreadPoolExecutor(3) as starts:
+        done = sorted(starts.map(start, range(3)))
+    assert [code for code, _said in done] == [0, 2, 2]
+    assert all("already exists" in said for _code, said in done[1:]), done
 
 
 def test_check_refuses_a_lost_and_an_empty_database_and_reports_a_damaged_one(server: str, tmp_path: Path) -> None:

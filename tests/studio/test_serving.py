@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ import warm
 from kapwa import studio
 from kapwa.cli.studio_home import network_of
 from kapwa.studio import doctor
+from kapwa.studio.settings import _MAIL as settings_of_mail
 from kapwa.studio.settings import ADDRESS_NAME
 from ports import free_port
 
@@ -54,6 +56,8 @@ def test_the_files_of_a_server_hold_its_name_and_a_password_of_their_own(server:
     assert services["studio"]["environment"]["KAPWA_ADDRESS"] == f"https://{HOST}"
     assert "ports" not in services["studio"]  # nothing but Caddy reaches it
     assert "ports" not in services["database"]
+    of_mail = {f"KAPWA_{name}" for name in settings_of_mail if name not in ("EMAIL_BACKEND", "EMAIL_FILE_PATH")}
+    assert of_mail <= services["studio"]["environment"].keys()  # what .env says of it reaches the studio
     assert stat.S_IMODE(files[".env"].stat().st_mode) == 0o600
     kapwa("studio", "deploy", "other", "--host", HOST, cwd=tmp_path)
     passwords = {
@@ -187,7 +191,17 @@ def test_the_steps_of_the_container_without_a_container(server: Path, tmp_path: 
     assert codes[0] == codes[1]  # the project is made once
     assert re.search(r"\d{4}-\d{4}", codes[2])
     assert codes[2] != codes[0]
+    assert f"https://{HOST}/join/" in codes[2]  # no address of the container's own
     assert (home / "begun").is_file()
+    assert "1 project," in kapwa("studio", "check", cwd=tmp_path).stderr
+
+
+def test_of_starts_at_the_same_moment_one_makes_the_project(tmp_path: Path) -> None:
+    """The others are told that it is there, as start.sh and a second click need it."""
+    with ThreadPoolExecutor(4) as starts:
+        done = list(starts.map(lambda _start: warm.kapwa("studio", "new", "baryo", cwd=tmp_path), range(4)))
+    assert sorted(one.returncode for one in done) == [0, 2, 2, 2]
+    assert [one.stderr for one in done if one.returncode == 2 and "already exists" not in one.stderr] == []
     assert "1 project," in kapwa("studio", "check", cwd=tmp_path).stderr
 
 

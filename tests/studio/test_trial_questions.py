@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from studio_browser import CHROMIUM, PHONE, api, kapwa, launched
+from studio_browser import CHROMIUM, PATIENCE, PHONE, api, kapwa, launched
 from studio_cuts import Person
 from studio_trial import Made, Studio, Trial, release
 
@@ -92,27 +92,49 @@ def rate(trial: Trial, who: Person, title: str) -> None:
 
 
 class Rating(NamedTuple):
-    """What is rated once the release runs: the task, the kind of ratings and its desk, and whose texts."""
+    """What is rated once the release runs: the task, the kind of ratings and its desk, whose texts, and how drawn."""
 
     task: str
     kind: str
     desk: str
     culture: str
+    draw: Callable[[Trial, Person, Any], None]
 
 
-def rated(trial: Trial, ana: Person, rating: Rating) -> None:
-    """Run a model on the release that was downloaded, draw a text as the page says, and let somebody rate it."""
-    folder, data = trial.studio.folder, f"{trial.made.slug}-1.0.0"
-    shutil.unpack_archive(folder / f"{trial.made.slug}.zip", folder)
-    assert "was not reviewed by native speakers" in kapwa("data", "check", data, cwd=folder).stdout
-    asked = ("--model", "smollm2", "--data", data, "--limit", "1", "--max-new-tokens", "4", "--out", "runs")
-    kapwa("run", rating.task, *asked, cwd=folder)
+def drawn_here(trial: Trial, ana: Person, rating: Rating) -> None:
+    """Let the coordinator evaluate the release, read that it is done and what came of it, and draw a text."""
+    trial.reach(ana, "Manage", "Releases", "Evaluate it")
+    ana.page.get_by_role("button", name=f"Evaluate smollm2 on {rating.task}").click()
+    done = f"The evaluation of smollm2 on {rating.task} is done."
+    ana.page.get_by_text(done).wait_for(timeout=3 * PATIENCE)  # the page shows it by itself
+    assert ana.page.get_by_text("It runs on the studio's computer").count() == 0  # nothing is left to start
+    ana.page.get_by_role("link", name="Show the report").click()
+    ana.page.get_by_role("heading", name="Scores", exact=True).wait_for()
+    ana.open(trial.path()).get_by_text("An evaluation of release 1.0.0 is done.").wait_for()
+    trial.reach(ana, "Manage", "Ratings")
+    ana.page.get_by_label("How many", exact=True).fill("1")
+    trial.send(ana, ana.page.get_by_role("button", name="Draw"))
+
+
+def drawn_elsewhere(trial: Trial, ana: Person, rating: Rating) -> None:
+    """Run a model on the release that was downloaded, and draw a text as the page says."""
+    folder = trial.studio.folder
+    asked = ("--model", "smollm2", "--data", f"{trial.made.slug}-1.0.0", "--limit", "1", "--max-new-tokens", "4")
+    kapwa("run", rating.task, *asked, "--out", "runs", cwd=folder)
     (run,) = (folder / "runs").iterdir()
     trial.reach(ana, "Manage", "Ratings")
     command = ana.page.locator("pre").inner_text()
     assert f"--kind {rating.kind} --sample 60" in command
     words = command.replace("runs/RUN", str(run)).replace("--sample 60", "--sample 1").split()
     kapwa(*words[1:], "--where", f"culture={rating.culture}", cwd=folder)
+
+
+def rated(trial: Trial, ana: Person, rating: Rating) -> None:
+    """Ask a model what the release asks, draw a text of it, and let somebody rate it."""
+    folder, data = trial.studio.folder, f"{trial.made.slug}-1.0.0"
+    shutil.unpack_archive(folder / f"{trial.made.slug}.zip", folder)
+    assert "was not reviewed by native speakers" in kapwa("data", "check", data, cwd=folder).stdout
+    rating.draw(trial, ana, rating)
     trial.reach(ana, re.compile("^People$"))
     ana.page.get_by_label("rater").first.check()
     ana.page.get_by_role("button", name="Make codes").click()
@@ -206,8 +228,8 @@ def nothing_is_lost(trial: Trial) -> None:
 
 
 RATINGS = {
-    QUESTIONS.slug: Rating("blend/saq", "errors", "Say what is wrong with answers", "South Korea"),
-    PROMPTS.slug: Rating("eecc/qa", "adaptation", "Rate how well texts fit their readers", "Irish"),
+    QUESTIONS.slug: Rating("blend/saq", "errors", "Say what is wrong with answers", "South Korea", drawn_here),
+    PROMPTS.slug: Rating("eecc/qa", "adaptation", "Rate how well texts fit their readers", "Irish", drawn_elsewhere),
 }
 
 

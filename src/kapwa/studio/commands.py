@@ -6,12 +6,16 @@ import logging
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from django.apps import apps
+from django.conf import settings
 from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
+from django.db.migrations.recorder import MigrationRecorder
+from filelock import FileLock
 
 from kapwa.errors import UsageError, nearest
 from kapwa.studio.core import background, consent, erasure, evaluating, withdrawals
@@ -27,6 +31,7 @@ from kapwa.value_types import Keywords
 
 # Under this name stands, among migrations, after which one the current tables were made anew.
 _MADE = "studio_tables"
+_LOCK = 5_072_011  # a number of our own, under which PostgreSQL lets one process at a time change the tables
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
 
@@ -37,35 +42,62 @@ class Invited(NamedTuple):
     link: str
 
 
+@contextmanager
+def _only_process() -> Iterator[None]:
+    """Wait for other processes that change this database's tables or projects now, and let them wait for this one.
+
+    Two containers may start at the same moment, or somebody clicks twice.
+    """
+    if connection.vendor == "sqlite":
+        with FileLock(settings.KAPWA_HOME / "tables.lock"):
+            yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
+        try:
+            yield
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
+
+
 def prepare() -> None:
     """Bring the database's tables to this version's, and make the current ones anew from the events.
 
     A database of a later version stays untouched and is an error.
     """
-    from django.db.migrations.executor import MigrationExecutor
-
     try:
-        executor = MigrationExecutor(connection)
+        made = _to_be_made()
     except DatabaseError as error:
         message = f"The studio's database cannot be opened: {str(error).strip().splitlines()[0]}."
         raise UsageError(message, hint="Check --home and --database, and that the server runs.") from None
-    unknown = executor.loader.applied_migrations.keys() - executor.loader.disk_migrations.keys()
-    newer = sorted(name for app, name in unknown if app == "studio")
-    if newer:
-        raise UsageError(f"The database was made by a newer Kapwa ({newer[-1]}).", hint="Update Kapwa.")
-    leaves = executor.loader.graph.leaf_nodes()
-    made = {(_MADE, name) for app, name in leaves if app == "studio"}
-    if made <= executor.loader.applied_migrations.keys() and not executor.migration_plan(leaves):
+    if not made:
         return
-    with single_writer():
+    with single_writer(), _only_process():
+        if not (made := _to_be_made()):  # another process did it meanwhile
+            return
         call_command("migrate", verbosity=0, interactive=False)
         for project in Project.objects.all():
             with transaction.atomic():
                 rebuild(project)
                 background.count_again(project)
         # Only now: who is stopped before begins again at the next start.
-        for migration in made - executor.loader.applied_migrations.keys():
-            executor.recorder.record_applied(*migration)
+        recorder = MigrationRecorder(connection)
+        for migration in made - recorder.applied_migrations().keys():
+            recorder.record_applied(*migration)
+
+
+def _to_be_made() -> set[tuple[str, str]]:
+    """Return under which names it is kept that the tables are this version's; none where they are."""
+    from django.db.migrations.executor import MigrationExecutor
+
+    executor = MigrationExecutor(connection)
+    applied = executor.loader.applied_migrations.keys()
+    newer = sorted(name for app, name in applied - executor.loader.disk_migrations.keys() if app == "studio")
+    if newer:
+        raise UsageError(f"The database was made by a newer Kapwa ({newer[-1]}).", hint="Update Kapwa.")
+    leaves = executor.loader.graph.leaf_nodes()
+    made = {(_MADE, name) for app, name in leaves if app == "studio"}
+    return made if made - applied or executor.migration_plan(leaves) else set()
 
 
 def new_project(
@@ -81,7 +113,7 @@ def new_project(
     if form not in FORMS:
         raise UsageError(f"The studio has no form {form!r}.", hint=nearest(form, FORMS))
     tags = [checked_tag(tag) for tag in (language, *languages)]
-    with single_writer(), transaction.atomic():
+    with single_writer(), _only_process(), transaction.atomic():
         project = Project.objects.create(
             slug=free_name(slug),
             form=form,

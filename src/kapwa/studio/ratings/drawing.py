@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 
@@ -54,13 +55,15 @@ def draw(
     seed: int = 1,
     raters: int = 3,
     by: str = "",
+    uuid: UUID | None = None,
     **chosen: Any,
 ) -> TaskSet:
     """Draw ``sample`` texts for ``raters`` people each, and return the set; earlier sets stay as they are.
 
     ``sources``: the folder of a run, for pairs of two; for an audit that of its draw; for the baseline data of items
     with options, or nothing for the project's accepted situations. ``sample``: 60 without it, all where there are
-    fewer, and for the baseline and an audit. ``by``: the author who draws. ``chosen``: the ``variant`` of the items,
+    fewer, and for the baseline and an audit. ``by``: the author who draws. ``uuid``: the number of
+    the form that asks for it, which draws once, however often it arrives. ``chosen``: the ``variant`` of the items,
     and values as ``where``. What an earlier set of the kind holds is not drawn again. Raises UsageError for sources
     that do not fit the kind, and for too few texts.
     """
@@ -86,13 +89,15 @@ def draw(
         rows = _answers(kind, opened, **chosen)
     with single_writer(), transaction.atomic():
         lock_project(project)
+        if uuid and (drawn_before := TaskSet.objects.filter(project=project, id=str(uuid)).first()):
+            return drawn_before
         texts = _left(project, kind, runs, rows, seed)
         wanted = sample or (len(texts) if kind in (BASELINE, AUDIT) else min(SAMPLE, len(texts)))
         if not 0 < wanted <= len(texts):
             message = f"There are {len(texts)} to draw from, besides {len(rows) - len(texts)} that were drawn before."
             raise UsageError(message, hint="Draw fewer with --sample, name a larger run, or accept situations first.")
         body = {"kind": kind, "seed": seed, "sample": wanted, "raters": raters, "runs": runs, "texts": texts[:wanted]}
-        event = record(project, "tasks.drawn", body, actor=by)
+        event = record(project, "tasks.drawn", body, actor=by, uuid=uuid)
     return TaskSet.objects.get(id=str(event.uuid))
 
 

@@ -33,7 +33,7 @@ from kapwa.studio.core.aside import set_aside
 from kapwa.studio.core.desks import DESKS
 from kapwa.studio.core.evaluating import runs_of
 from kapwa.studio.core.forms import PATHS, Stage
-from kapwa.studio.core.posted import PageForm, posted
+from kapwa.studio.core.posted import PageForm, form_number, posted
 from kapwa.studio.core.release import item_id
 from kapwa.studio.core.roles import COORDINATORS
 from kapwa.studio.core.security import SAFE, Visit, page
@@ -212,7 +212,7 @@ def results(request: HttpRequest, visit: Visit) -> HttpResponse:
             wanted["where"] = {"culture": (culture,)}
         kind = PAIRS if len(sources) > 1 else _RATES[visit.project.form] if sources else BASELINE
         try:
-            made = draw(visit.project, kind, *sources, **wanted, by=visit.member.author)
+            made = draw(visit.project, kind, *sources, **wanted, by=visit.member.author, uuid=form_number(request))
             return redirect(f"{reverse('results', args=[visit.project.slug])}?named={naming(made)}")
         except UsageError as error:
             form.add_error("sample", str(error))

@@ -102,6 +102,8 @@ def evaluation(request: HttpRequest, visit: Visit, version: str) -> HttpResponse
             act(visit, "release.evaluation-stopped", {"version": version, "task": stopped})
         else:
             task = form.cleaned_data["task"]
+            if (row := evaluating.evaluation(project, release, task)) and row.busy:  # the form arrived twice
+                return redirect("evaluation", project=project.slug, version=version)
             model = evaluating.start(project, release, task)
             act(visit, "release.evaluated", {"version": version, "task": task, "model": model})
         return redirect("evaluation", project=project.slug, version=version)

@@ -8,6 +8,7 @@
 set -eu
 umask 077
 home=kapwa-studio
+address="${KAPWA_ADDRESS:-https://{host}}"
 mkdir -p "$home"
 if [ -n "${KAPWA_STUDIO_SECRET:-}" ] && [ ! -f "$home/secret.key" ]; then
     printf '%s\n' "$KAPWA_STUDIO_SECRET" > "$home/secret.key"
@@ -18,10 +19,10 @@ if [ ! -f "$home/begun" ]; then
     # another code. A code that was written is never written over by nothing.
     project="${KAPWA_PROJECT:-my-culture}"
     kapwa studio new "$project" --form "${KAPWA_FORM:-kalahi}" --language "${KAPWA_LANGUAGE:-en}" > "$home/code.new" ||
-        kapwa studio invite "$project" --role coordinator > "$home/code.new"
+        kapwa studio invite "$project" --role coordinator --url "$address" > "$home/code.new"
     mv "$home/code.new" "$home/first-code.txt"
     touch "$home/begun"
     echo "The coordinator signs in with the code in $home/first-code.txt, which works once:"
     cat "$home/first-code.txt"
 fi
-exec kapwa studio serve --host "${LISTEN:-0.0.0.0}" --port "${PORT:-7860}" --url "${KAPWA_ADDRESS:-https://{host}}" --behind-proxy
+exec kapwa studio serve --host "${LISTEN:-0.0.0.0}" --port "${PORT:-7860}" --url "$address" --behind-proxy
