@@ -188,7 +188,7 @@ def _shown(visit: Visit, table: Brought, rows: Rows) -> JsonObject:
         "role": table.role,
         "columns": columns,
         "headings": headings,
-        "every": [(column, _read(column.name, table.usual.get(column.name) or column.usual)) for column in usual],
+        "every": [(column, _read(column.name, table.usual.get(column.name) or column.usual or "")) for column in usual],
         "rows": rows,
         "heads": [labels.get(name, name) for name in heads],
         "cells": [(row.number, [_read(name, row.shown.get(name, "")) for name in heads]) for row in rows.sound[:SHOWN]],
