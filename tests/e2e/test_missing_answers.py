@@ -140,6 +140,9 @@ def test_nobody_is_better_on_the_answers_that_happened_to_come(cli: Cli, runs: d
     text = " ".join(cli("compare", runs["old"], runs["new"]).stdout.split())
     assert re.search(r"Which of the two is better is not decided: \d\d% of the answers of new are missing", text)
     assert "new higher" not in text
+    # Beside every verdict, "within noise" too: which answers are in no difference, and why.
+    assert re.search(r"new: [\d,]+ of [\d,]+ answers never came: the same command asks for them again", text)
+    assert not re.search(r"old: [\d,]+ of [\d,]+ answers never came", text)
     done = cli("report", runs["old"], runs["new"], runs["same"], "-o", "all.html", "--csv", "tables")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "all.html").read_text(encoding="utf-8")

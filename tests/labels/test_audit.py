@@ -296,6 +296,24 @@ def test_wrong_labels_are_refused_with_row_and_remedy(runs: list[Run], sheets: P
         kapwa.audit_apply(runs, sheets)
 
 
+def test_a_column_that_was_sorted_by_itself_is_refused(runs: list[Run], sheets: Path) -> None:
+    """Each label would be of the answer beside it, and no longer of the one that its person read."""
+    fill(sheets)
+    sheet = first_sheet(sheets)
+    whole = rows_of(sheet)
+    place = whole[0].index("response")
+    write_rows(sheet, [whole[0], *sorted(whole[1:], key=lambda row: row[place])])  # whole rows may be sorted
+    plain = kapwa.audit_apply(runs, sheets).scores
+    moved = sorted(row[place] for row in whole[1:])
+    rows = [[*row[:place], text, *row[place + 1 :]] for row, text in zip(whole[1:], moved, strict=True)]
+    write_rows(sheet, [whole[0], *rows])
+    with pytest.raises(DataError, match=r"column 'response': shows the answer 'A\d+', but the row is of 'A"):
+        kapwa.audit_apply(runs, sheets)
+    write_rows(sheet, whole)
+    change(sheet, "response", "edited by hand")  # the code says which answer it is
+    assert kapwa.audit_apply(runs, sheets).scores.equals(plain)
+
+
 def test_labels_by_another_rubric_never_mix(runs: list[Run], sheets: Path, tmp_path: Path) -> None:
     fill(sheets)
     code = read_draw(sheets).key["answer"][0]

@@ -181,7 +181,7 @@ def test_the_report_says_what_people_label_and_no_number_before(tmp_path: Path) 
     assert packed is not None
     told = json.loads(zlib.decompress(base64.b64decode(packed.data)))
     expected = {question[8] for question in told["questions"]}
-    assert expected == {"+2: Says milk; and how much\n+2.5: Says nothing of guests\n-1: Is rude"}
+    assert expected == {"+2: Says milk; and how much\n+2.5: Says nothing of guests\n\u22121: Is rude"}
     sheets = tmp_path / "sheets"
     kapwa.audit_sample(runs, sheets, n=6, people=1, rubric="item-criteria")
     fill(sheets)

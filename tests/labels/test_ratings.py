@@ -1,3 +1,4 @@
+import csv
 import json
 import random
 from fractions import Fraction
@@ -99,6 +100,17 @@ def test_without_the_key_the_models_stay_hidden(items: list[Item], tmp_path: Pat
     assert set(found.shares["system"]) == {"(hidden)"}
     assert found.responses == 14
     assert any("pass the form's key" in note for note in found.notes)
+
+
+def test_a_column_that_was_sorted_by_itself_is_refused(items: list[Item], tmp_path: Path) -> None:
+    written = write_rating_form(items, answers_for(items), tmp_path, items_n=None, people=2, formats=["csv"])
+    for path in written.sheets:
+        fill_csv(path, lambda row: dict.fromkeys(CODES, "yes"))
+    with written.sheets[0].open(encoding="utf-8-sig", newline="") as file:
+        texts = iter(sorted(row["response"] for row in csv.DictReader(file)))
+    fill_csv(written.sheets[0], lambda row: {"response": next(texts)})
+    with pytest.raises(DataError, match=r"column 'response': shows the answer '.*', but the row is of '.*'"):
+        read_ratings(tmp_path, key=written.key)
 
 
 def test_a_row_that_names_its_model_needs_no_key(items: list[Item], tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import asdict
 from pathlib import Path
@@ -127,6 +128,7 @@ def test_the_page_names_systems_in_every_script_and_escapes_them(tmp_path: Path)
     assert names[-1] not in page
     assert "1.0 and 2.0: " in page
     assert page.count("<table") == 3
+    assert not re.search(r"<td[^>]*><bdi></bdi></td>", page)  # what is open has a dash
 
 
 def test_python_and_the_command_line_link_alike(tmp_path: Path) -> None:

@@ -254,6 +254,8 @@ def test_the_page_draws_every_checkpoint_and_escapes_names(falling: Track, tmp_p
     assert len(rows) >= 6  # a row for each checkpoint with a score
     assert text.count("no score") == 3  # in the chart, in the table and in the note
     assert "stopped early" in text
+    assert "that are shown: none of 4" in text
+    assert page.elements.count(("table", {"class": ""})) == text.count("Download") - 1  # no table without a row
     links = [of["href"] or "" for tag, of in page.elements if tag == "a"]
     assert all(href.startswith("data:text/csv") or href.startswith("data:application/json") for href in links)
 

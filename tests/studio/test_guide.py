@@ -204,6 +204,19 @@ def test_a_refused_form_stays_a_form(project: Any, people: People) -> None:
     assert ">oo</pre>" in page
 
 
+def test_a_table_that_is_imported_has_languages_by_name(people: People) -> None:
+    page = people["berto"].post("import/", {"pasted": "topic\tcontext\nfriendship\tNakita ko si Ana.\n"})
+    field = re.search(r'<input id="every-\d+-language" name="(\w+)" value="Filipino"', page)
+    assert field
+    assert "<bdi>Filipino</bdi>" in page
+    seen = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page)
+    seen += re.findall(r'<select [^>]*name="(\w+)">.*?<option value="(\w*)" selected', page)
+    sent = {name: html.unescape(value) for name, value in seen}
+    for typed in ("العربية", "Arabic", "ar"):
+        page = people["berto"].post("import/", sent | {field[1]: typed, "action": "again"})
+        assert "<bdi>العربية</bdi>" in page
+
+
 def test_what_stands_beside_tasks_stands_in_the_docs() -> None:
     pages = [path.read_text(encoding="utf-8").replace(">", " ") for path in DOCS.rglob("*.md")]  # quotations
     docs = " ".join(" ".join(pages).split())

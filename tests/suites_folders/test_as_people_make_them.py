@@ -1,5 +1,6 @@
 """Tables as people make them: each is read as its author sees it, or a check names the cell and the remedy."""
 
+import datetime
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from typer.testing import CliRunner
 import kapwa
 from kapwa.analysis.corpus.rows import SourceOptions, file_tables
 from kapwa.cli.main import app
-from kapwa.datasets.repeated import doubtful_cultures
+from kapwa.datasets.repeated import doubtful_cultures, doubtful_languages
 from kapwa.datasets.rows import Origin
 from kapwa.datasets.text_checks import cell_oddities, table_oddities
 from kapwa.errors import DataError, UsageError
@@ -225,6 +226,15 @@ def zeros_before(book: Any) -> None:
         book.active.cell(row, 1).value, book.active.cell(row, 1).number_format = row - 1, "000"
 
 
+def date_of_a_fraction(book: Any) -> None:
+    book.active.append([3, "How much?", datetime.date(2026, 2, 1)])
+
+
+def percentage(book: Any) -> None:
+    book.active.append([3, "How much?", 0.25])
+    book.active["C4"].number_format = "0%"
+
+
 def formula(book: Any) -> None:
     book.active["C3"] = '=UPPER("tea")'
 
@@ -236,6 +246,8 @@ def formula(book: Any) -> None:
         (hide_column, [("note", None, "hidden columns are read, as all others: C")], [], ["1", "2"]),
         (hide_sheet, [("warning", None, "the first sheet, 'Sheet', is hidden")], [], ["1", "2"]),
         (zeros_before, [], [], ["001", "002"]),
+        (date_of_a_fraction, [("warning", 4, "C4 holds a date, read as 2026-02-01, among texts")], [], ["1", "2", "3"]),
+        (percentage, [("warning", 4, "C4 is shown as a percentage, and read as 0.25")], [], ["1", "2", "3"]),
         (formula, [], [(3, "C", "C3 holds a formula whose result is not in the file")], ["1", "2"]),
     ],
 )
@@ -361,6 +373,39 @@ def test_a_check_names_the_spellings_of_one_country(tmp_path: Path) -> None:
         [(str(n), name, f"Which {n}?", "x", "y", "A") for n, name in enumerate(("South Korea", "Korea (South)"))],
     )
     assert said(report, "are names of one country") == [("warning", 3, "country")]
+
+
+@pytest.mark.parametrize(
+    ("tags", "rows"),
+    [
+        (("en", "EN", "en"), [3]),
+        (("en", "en-US", "en-GB"), [3, 4]),
+        (("zh", "zh-Hans", "zh-Hant"), []),
+        (("fil", "tl", "en"), [3]),
+    ],
+)
+def test_tags_of_one_language_are_told(tmp_path: Path, tags: tuple[str, ...], rows: list[int]) -> None:
+    """Each would count as a language of its own, one question of it as much as all of the other."""
+    of_one = [("Kenya", tag, Origin(tmp_path / "t.csv", row)) for row, tag in enumerate(tags, start=2)]
+    assert [finding.row for finding in doubtful_languages(of_one)] == rows
+    apart = [("es-MX", "Mexico"), ("es-ES", "Spain"), ("es-mx", "Mexico")]
+    several = [(country, tag, Origin(tmp_path / "t.csv", row)) for row, (tag, country) in enumerate(apart, start=2)]
+    assert [finding.row for finding in doubtful_languages(several)] == [4]
+
+
+def test_a_check_names_languages_that_are_one_and_what_is_none(tmp_path: Path) -> None:
+    def check(*tags: str) -> list[tuple[str, int | None, str | None, str]]:
+        folder = tmp_path / "-".join(tags)
+        folder.mkdir()
+        rows = "".join(f"{n}\tKenya\tWhich {n}?\tx\ty\tA\t{tag}\n" for n, tag in enumerate(tags))
+        (folder / "t.tsv").write_text("\t".join((*CHOICE_HEAD, "tongue")) + "\n" + rows, encoding="utf-8")
+        columns = {**COLUMNS, "language": "tongue"}
+        return findings(folder, {"form": "blend/mcq", "table": "t.tsv", "columns": columns})
+
+    assert said(check("en", "EN"), "are tags of one language") == [("warning", 3, "tongue")]
+    # Before, a language that is none was met after all questions were asked.
+    assert said(check("en", "English"), "'English' is not a BCP-47 language tag") == [("error", 3, "tongue")]
+    assert said(check("en", "en_US"), "'en_US' is not a BCP-47 language tag") == [("error", 3, "tongue")]
 
 
 @pytest.mark.parametrize(

@@ -350,7 +350,7 @@ def compare(
     from kapwa.report.board.planned import against_plan
     from kapwa.report.tables.regression import judge
     from kapwa.report.tables.thinking import thinking_sentence
-    from kapwa.report.terminal.runs import difference_lines, nothing_compared, render_comparison
+    from kapwa.report.terminal.runs import difference_lines, missing_line, nothing_compared, render_comparison
     from kapwa.runs.csv_and_notebook import BOM
     from kapwa.runs.signature import differing
     from kapwa.tables import csv_text
@@ -388,7 +388,8 @@ def compare(
     else:
         if planned is not None:
             show(planned.terminal())
-        show("\n".join([*difference_lines(first, second), *filter(None, [thinking]), ""]))
+        lost = [words for run in (first, second) if (words := missing_line(run))]
+        show("\n".join([*difference_lines(first, second), *lost, *filter(None, [thinking]), ""]))
         shown = render_comparison(frame, first.metrics) if judgement is None else judgement.terminal()
         show(nothing if nothing and judgement is None else shown)
     if judgement is not None:

@@ -1,4 +1,4 @@
-"""What is repeated in data: a question with the same or another answer, or one country under two names."""
+"""What is repeated in data: a question with the same or another answer, a country or language under two names."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import partial
 
 from kapwa.datasets.findings import Finding
 from kapwa.datasets.rows import Origin
+from kapwa.languages.codes import canonical
 from kapwa.languages.places import Place, resolve
 from kapwa.languages.same import same_text
 
@@ -91,6 +92,29 @@ def doubtful_cultures(cultures: Iterable[tuple[str, Origin]], column: str) -> It
                 "weight; write one name in all rows if they are one"
             )
             yield origin.finding("warning", message, column)
+
+
+def doubtful_languages(rows: Iterable[tuple[str, str, Origin]], column: str = "language") -> Iterator[Finding]:
+    """Yield a warning for each tag that names, for one culture, the language of another tag, or differs by capitals.
+
+    Each tag would be a language of its own, and count as much as the other in the culture's mean. Of different cultures
+    es-MX and es-ES may stand side by side, and of one culture two scripts.
+
+    ``rows``: culture, tag and origin of every row, in their order.
+    """
+    first: dict[tuple[str, ...], tuple[str, Origin]] = {}
+    told: set[tuple[str, str]] = set()
+    for culture, tag, origin in rows:
+        script = next((part for part in tag.lower().split("-")[1:] if len(part) == 4 and part.isalpha()), "")
+        for key in ((tag.lower(),), (culture, canonical(tag), script)):
+            earlier, at = first.setdefault(key, (tag, origin))
+            if earlier != tag and (culture, tag) not in told:
+                told.add((culture, tag))
+                message = (
+                    f"{tag!r} and {earlier!r} (row {at.row}) are tags of one language: they are taken as two of equal "
+                    "weight; write one tag in all rows"
+                )
+                yield origin.finding("warning", message, column)
 
 
 def _a_code(name: str, place: Place, column: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -182,6 +182,26 @@ def read_labels(
         hint = "Name the sheets that people filled in."
         raise DataError(message, path=files[0] if files else named[0], hint=hint)
     return labels, notes
+
+
+def refuse_moved(labels: Iterable[Label], texts: Mapping[str, str] | None = None) -> None:
+    """Refuse a row that shows the text of another answer than the one it names: a column was sorted without the others.
+
+    ``texts``: the text of each code, white space aside, where all labels are of one draw; else the rows of a draw are
+    held against each other. A text that is no other answer's was edited: the code says which answer it is of.
+    Raises DataError for the row.
+    """
+    shown = [label for label in labels if label.response and (label.answer in texts if texts else label.answer)]
+    own = {(label.draw, label.answer): label.response for label in reversed(shown)}
+    if texts:
+        own = {(draw, code): text for draw in {label.draw for label in shown} for code, text in texts.items()}
+    code_of = {(draw, text): code for (draw, code), text in reversed(own.items())}
+    for label in shown:
+        other = code_of.get((label.draw, label.response))
+        if other is not None and own[label.draw, label.answer] != label.response:
+            message = f"shows the answer {other!r}, but the row is of {label.answer!r}."
+            hint = "Was a column sorted, or were cells moved, without the rest of the row? Take the sheet as it was."
+            raise label.cell._replace(column="response").error(message, hint)
 
 
 def label_form(path: Path, header: Sequence[str], criteria: Collection[str]) -> str:

@@ -89,8 +89,9 @@ def is_language_tag(tag: str) -> bool:
 
 
 def tag_hint(tag: str) -> str | None:
-    """Suggest the tag of a language that was given by its English name; None where no such name is known."""
-    code = code_named(tag)
+    """Suggest the tag of a language that was given by its English name, or with "_"; None where none is known."""
+    hyphened = tag.strip().replace("_", "-")
+    code = hyphened if "_" in tag and is_language_tag(hyphened) else code_named(tag)
     return f"Did you mean {code!r}?" if code else None
 
 

@@ -47,6 +47,16 @@ _NOT_WORKED_OUT = re.compile(
 _ZEROS = re.compile(r"0{2,}")
 _SHOWN_ROWS = 5
 _LOOKED_AT = 100
+# In a column with so many texts, its name among them, a date was hardly meant to be one.
+_TEXTS = 3
+_DATE_REMARK = (
+    "{cell} holds a date, read as {text}, among texts: spreadsheets make one of 1/2 or 3-4; if a text was meant, "
+    "format the column as text and write it again"
+)
+_PERCENTAGE_REMARK = (
+    "{cell} is shown as a percentage, and read as {text}, among texts: format the column as text and write what people "
+    "should read"
+)
 _TITLE_LINES = 4
 _LINE_END = re.compile(r"\r\n?")
 
@@ -174,6 +184,7 @@ def _remarks_on(sheet: _Sheet) -> Iterator[Remark]:
         more = f" and {len(rows) - _SHOWN_ROWS} more" if len(rows) > _SHOWN_ROWS else ""
         message = f"hidden rows are read, as all others: {', '.join(map(str, rows[:_SHOWN_ROWS]))}{more}"
         yield Remark(f"{message}; delete them if they do not belong", rows[0], "warning")
+    yield from sheet.seen.remarks()
     width = max((len(cells) for _, cells in sheet.lines), default=0)
     columns = [get_column_letter(number) for number in sheet.marks.hidden_columns if number <= width]
     if columns:
@@ -248,13 +259,59 @@ def _note_marks(text: bytes, marks: _Marks) -> None:
         marks.unknown.extend(hit[1].decode() for hit in _NOT_WORKED_OUT.finditer(text))
 
 
+class _Percentage(NamedTuple):
+    """A number that a sheet shows as a percentage."""
+
+    value: float
+
+
+class _Seen:
+    """Dates and percentages in a sheet, which a spreadsheet may have made of texts, and how many texts columns hold."""
+
+    def __init__(self) -> None:
+        self.texts: dict[int, int] = {}
+        self.dates: list[tuple[int, int, str]] = []
+        self.percentages: list[tuple[int, int, str]] = []
+
+    def watch(self, rows: Iterable[SheetRow]) -> Iterator[SheetRow]:
+        """Yield the rows, with percentages as the numbers that they are."""
+        for number, values in rows:
+            for column, value in enumerate(values, start=1):
+                if isinstance(value, str):
+                    self.texts[column] = self.texts.get(column, 0) + bool(value.strip())
+                elif isinstance(value, datetime.datetime):
+                    self.dates.append((number, column, _cell_text(value)))
+                elif isinstance(value, _Percentage):
+                    self.percentages.append((number, column, str(value.value)))
+            yield number, [value.value if isinstance(value, _Percentage) else value for value in values]
+
+    def remarks(self) -> Iterator[Remark]:
+        """Yield a remark on dates that stand among texts, and one on percentages that do."""
+        for cells, remark in ((self.dates, _DATE_REMARK), (self.percentages, _PERCENTAGE_REMARK)):
+            among = [cell for cell in cells if self.texts.get(cell[1], 0) >= _TEXTS]
+            if among:
+                row, column, text = among[0]
+                more = f" (and {len(among) - 1:,} more)" if len(among) > 1 else ""
+                yield Remark(remark.format(cell=f"{_letters(column)}{row}{more}", text=text), row, "warning")
+
+
+def _letters(column: int) -> str:
+    from openpyxl.utils import get_column_letter
+
+    return str(get_column_letter(column))
+
+
 class _Sheet(NamedTuple):
-    """The first sheet of a workbook: its lines and marks, whether it is hidden, and which other sheets hold a table."""
+    """The first sheet of a workbook: its lines and marks, whether it is hidden, and which other sheets hold a table.
+
+    ``seen``: the kinds of its cells.
+    """
 
     name: str
     lines: list[Line]
     marks: _Marks
     others: list[str]
+    seen: _Seen
     hidden: bool = False
 
 
@@ -303,11 +360,12 @@ def _office_document(path: Path, counted: Counted) -> _Sheet:
         return ((number, [_as_shown(cell) for cell in cells]) for number, cells in enumerate(sheet.rows, start=1))
 
     first, *rest = book.worksheets
-    lines = _lines_of(path, rows(first), counted)
+    seen = _Seen()
+    lines = _lines_of(path, seen.watch(rows(first)), counted)
     first_rows = partial(_first_rows, counted)
     others = [sheet.title for sheet in rest if _looks_like_table(_lines_of(path, rows(sheet), first_rows))]
     marks = _marks_in(path, first._worksheet_path)
-    return _Sheet(first.title, lines, marks, others, first.sheet_state != "visible")
+    return _Sheet(first.title, lines, marks, others, seen, first.sheet_state != "visible")
 
 
 def _as_shown(cell: Any) -> object:
@@ -315,6 +373,8 @@ def _as_shown(cell: Any) -> object:
     value = cell.value
     if isinstance(value, int) and not isinstance(value, bool) and _ZEROS.fullmatch(cell.number_format):
         return str(value).zfill(len(cell.number_format))
+    if isinstance(value, int | float) and not isinstance(value, bool) and "%" in cell.number_format:
+        return _Percentage(value)
     return value
 
 
@@ -326,6 +386,7 @@ def _open_document(path: Path, counted: Counted) -> _Sheet:
     lines: list[Line] = []
     marks = _Marks([], [], [], [])
     others: list[str] = []
+    seen = _Seen()
 
     def rows(of_sheet: Iterable[OpenRow]) -> Iterator[SheetRow]:
         for row in of_sheet:
@@ -341,10 +402,10 @@ def _open_document(path: Path, counted: Counted) -> _Sheet:
     ):
         if sheet_index == 0:
             name = sheet
-            lines = _lines_of(path, rows(of_sheet), counted)
+            lines = _lines_of(path, seen.watch(rows(of_sheet)), counted)
         elif _looks_like_table(_lines_of(path, rows(of_sheet), partial(_first_rows, counted))):
             others.append(sheet)
-    return _Sheet(name, lines, marks, others)
+    return _Sheet(name, lines, marks, others, seen)
 
 
 def _first_rows(counted: Counted, rows: Iterable[SheetRow]) -> Iterator[SheetRow]:

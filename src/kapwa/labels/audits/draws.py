@@ -346,11 +346,20 @@ def _sheet_rows(
     # After a conversation the question alone would not do.
     question = str(item["prompt"] if "messages" in item else item.get("question") or item["prompt"])
     english = str(item.get("question_en") or (item.get("gloss") if label_question.criteria else "") or "")
-    text = row["text"].strip() or EMPTY_ANSWER
+    text = _on_sheet(row["text"])
     criteria = label_question.criteria[row["item_id"]] if label_question.criteria else {"": ""}
     beside = "\n\n".join([question, *shown_beside(label_question.shows, item)])
     shown = [form_id, row["answer"], beside, "" if english == question else english, text]
     return [[*shown, code, words, "", ""] for code, words in criteria.items()]
+
+
+def _on_sheet(text: str) -> str:
+    return text.strip() or EMPTY_ANSWER
+
+
+def shown_text(text: str) -> str:
+    """Return an answer's text as a row of a sheet shows it, white space aside."""
+    return " ".join(_on_sheet(text).split())
 
 
 def _sheet(name: str, rows: Sequence[Sequence[str]], question: tuple[str, str], instructions: str) -> Sheet:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from kapwa.errors import nearest
-from kapwa.labels.audits.draws import Draw, Population, coded
+from kapwa.labels.audits.draws import Draw, Population, coded, shown_text
 from kapwa.labels.audits.questions import asked_of
 from kapwa.labels.filled import refuse_repeats
-from kapwa.labels.reading import Label
+from kapwa.labels.reading import Label, refuse_moved
 from kapwa.labels.rubrics import overall
 from kapwa.labels.verdicts import ANSWER_SCHEMA, OVERALL, Verdict, verdict_frame
 from kapwa.suites.items import grouped
@@ -41,7 +41,8 @@ def verdicts_of(labels: Sequence[Label], draw: Draw) -> pl.DataFrame:
 
     Where there are several criteria, each person's verdicts on an answer are also summed up. Raises DataError for a
     label of another draw or another rubric, of an answer that was not drawn or that is not named unambiguously, by a
-    criterion that its question does not have, and for two labels of one person on one answer.
+    criterion that its question does not have, for two labels of one person on one answer, and for a row that shows
+    another answer's text.
     """
     by_code: dict[str, list[dict[str, object]]] = {}
     by_item: dict[str, list[dict[str, object]]] = {}
@@ -49,6 +50,9 @@ def verdicts_of(labels: Sequence[Label], draw: Draw) -> pl.DataFrame:
         by_code.setdefault(row["answer"], []).append(row)
         for name in (row["item_id"], f"{row['item_id']}/{row['variant']}"):
             by_item.setdefault(name, []).append(row)
+    if draw.id:
+        of_draw = (label for label in labels if label.draw in ("", draw.id))
+        refuse_moved(of_draw, {row["answer"]: shown_text(row["text"]) for row in draw.key.to_dicts()})
     verdicts, repeats = [], []
     for label in labels:
         if draw.asked.criteria and label.criterion == OVERALL:

@@ -19,7 +19,7 @@ from kapwa.datasets.sheets import header_of, sheet_files, short_names
 from kapwa.errors import DataError, nearest
 from kapwa.labels.filled import FilledCell, cell_of, refuse_repeats
 from kapwa.labels.ratings.sheets import RATING_KEY
-from kapwa.labels.reading import Label, column_names, read_labels
+from kapwa.labels.reading import Label, column_names, read_labels, refuse_moved
 from kapwa.labels.rubrics import Rubric, check_yes_no, is_yes_no, load_rubric, shipped_rubrics
 from kapwa.labels.sheets import RUBRIC_END
 from kapwa.labels.verdicts import Verdict, verdict_frame
@@ -101,6 +101,7 @@ def read_ratings(
     answers = None if key is None else _read_keys(keys)
     labels, notes = read_labels(files, used.criteria, kind="ratings")
     labels = _with_forms(labels)
+    refuse_moved(labels)
     about = [_answer(label, answers) for label in labels]
     pairs = list(zip(labels, about, strict=True))
     refuse_repeats(

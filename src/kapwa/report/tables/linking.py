@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import polars as pl
+
 from kapwa.report import wording
 from kapwa.report.tables.columns import count_column, p_column, points_column, share_column, text_column
 from kapwa.report.tables.table import PageSection, Table, frame_of
@@ -223,7 +225,8 @@ def _steps_table(linked: LinkedReleases) -> Table:
     caption = f"From {linked.old} to {linked.new}, the same systems"
     frame = frame_of(StepRow, linked.steps)
     note = "Intervals of single cultures hold for all of them at once." if linked.steps[1:] else ""
-    named = frame.with_columns(culture=frame["culture"].fill_null("Mean over cultures" if note else "All items"))
+    over_all = "Mean over cultures" if note else "All items"
+    named = frame.with_columns(pl.col("culture").fill_null(over_all), pl.col("shown").fill_null(wording.NOTHING))
     return Table("linked-steps", caption, frame, columns, note, shown=named)
 
 

@@ -169,6 +169,12 @@ def difference_lines(a: Run, b: Run) -> list[str]:
     return lines
 
 
+def missing_line(run: Run) -> str:
+    """Say which of a run's answers are in no difference, and why; "" where hardly any is missing."""
+    words = missing.first_sentence(arrange([run])[0], 0)
+    return f"{label_text(run.label)}: {plain(words)}" if words else ""
+
+
 def _first_metrics(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows of the first metrics (headline ones stand first) that fit a screen; at least one metric."""
     metrics = list[str]()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kapwa.datasets.findings import CheckReport, Finding, Severity
-from kapwa.datasets.repeated import QuestionIdentity, doubtful_cultures, repeated_questions
+from kapwa.datasets.repeated import QuestionIdentity, doubtful_cultures, doubtful_languages, repeated_questions
 from kapwa.datasets.rows import UNKNOWN_DEFAULTS
 from kapwa.datasets.text_checks import cell_oddities, joined_otherwise, program_oddities, table_oddities
 from kapwa.datasets.withdrawn import withdrawn_findings
@@ -71,6 +71,9 @@ def check(path: Path) -> CheckReport | None:
         findings += repeated_questions(map(_question_identity, survey.entries))
         cultures_asked = ((entry.question.country, entry.origin) for entry in survey.entries)
         findings += doubtful_cultures(cultures_asked, "culture")
+        asked = (entry.question for entry in survey.entries)
+        origins = [entry.origin for entry in survey.entries]
+        findings += doubtful_languages((q.country, q.language, at) for q, at in zip(asked, origins, strict=True))
         findings += [] if survey.problems else _run_findings(survey, path, choices, counts)
     if choices:
         questions, choice_files = read_choice_questions(path, look_for_repeats=True)

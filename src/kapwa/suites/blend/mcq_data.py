@@ -19,11 +19,12 @@ from kapwa.datasets.conversations import Conversed, Turn
 from kapwa.datasets.findings import DataSource
 from kapwa.datasets.grouped import GroupedRow
 from kapwa.datasets.packs import SAMPLE, DataSet, hub_id, locate, table_files
-from kapwa.datasets.repeated import QuestionIdentity, doubtful_cultures, repeated_questions
+from kapwa.datasets.repeated import QuestionIdentity, doubtful_cultures, doubtful_languages, repeated_questions
 from kapwa.datasets.rows import (
     UNKNOWN_DEFAULTS,
     CellProblem,
     Filled,
+    Language,
     Origin,
     RowModel,
     Text,
@@ -127,7 +128,7 @@ class ChoiceRow(GroupedRow, Conversed):
         description="The letter of the right option, or of several that are right, such as A,C."
     )
     variant: _SafeText
-    language: Text = Field("", description="In which language the question is (BCP-47), where it is not English.")
+    language: Language = Field("", description="In which language the question is (BCP-47), where it is not English.")
     options_are: Annotated[Text, AfterValidator(one_of(("", ORDERED), "a word for it"))] = Field(
         "", description="ordered: the options are steps of one scale, in order, the same for all questions."
     )
@@ -296,6 +297,8 @@ def read_choice_questions(
         files.oddities += repeated_questions(map(_question_identity, choices, origins))
         countries = [choice.country for choice in choices]
         files.oddities += doubtful_cultures(zip(countries, origins, strict=True), "country")
+        languages = [choice.language for choice in choices]
+        files.oddities += doubtful_languages(zip(countries, languages, origins, strict=True))
     # Not every culture that answered open questions needs questions with options.
     files.read_labels(dict.fromkeys(row.country for row in rows), every=not table_files(path.parent, "questions"))
     return choices, files

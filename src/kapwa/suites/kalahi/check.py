@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kapwa.datasets.conversations import in_conversation
 from kapwa.datasets.findings import CheckReport, Finding, Severity
-from kapwa.datasets.repeated import QuestionIdentity, doubtful_cultures, repeated_questions
+from kapwa.datasets.repeated import QuestionIdentity, doubtful_cultures, doubtful_languages, repeated_questions
 from kapwa.datasets.rows import TRUE_WORDS, split_texts
 from kapwa.datasets.text_checks import joined_otherwise, lacks_final_sign, table_oddities
 from kapwa.datasets.withdrawn import withdrawn_findings
@@ -45,6 +45,7 @@ def check(path: Path) -> CheckReport | None:
     findings += withdrawn_findings((entry.item.id, *entry.origin) for entry in rows)
     findings += [*_variant_findings(reading.entries), *_length_findings(reading, path)]
     findings += doubtful_cultures(((entry.item.culture, entry.origin) for entry in rows), "culture")
+    findings += doubtful_languages((entry.item.culture, entry.item.language, entry.origin) for entry in rows)
     return CheckReport(SUITE, str(path), _counts(reading, rows), findings)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kapwa.datasets.findings import CheckReport, DataSource
 from kapwa.datasets.packs import DataSet, locate, table_files, table_to_check
-from kapwa.datasets.repeated import QuestionIdentity, doubtful_cultures, repeated_questions
+from kapwa.datasets.repeated import QuestionIdentity, doubtful_cultures, doubtful_languages, repeated_questions
 from kapwa.datasets.withdrawn import withdrawn_findings
 from kapwa.errors import raise_first
 from kapwa.records import Item
@@ -49,6 +49,7 @@ def check(path: Path) -> CheckReport | None:
     findings = [
         *repeated_questions(map(_question_identity, rows)),
         *doubtful_cultures(((row.culture, row.origin) for row in rows), "culture"),
+        *doubtful_languages((row.culture, row.language, row.origin) for row in rows),
         *withdrawn_findings((row.id, *row.origin) for row in rows),
     ]
     return read.report(SUITE, counts if rows else {}, findings)

@@ -34,6 +34,7 @@ from kapwa.suites.longform.variants import VARIANT
 from kapwa.value_types import Cells, JsonMapping, Schema
 
 MET, WORDS = "criteria_met", "words"
+_MINUS = "\u2212"
 METRICS = metrics_of("longform/criteria")
 ANSWER_SCHEMA: Schema = {
     **dict.fromkeys(("item_id", "variant", "culture", "text"), pl.String),
@@ -73,7 +74,7 @@ def _case(item: Item) -> Cells:
         texts["expected_gloss"] = item.fields["criteria_en"]
     for name, criteria in texts.items():
         weighted = zip(item.fields["weights"], criteria, strict=True)
-        shown[name] = "\n".join(f"{weight:+g}: {criterion}" for weight, criterion in weighted)
+        shown[name] = "\n".join(f"{weight:+g}: ".replace("-", _MINUS) + criterion for weight, criterion in weighted)
     return shown | {"prompt_gloss": item.fields["gloss"]}
 
 

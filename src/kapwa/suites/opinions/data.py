@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kapwa.datasets.findings import CheckReport, Finding, Severity
 from kapwa.datasets.packs import DataSet, locate, table_files, table_to_check
-from kapwa.datasets.repeated import QuestionIdentity, doubtful_cultures, repeated_questions
+from kapwa.datasets.repeated import QuestionIdentity, doubtful_cultures, doubtful_languages, repeated_questions
 from kapwa.datasets.rows import UNKNOWN_DEFAULTS, read_rows
 from kapwa.errors import UsageError, raise_first
 from kapwa.suites.opinions.form import Opinion, OpinionPrompt
@@ -109,6 +109,7 @@ def _oddities(survey: OpinionSurvey) -> Iterator[Finding]:
             yield row.origin.finding("warning", message, "options")
     yield from repeated_questions(map(_question_identity, survey.opinions))
     yield from doubtful_cultures(((row.culture, row.origin) for row in survey.opinions), "culture")
+    yield from doubtful_languages((row.culture, row.language, row.origin) for row in survey.opinions)
     unknown = [row for row in survey.opinions if row.answered is None]
     if unknown:
         rows = "1 row does" if len(unknown) == 1 else f"{len(unknown):,} rows do"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b85decode, b85encode
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from zlib import compress, decompress
 
 from django import forms
@@ -23,6 +24,7 @@ from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.gate import ITEMS, MOST, MOST_RECORDS, brought
 from kapwa.studio.core.importing import Brought, ItemTables, Rows, guessed, other_tables, read_place, rows_of, take
 from kapwa.studio.core.kinds import RefusedError
+from kapwa.studio.core.languages import shown_name, tag_of
 from kapwa.studio.core.log import record, single_writer
 from kapwa.studio.core.posted import PageForm, SetText, damaged, posted, posted_files, pressed
 from kapwa.studio.core.roles import WORDERS
@@ -153,8 +155,21 @@ def _as_asked(visit: Visit, number: int, table: Brought) -> Brought:
     if form.cleaned_data["was"] == role:
         known = {column.name for column in columns}
         table = table._replace(chosen={heading: name for heading, name in form.chosen().items() if name in known})
-    every = {column.name: form.cleaned_data[f"every_{column.name}"][:200] for column in columns}
+    typed = ((column.name, form.cleaned_data[f"every_{column.name}"][:200]) for column in columns)
+    every = {name: _named_by(name, text) for name, text in typed}
     return table._replace(usual={**table.usual, **{name: text for name, text in every.items() if text}})
+
+
+def _read(column: str, text: str) -> str:
+    """Return what rows have in a column as people read it: a language by its name."""
+    return shown_name(text) if column == "language" else text
+
+
+def _named_by(column: str, text: str) -> str:
+    """Return what rows are to have in a column where somebody typed it: the tag of a language that is named."""
+    with suppress(UsageError):  # what names no language is refused with the rows
+        return tag_of(text) if column == "language" and text.strip() else text
+    return text
 
 
 def _shown(visit: Visit, table: Brought, rows: Rows) -> JsonObject:
@@ -173,10 +188,10 @@ def _shown(visit: Visit, table: Brought, rows: Rows) -> JsonObject:
         "role": table.role,
         "columns": columns,
         "headings": headings,
-        "every": [(column, table.usual.get(column.name) or column.usual) for column in usual],
+        "every": [(column, _read(column.name, table.usual.get(column.name) or column.usual)) for column in usual],
         "rows": rows,
         "heads": [labels.get(name, name) for name in heads],
-        "cells": [(row.number, [row.shown.get(name, "") for name in heads]) for row in rows.sound[:SHOWN]],
+        "cells": [(row.number, [_read(name, row.shown.get(name, "")) for name in heads]) for row in rows.sound[:SHOWN]],
     }
 
 
