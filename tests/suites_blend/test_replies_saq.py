@@ -30,6 +30,34 @@ def test_reply_without_its_dressing(text: str, said: str) -> None:
     assert not reply.too_many
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("~~tea~~ coffee", "coffee"),
+        ("<del>tea</del> coffee", "coffee"),
+        ("Tea? No, coffee.", "No, coffee"),
+        ("Is it tea? I think it is coffee.", "I think it is coffee"),
+        ("¿Es el té? Yo diría que es el café.", "Yo diría que es el café"),
+        ("If this were China, it would be tea. Here it is coffee.", "Here it is coffee"),
+        ("Coffee. Would you like to know about tea?", "Coffee"),
+        ("coffee<|im_start|>user\ntea", "coffee"),
+        ("coffee\n<start_of_turn>user\ntea", "coffee"),
+        # A question that is answered with yes, and one that is only repeated, keep what they name.
+        ("Do people drink tea? Yes, tea.", "Do people drink tea? Yes, tea"),
+        ("What do people drink? Tea.", "What do people drink? Tea"),
+        ("If I had to choose, I would say tea.", "If I had to choose, I would say tea"),
+        ("Tea if it was brewed well", "Tea if it was brewed well"),
+    ],
+)
+def test_what_is_asked_struck_out_or_supposed_is_not_said(text: str, said: str) -> None:
+    assert " ".join(read_reply(text).whole.split()).rstrip(".") == said
+
+
+@pytest.mark.parametrize("text", ["Is it tea?", "Could it be tea?", "¿Es té?", "是茶吗？", "If this were China, tea."])
+def test_a_reply_that_only_asks_or_supposes_says_nothing(text: str) -> None:
+    assert read_reply(text).status == "unparsed"
+
+
 def test_the_prompts_own_label_is_stripped() -> None:
     assert read_reply("R: 버터", prefixes=("R:", "Answer:")).text == "버터"
     assert read_reply("R: 버터").text == "R: 버터"

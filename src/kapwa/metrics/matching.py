@@ -41,7 +41,7 @@ from kapwa.metrics.quantities import Quantities
 Kind = Literal["text", "number", "date", "time"]
 Rule = Literal["exact", "phrase", "lemma", "inside", "number", "date", "time"]
 
-VERSION = "6"
+VERSION = "7"
 # Words of the reply that may stand among the words of an answer found by its lemmas, see docs/matching.md.
 SLACK = 2
 # Most words of a reply in which an article is a number: "una vez a la semana".

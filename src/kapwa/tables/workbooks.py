@@ -184,7 +184,7 @@ def _remarks_on(sheet: _Sheet) -> Iterator[Remark]:
         more = f" and {len(rows) - _SHOWN_ROWS} more" if len(rows) > _SHOWN_ROWS else ""
         message = f"hidden rows are read, as all others: {', '.join(map(str, rows[:_SHOWN_ROWS]))}{more}"
         yield Remark(f"{message}; delete them if they do not belong", rows[0], "warning")
-    yield from sheet.seen.remarks()
+    yield from sheet.kinds.remarks()
     width = max((len(cells) for _, cells in sheet.lines), default=0)
     columns = [get_column_letter(number) for number in sheet.marks.hidden_columns if number <= width]
     if columns:
@@ -265,7 +265,7 @@ class _Percentage(NamedTuple):
     value: float
 
 
-class _Seen:
+class _CellKinds:
     """Dates and percentages in a sheet, which a spreadsheet may have made of texts, and how many texts columns hold."""
 
     def __init__(self) -> None:
@@ -304,14 +304,14 @@ def _letters(column: int) -> str:
 class _Sheet(NamedTuple):
     """The first sheet of a workbook: its lines and marks, whether it is hidden, and which other sheets hold a table.
 
-    ``seen``: the kinds of its cells.
+    ``kinds``: the kinds of its cells.
     """
 
     name: str
     lines: list[Line]
     marks: _Marks
     others: list[str]
-    seen: _Seen
+    kinds: _CellKinds
     hidden: bool = False
 
 
@@ -360,12 +360,12 @@ def _office_document(path: Path, counted: Counted) -> _Sheet:
         return ((number, [_as_shown(cell) for cell in cells]) for number, cells in enumerate(sheet.rows, start=1))
 
     first, *rest = book.worksheets
-    seen = _Seen()
-    lines = _lines_of(path, seen.watch(rows(first)), counted)
+    kinds = _CellKinds()
+    lines = _lines_of(path, kinds.watch(rows(first)), counted)
     first_rows = partial(_first_rows, counted)
     others = [sheet.title for sheet in rest if _looks_like_table(_lines_of(path, rows(sheet), first_rows))]
     marks = _marks_in(path, first._worksheet_path)
-    return _Sheet(first.title, lines, marks, others, seen, first.sheet_state != "visible")
+    return _Sheet(first.title, lines, marks, others, kinds, first.sheet_state != "visible")
 
 
 def _as_shown(cell: Any) -> object:
@@ -386,7 +386,7 @@ def _open_document(path: Path, counted: Counted) -> _Sheet:
     lines: list[Line] = []
     marks = _Marks([], [], [], [])
     others: list[str] = []
-    seen = _Seen()
+    kinds = _CellKinds()
 
     def rows(of_sheet: Iterable[OpenRow]) -> Iterator[SheetRow]:
         for row in of_sheet:
@@ -402,10 +402,10 @@ def _open_document(path: Path, counted: Counted) -> _Sheet:
     ):
         if sheet_index == 0:
             name = sheet
-            lines = _lines_of(path, seen.watch(rows(of_sheet)), counted)
+            lines = _lines_of(path, kinds.watch(rows(of_sheet)), counted)
         elif _looks_like_table(_lines_of(path, rows(of_sheet), partial(_first_rows, counted))):
             others.append(sheet)
-    return _Sheet(name, lines, marks, others, seen)
+    return _Sheet(name, lines, marks, others, kinds)
 
 
 def _first_rows(counted: Counted, rows: Iterable[SheetRow]) -> Iterator[SheetRow]:

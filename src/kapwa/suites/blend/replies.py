@@ -1,10 +1,10 @@
 """From a model's reply to the answer that is judged, and how many answers it lists.
 
-What is taken away, in this order: chat markers; code fences, JSON and Python lists; what follows
+What is taken away, in this order: what is struck out; chat markers; code fences, JSON and Python lists; what follows
 the model's own next question; labels such as "Answer:" (the prompt's own and those of every language); Markdown;
-introductions ("Sure, here are some:"); and an explanation after a short answer. What is left is judged whole, for an
-answer may stand in a sentence. Only a reply that lists more than :data:`MAX_ANSWERS` answers is judged by its first:
-otherwise listing everything would always be right.
+introductions ("Sure, here are some:"); an explanation after a short answer; and sentences that only ask or suppose.
+What is left is judged whole, for an answer may stand in a sentence. Only a reply that lists more than
+:data:`MAX_ANSWERS` answers is judged by its first: otherwise listing everything would always be right.
 
 Of the 71,735 answers people gave in BLEnD's release 0.03 % list more than three (0.13 % more than two, 1.4 % more than
 one), and its prompts that allow several answers allow three.
@@ -60,6 +60,12 @@ _EMPHASIS = regex.compile(r"(\*\*|__|\*|`|~~)(?=\S)(.+?)(?<=\S)\1")
 _HEADING = regex.compile(r"^\s*(?:#{1,6}|>)\s+")
 _BESIDE = regex.compile(r"(?<=\S)(\*\*|__|`)\s+\1(?=\S)")
 _BREAK = regex.compile(r"\\n|</?(?:br|li|ul|ol|p)\s*/?>|(?m:(?<=^\s*[-*•]\s*)\[[ xX✓]?\]\s)", regex.IGNORECASE)
+# What a reply has struck out, it does not say.
+_STRUCK = regex.compile(r"~~[^~\n]+~~|<(del|strike)>.*?</\1>", regex.IGNORECASE | regex.DOTALL)
+_ASKS, _SUPPOSES = (regex.compile(any_of(name), regex.IGNORECASE) for name in ("asks", "supposes"))
+_YES, _NO = (
+    regex.compile(rf"\W*(?:{any_of(name)})\s*(?:[.,;:!。，！،–—-]|\Z)", regex.IGNORECASE) for name in ("yes", "wrong")
+)
 _LINK = regex.compile(r"\[([^\]]+)\]\([^)\s]+\)")
 # Openings that answer nothing; at the start of a reply only.
 _OPENER = regex.compile(rf"^\s*(?:{any_of('opener')})\s*[!.,،，！。:：]+\s*", regex.IGNORECASE)
@@ -92,7 +98,8 @@ def read_reply(
     """
     if not text.strip():
         return Reply("", (), too_many=False, status="empty")
-    bare = _BREAK.sub("\n", _MARKERS.sub(" ", own_turn(unescape(text[:MAX_CHARS]))))
+    own = _STRUCK.sub(" ", own_turn(unescape(text[:MAX_CHARS])))
+    bare = _BREAK.sub("\n", _MARKERS.sub(" ", own))
     statement, answers = _stated(_without_labels(bare, prefixes), language, limit)
     if not answers:
         return Reply("", (), too_many=False, status="unparsed")
@@ -117,7 +124,9 @@ def _stated(text: str, language: str, limit: int) -> tuple[str, tuple[str, ...]]
         answers = tuple(dict.fromkeys(a for item in listed for a in split_answers(item, language)))
         return ", ".join(listed), answers
     lines = [line for line in map(str.strip, _without_markdown(text).split("\n")) if line]
-    sentences = _statement(lines)
+    sentences = _claims(_statement(lines))
+    if not sentences:
+        return "", ()
     # After a long sentence others explain: they are kept as long as they list nothing. All else is a list.
     prose = len(sentences) > 1 and not is_short(sentences[0])
     statement = sentences[0] if prose else "\n".join(sentences)
@@ -128,6 +137,19 @@ def _stated(text: str, language: str, limit: int) -> tuple[str, tuple[str, ...]]
             break
         statement, answers = f"{statement}\n{sentence}", longer
     return tidy(statement), answers
+
+
+def _claims(sentences: Sequence[str]) -> list[str]:
+    """Leave out sentences that only ask ("Is it tea?", "Tea? No, …") or suppose ("if this were China, tea")."""
+    claims = []
+    for place, sentence in enumerate(sentences):
+        after = sentences[place + 1] if place + 1 < len(sentences) else ""
+        asks = sentence.endswith(("?", "？", "؟"))
+        empty = (asks and (_NO.match(after) or (_ASKS.search(sentence) and not _YES.match(after)))) or _SUPPOSES.search(
+            sentence
+        )
+        claims += [] if empty else [sentence]
+    return claims
 
 
 def first_answer(answers: Sequence[str], question: str) -> str:

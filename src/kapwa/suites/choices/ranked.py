@@ -23,7 +23,7 @@ _STOP = re.compile(r"[.!?;。！？।።؟\n]|\Z")
 _NEXT = re.compile(rf"[ \t]*[:：=–—-]*[ \t]*(?:[^\W{ANY_SIGN}]{{1,10}}[ \t]*){{0,3}}[(\[\"“'*_]*(?P<o>[{ANY_SIGN}])")
 
 
-class _Ranked(NamedTuple):
+class _RankedOption(NamedTuple):
     """What stands from ``start`` to ``end``: words that rank an option, and from ``after_words`` on the option.
 
     ``rank``: from 1. ``letter``: the option's; ``by_text``: its text stands there, and not its letter.
@@ -56,7 +56,7 @@ def without_lower_ranks(text: str, options: OptionSigns) -> str:
     return _cut(text, ranked)
 
 
-def _ranked(text: str, options: OptionSigns, kind: Literal["ranked", "below"]) -> Iterator[_Ranked]:
+def _ranked(text: str, options: OptionSigns, kind: Literal["ranked", "below"]) -> Iterator[_RankedOption]:
     hits = list(ranks(kind).finditer(text))
     ends = [*(hit.start() for hit in hits[1:]), len(text)][: len(hits)]
     for hit, end in zip(hits, ends, strict=True):
@@ -68,10 +68,10 @@ def _ranked(text: str, options: OptionSigns, kind: Literal["ranked", "below"]) -
             rank = number_of(hit["n"] or hit["m"]) if kind == "ranked" else 2
             letter = min(letters_of_signs(option["o"]))
             by_text = _TEXT.match(option["o"]) is not None
-            yield _Ranked(hit.start(), label.end(), segment_end, rank, letter, by_text)
+            yield _RankedOption(hit.start(), label.end(), segment_end, rank, letter, by_text)
 
 
-def _cut(text: str, ranked: Sequence[_Ranked]) -> str:
+def _cut(text: str, ranked: Sequence[_RankedOption]) -> str:
     """Return ``text`` without the lower ranks, and without the words of the first."""
     pieces, last = [], 0
     for each in ranked:
