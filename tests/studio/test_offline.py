@@ -328,7 +328,13 @@ def test_after_an_upgrade_the_page_has_the_files_of_its_own_version(project: Any
         phone.page.close()
         phone.open()
         phone.unsent(0)
-        wait_until(lambda: bool(phone.page.evaluate(FOLDERS_KEPT)))
+
+        def upgraded() -> bool:
+            phone.page.reload()  # where the new page comes late, the kept one is shown, and the next visit brings it
+            phone.page.wait_for_timeout(3000)
+            return bool(phone.page.evaluate(FOLDERS_KEPT))
+
+        wait_until(upgraded)
         phone.context.set_offline(True)
         phone.page.close()
         phone.open()

@@ -105,8 +105,11 @@ def drawn_here(trial: Trial, ana: Person, rating: Rating) -> None:
     """Let the coordinator evaluate the release, read that it is done and what came of it, and draw a text."""
     trial.reach(ana, "Manage", "Releases", "Evaluate it")
     ana.page.get_by_role("button", name=f"Evaluate smollm2 on {rating.task}").click()
-    done = f"The evaluation of smollm2 on {rating.task} is done."
-    ana.page.get_by_text(done).wait_for(timeout=3 * PATIENCE)  # the page shows it by itself
+    running = ana.page.get_by_text("running", exact=True)
+    running.wait_for()
+    running.wait_for(state="detached", timeout=3 * PATIENCE)  # the page shows by itself what is new
+    done = ana.page.get_by_text(f"The evaluation of smollm2 on {rating.task} is done.")
+    assert done.count() == 1, ana.page.locator("main").inner_text()
     assert ana.page.get_by_text("It runs on the studio's computer").count() == 0  # nothing is left to start
     ana.page.get_by_role("link", name="Show the report").click()
     ana.page.get_by_role("heading", name="Scores", exact=True).wait_for()
