@@ -39,6 +39,8 @@ class Typed {
     this.writing = null;
     for (const kind of ["input", "change"]) form.addEventListener(kind, () => this.keep());
     form.addEventListener("submit", (event) => this.submit(event));
+    // A check that was to come after the last letter: a form on its way has nothing to check, nor a token to ask with.
+    form.addEventListener("htmx:beforeRequest", (event) => { if (this.locked.length) event.preventDefault(); });
   }
 
   identity() {
