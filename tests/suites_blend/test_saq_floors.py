@@ -212,7 +212,7 @@ def test_all_others_answers_in_one_reply_do_not_hold_the_own_one() -> None:
 
 def test_repeating_the_question_and_saying_nothing_are_floors() -> None:
     own = [
-        question("US", "rice", group(2, "rice"), english="Do people eat rice or bread?"),
+        question("US", "rice", group(2, "rice"), english="Rice or bread: what do people eat?"),
         question("US", "bread", group(2, "none")),
     ]
     floors = saq_floors(

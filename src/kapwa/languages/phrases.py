@@ -6,6 +6,7 @@ of such words alone. None of the lists was reviewed by a native speaker.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
@@ -18,6 +19,8 @@ from kapwa.languages.words import words
 
 # A refusal is searched for in this many characters at the start of a text.
 OPENING = 240
+# The edge of a word; and what a pattern is made of: escapes, classes of characters, and single characters.
+_EDGE, _PIECE = r"\b", re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
 _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'"})
 
 
@@ -38,7 +41,34 @@ def reply_words() -> Mapping[str, ReplyWords]:
 @cache
 def any_of(name: str) -> str:
     """Return the alternatives that all languages have under one name of :class:`ReplyWords`, as one pattern."""
-    return "|".join(filter(None, (getattr(words, name) for words in reply_words().values())))
+    return _tested_once("|".join(filter(None, (getattr(words, name) for words in reply_words().values()))))
+
+
+def _tested_once(pattern: str) -> str:
+    r"""Return the same pattern, where alternatives in a row that begin with ``\b`` have one for all of them.
+
+    Within a word, where most places of a text are, none of them is tried then: a search is twice as fast.
+    """
+    groups = itertools.groupby(_alternatives(pattern), lambda alternative: alternative.startswith(_EDGE))
+    written = []
+    for at_edge, alternatives in groups:
+        if at_edge:
+            written.append(f"{_EDGE}(?:{'|'.join(each.removeprefix(_EDGE) for each in alternatives)})")
+        else:
+            written.extend(alternatives)
+    return "|".join(written)
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """Split a pattern at the bars that stand in no group and in no class of characters."""
+    alternatives, depth = [""], 0
+    for piece in _PIECE.findall(pattern):
+        depth += (piece == "(") - (piece == ")")
+        if piece == "|" and not depth:
+            alternatives.append("")
+        else:
+            alternatives[-1] += piece
+    return alternatives
 
 
 def spaced_and_not(name: str) -> tuple[str, str]:

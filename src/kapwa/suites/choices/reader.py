@@ -175,7 +175,9 @@ def _encoded(text: str, options: OptionSigns) -> str:
     formal = _BOXED.sub(lambda hit: _formal("boxed", hit[1] or hit[2] or "", options) or hit.group(), text)
     if "{" in text or '"' in text or "“" in text:
         formal = _with_fields(formal, options)
-    named = options.encoded(without_lower_ranks(formal, options))
+    named = options.encoded(formal)
+    if len(letters_of_signs(named)) >= _SEVERAL:
+        named = options.encoded(without_lower_ranks(formal, options))
     lines = _without_dropped(_without_questions(named)).split("\n")
     ticked = [bool(_LISTED.match(line) and _TICK.search(line)) for line in lines]
     if any(ticked):
@@ -186,8 +188,10 @@ def _encoded(text: str, options: OptionSigns) -> str:
 
 def _without_questions(text: str) -> str:
     """The text without sentences that name an option and only ask ("Is it B?") or suppose ("if this were China, B")."""
+    if not _SIGN.search(text):
+        return text
     asks, supposes = "?" in text or "؟" in text, _SUPPOSES.search(text) is not None
-    if not (asks or supposes) or not _SIGN.search(text):
+    if not (asks or supposes):
         return text
     pieces = []
     for hit in _SENTENCE.finditer(text):
