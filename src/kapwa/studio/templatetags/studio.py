@@ -10,12 +10,12 @@ from typing import Any
 
 from django import template
 from django.forms import BaseForm, BoundField
-from django.template.defaultfilters import date, floatformat
+from django.template.defaultfilters import date
 from django.utils.html import format_html, format_html_join, strip_tags
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
 
-from kapwa.report.wording import MINUS, decimal
+from kapwa.report.wording import decimal
 from kapwa.studio.core.describe import as_markdown
 from kapwa.studio.core.forms import topic_name
 from kapwa.studio.core.interface import Interface
@@ -126,8 +126,7 @@ def day(moment: datetime | str | None, form: str = "Y-m-d") -> str:
 @register.filter
 def rounded(value: float | None, digits: int) -> str:
     """Return a number with a true minus sign, which stays where it is beside letters of any script."""
-    shown = floatformat(value, digits)
-    return format_html('<bdi dir="ltr">{}</bdi>', shown.replace("-", MINUS)) if shown else ""
+    return "" if value is None else format_html('<bdi dir="ltr">{}</bdi>', decimal(value, digits))
 
 
 @register.filter
