@@ -260,7 +260,7 @@ def _moment(written: str) -> str:
     except ValueError:
         return clean(written)
     moment, zone = (moment.astimezone(UTC), " UTC") if moment.tzinfo else (moment, "")
-    return f"{moment.day} {moment:%B %Y, %H:%M}{zone}"
+    return f"{moment.day} {moment:%B %Y, %H:%M:%S}{zone}"
 
 
 def origin(views: Sequence[TaskView]) -> tuple[str, list[tuple[str, str]], str]:
