@@ -396,5 +396,5 @@ def test_small_numbers_get_the_decimals_they_need() -> None:
 def test_a_time_is_read_as_people_write_it() -> None:
     assert _moment("2026-11-30T21:05:01+02:00") == "30 November 2026, 19:05:01 UTC"
     assert _moment("2026-11-03T06:01:20Z") == "3 November 2026, 06:01:20 UTC"
-    assert _moment("2026-11-03T06:01:20") == "3 November 2026, 06:01"
+    assert _moment("2026-11-03T06:01:20") == "3 November 2026, 06:01:20"
     assert _moment("some day") == "some day"
