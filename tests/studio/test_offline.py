@@ -332,8 +332,8 @@ def test_after_an_upgrade_the_page_has_the_files_of_its_own_version(project: Any
         phone.unsent(0)
 
         def upgraded() -> bool:
-            # Where the new page comes late, the kept one is shown, and the next visit brings it. A reload that meets the
-            # change of workers was once seen not to end in this browser.
+            # Where the new page comes late, the kept one is shown, and the next visit brings it. Once, a reload that met
+            # the change of workers did not end in this browser.
             with suppress(PlaywrightTimeoutError):
                 phone.page.reload(timeout=20_000)
             phone.page.wait_for_timeout(3000)
