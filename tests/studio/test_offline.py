@@ -332,7 +332,7 @@ def test_after_an_upgrade_the_page_has_the_files_of_its_own_version(project: Any
         phone.unsent(0)
 
         def upgraded() -> bool:
-            # Where the new page comes late, the kept one is shown, and the next visit brings it. Once, a reload that met
+            # Where the new page comes late, the kept one is shown, and the next visit brings it. Once a reload that met
             # the change of workers did not end in this browser.
             with suppress(PlaywrightTimeoutError):
                 phone.page.reload(timeout=20_000)
