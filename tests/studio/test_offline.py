@@ -3,7 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -283,14 +283,23 @@ def test_an_answer_to_what_was_edited_meanwhile_is_marked_as_one_to_an_older_tex
 
 
 @contextmanager
-def version(name: str, port: int) -> Iterator[None]:
-    """Serve the studio at a port, with the static files where another version has them."""
+def version(name: str, port: int) -> Iterator[threading.Event]:
+    """Serve the studio at a port, with static files where another version has them, and none while the event is set."""
     waitress = pytest.importorskip("waitress", reason="the extra 'studio' is not installed")
+    without_files = threading.Event()
     with override_settings(STATIC_URL=f"/static/{name}/"):
-        server = waitress.create_server(get_wsgi_application(), host="127.0.0.1", port=port, threads=4)
+        studio = get_wsgi_application()
+
+        def serve(environ: dict[str, Any], start_response: Any) -> Any:
+            if without_files.is_set() and environ["PATH_INFO"].startswith("/static/"):
+                start_response("503 Service Unavailable", [("Content-Length", "0")])
+                return []
+            return studio(environ, start_response)
+
+        server = waitress.create_server(serve, host="127.0.0.1", port=port, threads=4)
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()
-        yield
+        yield without_files
         for kept_open in list(server.active_channels.values()):  # else the browser asks this version on
             kept_open.will_close = True
         server.close()
@@ -308,15 +317,13 @@ FOLDERS_KEPT = """async () => {
 
 def test_after_an_upgrade_the_page_has_the_files_of_its_own_version(project: Any, food: Any, browser: Any) -> None:
     """Also where the new page comes, and the network goes before its files do."""
-    from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
-
     port = free_port()
     phone = Phone(browser, f"http://127.0.0.1:{port}")
     with version("first", port):
         phone.enter(enter(project, "Gina", "answerer"))
         phone.ready().close()
-    with version("second", port):
-        phone.context.route("**/static/second/**", lambda route: route.abort())
+    with version("second", port) as without_files:
+        without_files.set()
         phone.open().get_by_role("heading", name="Work without a network").wait_for()
         phone.context.set_offline(True)
         phone.page.close()
@@ -325,17 +332,14 @@ def test_after_an_upgrade_the_page_has_the_files_of_its_own_version(project: Any
         phone.answer("kanin")
         phone.unsent(1)
         assert "/first/" in phone.page.locator("link[rel=stylesheet]").get_attribute("href")
-        phone.context.unroute("**/static/second/**")
+        without_files.clear()
         phone.context.set_offline(False)
         phone.page.close()
         phone.open()
         phone.unsent(0)
 
         def upgraded() -> bool:
-            # Where the new page comes late, the kept one is shown, and the next visit brings it. Once a reload that met
-            # the change of workers did not end in this browser.
-            with suppress(PlaywrightTimeoutError):
-                phone.page.reload(timeout=20_000)
+            phone.page.reload()  # where the new page comes late, the kept one is shown, and the next visit brings it
             phone.page.wait_for_timeout(3000)
             return bool(phone.page.evaluate(FOLDERS_KEPT))
 
