@@ -1,23 +1,17 @@
 """The page that works without a network, in a real browser whose network is cut: nothing lost, nothing twice."""
 
 import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.wsgi import get_wsgi_application
 from django.templatetags.static import static
-from django.test import override_settings
 from studio_answers import ask, merged, revise
 from studio_browser import CHROMIUM, ELSEWHERE, PHONE, look, signed_in, wait_until
 from studio_people import Someone, enter, speak
 
 from kapwa.studio import commands
 from kapwa.studio.models import Event
-from ports import free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 
@@ -280,75 +274,6 @@ def test_an_answer_to_what_was_edited_meanwhile_is_marked_as_one_to_an_older_tex
     page.locator("#desks button").click()
     page.get_by_text("ماذا تأكل عادة في الصباح؟").wait_for()
     assert phone.complaints == []
-
-
-@contextmanager
-def version(name: str, port: int) -> Iterator[threading.Event]:
-    """Serve the studio at a port, with static files where another version has them, and none while the event is set."""
-    waitress = pytest.importorskip("waitress", reason="the extra 'studio' is not installed")
-    without_files = threading.Event()
-    with override_settings(STATIC_URL=f"/static/{name}/"):
-        studio = get_wsgi_application()
-
-        def serve(environ: dict[str, Any], start_response: Any) -> Any:
-            if without_files.is_set() and environ["PATH_INFO"].startswith("/static/"):
-                start_response("503 Service Unavailable", [("Content-Length", "0")])
-                return []
-            return studio(environ, start_response)
-
-        server = waitress.create_server(serve, host="127.0.0.1", port=port, threads=4)
-        thread = threading.Thread(target=server.run, daemon=True)
-        thread.start()
-        yield without_files
-        for kept_open in list(server.active_channels.values()):  # else the browser asks this version on
-            kept_open.will_close = True
-        server.close()
-        thread.join(timeout=10)
-        assert not thread.is_alive()
-
-
-# Whether the page and its six files are kept for times without a network, all of the second version.
-FOLDERS_KEPT = """async () => {
-  const kept = await Promise.all((await caches.keys()).map(async (name) => (await caches.open(name)).keys()));
-  const folders = kept.flat().map((one) => new URL(one.url).pathname.split("studio/")[0]);
-  return folders.length === 7 && folders.every((one) => ["/static/second/", "/p/baryo/phone/"].includes(one));
-}"""
-
-
-def test_after_an_upgrade_the_page_has_the_files_of_its_own_version(project: Any, food: Any, browser: Any) -> None:
-    """Also where the new page comes, and the network goes before its files do."""
-    port = free_port()
-    phone = Phone(browser, f"http://127.0.0.1:{port}")
-    with version("first", port):
-        phone.enter(enter(project, "Gina", "answerer"))
-        phone.ready().close()
-    with version("second", port) as without_files:
-        without_files.set()
-        phone.open().get_by_role("heading", name="Work without a network").wait_for()
-        phone.context.set_offline(True)
-        phone.page.close()
-        phone.open()
-        phone.begin()
-        phone.answer("kanin")
-        phone.unsent(1)
-        assert "/first/" in phone.page.locator("link[rel=stylesheet]").get_attribute("href")
-        without_files.clear()
-        phone.context.set_offline(False)
-        phone.page.close()
-        phone.open()
-        phone.unsent(0)
-
-        def upgraded() -> bool:
-            phone.page.reload()  # where the new page comes late, the kept one is shown, and the next visit brings it
-            phone.page.wait_for_timeout(3000)
-            return bool(phone.page.evaluate(FOLDERS_KEPT))
-
-        wait_until(upgraded)
-        phone.context.set_offline(True)
-        phone.page.close()
-        phone.open()
-        phone.begin()
-        assert "/second/" in phone.page.locator("link[rel=stylesheet]").get_attribute("href")
 
 
 def test_the_first_load_is_small(project: Any, food: Any, address: str, browser: Any) -> None:
