@@ -60,12 +60,8 @@ class Learnt:
             length_key=key if isinstance(key, str) else "",
             continues=record["continues"] if isinstance(record.get("continues"), bool) else None,
             continued=record["continued"] if isinstance(record.get("continued"), int) else 0,
-            answered_as=tuple(filter(_is_text, named)) if isinstance(named, list) else (),
+            answered_as=tuple(name for name in named if isinstance(name, str)) if isinstance(named, list) else (),
         )
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 def learnt_of(model: str, base_url: str, thinking: ServedThinking, refusals: Refusals, *, groups: bool) -> Learnt:

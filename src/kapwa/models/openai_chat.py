@@ -33,8 +33,9 @@ REFUSED_NAME = re.compile(
     r"unsupported|not supported|unrecogni[sz]ed|unknown|unexpected|instead|extra inputs|not permitted|not allowed", re.I
 )
 _MOST_NAMES = 20
-# What may follow a model's name in the name of one of its versions: a date, a number.
-_DATED = re.compile(r"(?:[-.]?v?\d[\d.-]*)?")
+# What may follow a model's name in the name of one of its snapshots: a date or a number such as 0613. A shorter number
+# names another model: gpt-4.1 is not gpt-4.
+_DATED = re.compile(r"(?:-\d{3,}[\d-]*)?")
 _MERGED = "chat_template_kwargs"  # of which the user's own settings are a part
 
 
